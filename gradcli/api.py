@@ -1,0 +1,84 @@
+"""The Python API: the same records as the command line's, as typed objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradcli.errors import GradcliError, ParseError
+from gradcli.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from gradcli.language.tree import Program
+    from gradcli.report.records import Record
+
+
+def evaluate(
+    expression: str,
+    *,
+    seed: Any = None,
+    check: bool = True,
+    wrt: Iterable[str] | None = None,
+    freeze: Iterable[str] = (),
+    mode: str = "grad",
+    jvp: Mapping[str, Any] | None = None,
+    formula: bool = True,
+    dtype: str = "float64",
+    random_state: int = 0,
+    timeout: float | None = None,
+    limits: Limits = DEFAULT,
+    at: Mapping[str, Any] | None = None,
+    **bindings: Any,
+) -> Record:
+    """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
+
+    expression  a program of the language; the result is that of its last query
+    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
+    seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one the output
+                must be a scalar (one entry of any shape), as in PyTorch
+    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on)
+    mode        "grad", "jacobian" or "hessian"; with ``jvp``, a directional derivative instead
+    Raises a `GradcliError` with its place in the text for what cannot be evaluated.
+    """
+    import numpy as np
+
+    from gradcli.evaluation import Options, run_statement
+    from gradcli.language.program import Program, statements
+    from gradcli.language.scope import Scope
+
+    scope = Scope(limits, dtype, random_state)
+    for name, value in {**(at or {}), **bindings}.items():
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"the value of {name!r} must be real numbers, not {array.dtype}")
+        limits.check_shape(array.shape)
+        scope.bind_value(name, array)
+        scope.outside[name] = array
+    program = Program(scope)
+    options = Options(
+        wrt=None if wrt is None else tuple(wrt), freeze=tuple(freeze), seed=seed, mode="jvp" if jvp is not None else mode,
+        tangents=dict(jvp or {}), check=check, formula=formula, timeout=timeout, need_seed=True,
+    )  # fmt: skip
+    result: Record | None = None
+    for statement in statements(expression.splitlines(keepends=True), None, limits):
+        record = run_statement(program, statement, options)
+        if record is not None:
+            if record.error is not None:
+                raise record.error.error
+            result = record
+    if result is None:
+        raise ParseError("the program has no query")
+    return result
+
+
+def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
+    """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
+    from gradcli.language.program import statements
+    from gradcli.language.tree import Program
+
+    program = Program()
+    for statement in statements(text.splitlines(keepends=True), None, limits):
+        if isinstance(statement, GradcliError):
+            raise statement
+        program.statements.append(statement)
+    return program

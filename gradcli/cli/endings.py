@@ -1,0 +1,67 @@
+"""How the program ends: exit codes, broken pipes, full disks, interrupts, and errors of our own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def guarded(app: Callable[..., Any]) -> int:
+    """Run the application and give its exit code; nothing escapes as a traceback."""
+    try:
+        code = _run(app)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return FINE
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except OSError as error:
+        _silence(sys.stdout)
+        _say(f"error[output]: cannot write the output: {error.strerror or error}")
+        return BAD_INPUT
+    except Exception as error:
+        if os.environ.get("GRADCLI_TRACEBACK"):
+            raise
+        _say(f"internal error: {type(error).__name__}: {error}")
+        _say("this is a bug in gradcli: please report the command, and what GRADCLI_TRACEBACK=1 adds to it")
+        return INTERNAL
+
+
+def _run(app: Callable[..., Any]) -> int:
+    try:
+        code = app(standalone_mode=False)
+    except SystemExit as end:
+        code = end.code
+    except Exception as error:
+        show = getattr(error, "show", None)
+        if show is None:
+            if type(error).__name__ == "Abort":
+                raise KeyboardInterrupt from None
+            raise
+        show()
+        return BAD_INPUT
+    return code if isinstance(code, int) else FINE
+
+
+def _silence(stream: Any) -> None:
+    """Let the interpreter's own flush at exit go nowhere."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        pass
+
+
+def _say(text: str) -> None:
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF):
+            raise

@@ -1,0 +1,287 @@
+"""``gradcli eval``: from arguments to records to output, one result at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradcli.cli.arguments import split_binding
+from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
+from gradcli.cli.output import Writer, make_writer
+from gradcli.errors import GradcliError, ParseError, Source, UsageError
+from gradcli.evaluation import Options, failed, run_statement
+from gradcli.files.arrays import load_array
+from gradcli.files.jsonl import parse_record
+from gradcli.files.sources import lines_of
+from gradcli.language.program import Program, statements
+from gradcli.language.scope import Scope
+from gradcli.limits import DEFAULT, Limits
+from gradcli.report.records import Record
+
+_FORMATS = ("text", "json", "jsonl", "csv", "latex")
+
+
+@dataclass
+class Request:
+    """The options of ``gradcli eval``."""
+
+    arguments: list[str]
+    files: list[str]
+    input_format: str | None
+    wrt: str | None
+    freeze: list[str]
+    seed: str | None
+    jacobian: bool
+    hessian: bool
+    jvp: list[str]
+    save: list[str]
+    check: bool
+    formula: bool | None
+    timeout: float | None
+    output_format: str
+    dtype: str
+    digits: int | None
+    random_state: int
+    fail_fast: bool
+    limit: list[str]
+    quiet: bool
+    color: str
+
+
+def run_eval(request: Request) -> int:
+    """Evaluate everything that was asked for and give the exit code."""
+    try:
+        job = _Job(request)
+    except GradcliError as error:
+        print(error.render(), file=sys.stderr)
+        return BAD_INPUT
+    code = FINE
+    produced = False
+    try:
+        for record in job.records():
+            produced = True
+            job.save(record)
+            job.writer.write(record)
+            code = max(code, BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            if request.fail_fast and code:
+                break
+    except KeyboardInterrupt:
+        job.writer.close()
+        raise
+    job.writer.close()
+    if not produced and not job.bound_only():
+        print("error[usage]: nothing to evaluate", file=sys.stderr)
+        return BAD_INPUT
+    return code
+
+
+class _Job:
+    """A checked request: what to read, with which bindings and options."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.limits: Limits = DEFAULT.raised(request.limit)
+        _choice("--format", request.output_format, _FORMATS)
+        _choice("--input", request.input_format or "text", ("text", "jsonl"))
+        _choice("--dtype", request.dtype, ("float64", "float32"))
+        _choice("--color", request.color, ("auto", "always", "never"))
+        self.expression, self.bindings, self.files = self._positionals()
+        self.targets = dict(_assignment("--save", text) for text in request.save)
+        self.scope_values = self._values()
+        self.options = self._options()
+        self.writer: Writer = make_writer(request)
+
+    def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
+        expression: str | None = None
+        bindings: dict[str, str] = {}
+        files = list(self.request.files)
+        for argument in self.request.arguments:
+            if argument == "-":
+                files.append("-")
+                continue
+            binding = split_binding(argument)
+            if binding is not None:
+                if binding[0] in bindings:
+                    raise UsageError(f"the name '{binding[0]}' is bound twice")
+                bindings[binding[0]] = binding[1]
+            elif expression is None:
+                expression = argument
+            else:
+                raise UsageError(
+                    f"two expressions: '{expression.strip()}' and '{argument.strip()}'",
+                    help="quote the expression as a whole; write a binding without spaces around '='",
+                )
+        if expression is None and not files:
+            if sys.stdin is None or sys.stdin.closed:
+                raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
+            if sys.stdin.isatty():
+                print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            files.append("-")
+        if files.count("-") > 1:
+            raise UsageError("standard input is named twice")
+        return expression, bindings, files
+
+    def _values(self) -> dict[str, Any]:
+        """The values of the command line's bindings, each a constant expression or a data file."""
+        values: dict[str, Any] = {}
+        program = Program(self._scope())
+        for name, text in self.bindings.items():
+            if text.startswith("@"):
+                values[name] = load_array(text[1:], self.limits)
+                continue
+            if not text.strip():
+                raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
+            try:
+                values[name] = program.constant(text, f"<{name}>")
+            except GradcliError as error:
+                unbound = error.code in ("missing-value", "ambiguous")
+                if unbound and self.expression is None:
+                    raise UsageError(
+                        f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
+                        help=f"to evaluate the right side, write '{text}'; a program with a binding of its own needs spaces: '{name} = {text}'",
+                    ) from None
+                if unbound:
+                    error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
+                raise
+        return values
+
+    def _options(self) -> Options:
+        request = self.request
+        modes = [name for name, on in (("jacobian", request.jacobian), ("hessian", request.hessian), ("jvp", bool(request.jvp))) if on]
+        if len(modes) > 1:
+            raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
+        if modes and request.seed is not None:
+            raise UsageError(f"--{modes[0]} takes no --seed")
+        formula = request.output_format in ("text", "json", "latex") if request.formula is None else request.formula
+        return Options(
+            wrt=_names(request.wrt), freeze=tuple(n for text in request.freeze for n in _names(text) or ()), seed=request.seed,
+            mode=modes[0] if modes else "grad", tangents=dict(_assignment("--jvp", text) for text in request.jvp),
+            check=request.check, formula=formula, latex=request.output_format == "latex", timeout=request.timeout,
+        )  # fmt: skip
+
+    def _scope(self) -> Scope:
+        return Scope(self.limits, self.request.dtype, self.request.random_state)
+
+    def _program(self, values: dict[str, Any]) -> Program:
+        scope = self._scope()
+        for name, value in values.items():
+            scope.bind_value(name, value)
+        scope.outside = values
+        return Program(scope)
+
+    # -- records ----------------------------------------------------------------------------------------------
+
+    def bound_only(self) -> bool:
+        """Whether only files were read (one without a query is no error)."""
+        return False
+
+    def records(self) -> Iterator[Record]:
+        """The results in order, each as soon as it is there."""
+        program: Program | None = None
+        for path in self.files:
+            if (self.request.input_format or _format_of(path)) == "jsonl":
+                yield from self._jsonl(path)
+            else:
+                program = self._program(self.scope_values)
+                yield from self._text(program, self._lines(path), None if path == "-" else path)
+        if self.expression is not None:
+            if program is None or len(self.files) > 1:
+                program = self._program(self.scope_values)
+            text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
+            yield from self._text(program, text.splitlines(keepends=True) or [""], None)
+
+    def _lines(self, path: str) -> Iterable[str]:
+        return lines_of(path, self.limits.length)
+
+    def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
+        try:
+            for statement in statements(lines, name, self.limits):
+                record = run_statement(program, statement, self.options)
+                if record is not None:
+                    yield record
+        except GradcliError as error:
+            yield failed(error)
+
+    def _jsonl(self, path: str) -> Iterator[Record]:
+        folder = Path() if path == "-" else Path(path).parent
+        name = None if path == "-" else path
+        number = 0
+        try:
+            for line in self._lines(path):
+                number += 1
+                if line.strip():
+                    yield self._record(line, folder, name, number)
+        except GradcliError as error:
+            yield failed(error)
+
+    def _record(self, line: str, folder: Path, name: str | None, number: int) -> Record:
+        """The result of one record: that of the last query of its program."""
+        try:
+            given = parse_record(line, self.limits, folder)
+        except GradcliError as error:
+            record = failed(error, id=getattr(error, "id", None))
+        else:
+            program = self._program({**given.at, **self.scope_values})
+            options = self._options_of(given)
+            record = self._last_result(program, given.expr, options, given.id)
+        record.file, record.line, record.column = name, number, 1
+        return record
+
+    def _options_of(self, given: Any) -> Options:
+        from dataclasses import replace
+
+        if given.wrt is None and given.seed is None:
+            return self.options
+        return replace(
+            self.options,
+            wrt=self.options.wrt or given.wrt,
+            seed=given.seed if self.options.seed is None and self.options.mode == "grad" else self.options.seed,
+        )
+
+    def _last_result(self, program: Program, text: str, options: Options, id: Any) -> Record:
+        parsed = list(statements(text.splitlines(keepends=True), None, self.limits))
+        if not parsed:
+            return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
+        result: Record | None = None
+        for i, statement in enumerate(parsed):
+            record = run_statement(program, statement, options, id=id)
+            if record is not None:
+                result = record
+                if record.error is not None and i < len(parsed):
+                    break
+        if result is None:
+            source = Source(text)
+            return failed(ParseError("the program has no query", source=source), id=id, expr=text)
+        result.expr = text
+        return result
+
+    def save(self, record: Record) -> None:
+        """Write what ``--save`` names to its files, instead of printing it."""
+        if not self.targets or record.error is not None:
+            return
+        from gradcli.cli.saving import save_arrays
+
+        save_arrays(record, self.targets)
+
+
+def _choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _assignment(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value:
+        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
+    return name.strip(), value
+
+
+def _format_of(path: str) -> str:
+    return "jsonl" if path.endswith((".jsonl", ".ndjson")) else "text"

@@ -1,0 +1,45 @@
+"""The forward pass: a table of values for the nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, constant_value, reachable
+from gradcli.errors import EvaluationError, GradcliError
+from gradcli.ops.promotion import numpy_dtype
+
+Values = dict[Expr, Any]
+
+
+def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = "float64") -> Values:
+    """The value of every node that the roots depend on, given those of the leaves.
+
+    Floating-point errors give infinities and NaNs, as in NumPy, without warnings.
+    Raises EvaluationError, with the failing node as ``error.node``, where an operation has no value at all.
+    """
+    table: Values = dict(values)
+    dtype = numpy_dtype("float", precision)
+    with np.errstate(all="ignore"):
+        for node in reachable(roots):
+            if node in table:
+                continue
+            if node.op is None:
+                table[node] = constant_value(node.payload, dtype, node.kind)
+                continue
+            operands = [None if o is None else table[o] for o in node.operands]
+            try:
+                value = node.op.forward(*operands, **node.static)
+            except GradcliError as error:
+                error.node = node  # type: ignore[attr-defined]
+                raise
+            except MemoryError:
+                failure = EvaluationError(f"not enough memory for the result of {node.op.name}, of shape {node.shape}")
+                failure.node = node  # type: ignore[attr-defined]
+                raise failure from None
+            if node.kind == "float" and node.op.outputs == 1 and value.dtype is not dtype and value.dtype != dtype:
+                value = value.astype(dtype)
+            table[node] = value
+    return table

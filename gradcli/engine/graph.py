@@ -1,0 +1,245 @@
+"""The graph: immutable nodes, interned within a program and compared by identity.
+
+A node has no value. It has an operation, operands, static parameters, a shape and a kind ("float", "bool" or
+"int"); values live in tables beside the graph, and so do source spans, many to one node. Leaves, random draws and
+named intermediates keep an identity of their own. Operators on nodes build nodes, which is how derivative
+rules build graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+from gradcli.limits import DEFAULT, Limits
+from gradcli.ops import arithmetic, exponential, products
+from gradcli.ops.constants import Constant
+from gradcli.ops.promotion import BOOL, FLOAT
+from gradcli.ops.spec import Op, Shape, elementwise
+
+NO_STATIC: Mapping[str, Any] = {}
+
+to_float = elementwise(
+    "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
+    lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+)  # fmt: skip
+
+
+class Leaf:
+    """The payload of a node that takes its value from outside."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Expr:
+    """A node. ``op`` is None for leaves and constants, whose ``payload`` says what they are."""
+
+    __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
+
+    def __init__(
+        self,
+        graph: Graph,
+        op: Op | None,
+        operands: tuple[Expr | None, ...],
+        static: Mapping[str, Any],
+        shape: Any,
+        kind: str,
+        payload: Any = None,
+    ) -> None:
+        self.graph = graph
+        self.op = op
+        self.operands = operands
+        self.static = static
+        self.shape = shape
+        self.kind = kind
+        self.payload = payload
+        self.index = graph.next_index()
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_leaf(self) -> bool:
+        return isinstance(self.payload, Leaf)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.op is None and not isinstance(self.payload, Leaf)
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Expr:
+        return self.graph.apply(op, operands, static)
+
+    def __repr__(self) -> str:
+        what = self.op.name if self.op else self.payload.name if isinstance(self.payload, Leaf) else repr(self.payload)
+        return f"<{what} {self.shape}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a graph node has no value; rules may not branch on values")
+
+    def __add__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.add, (self, other))
+
+    def __radd__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.add, (other, self))
+
+    def __sub__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.sub, (self, other))
+
+    def __rsub__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.sub, (other, self))
+
+    def __mul__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.mul, (self, other))
+
+    def __rmul__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.mul, (other, self))
+
+    def __truediv__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.div, (self, other))
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return self.graph.apply(arithmetic.div, (other, self))
+
+    def __pow__(self, other: Any) -> Expr:
+        return self.graph.apply(exponential.pow_, (self, other))
+
+    def __rpow__(self, other: Any) -> Expr:
+        return self.graph.apply(exponential.pow_, (other, self))
+
+    def __matmul__(self, other: Any) -> Expr:
+        return self.graph.apply(products.matmul, (self, other))
+
+    def __neg__(self) -> Expr:
+        return self.graph.apply(arithmetic.neg, (self,))
+
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the node
+
+
+class Graph:
+    """Owns the nodes of one program: interns them and infers their shapes."""
+
+    __slots__ = ("_interned", "_last", "limits")
+
+    def __init__(self, limits: Limits = DEFAULT) -> None:
+        self.limits = limits
+        self._interned: dict[Any, Expr] = {}
+        self._last = 0
+
+    def next_index(self) -> int:
+        self._last += 1
+        return self._last
+
+    def leaf(self, name: str, shape: Shape, kind: str = FLOAT) -> Expr:
+        """A new leaf; leaves are never interned."""
+        return Expr(self, None, (), NO_STATIC, shape, kind, Leaf(name))
+
+    def constant(self, value: Any) -> Expr:
+        """A constant node: a Python number, boolean or `Constant`, interned; or an array."""
+        if isinstance(value, np.ndarray) and value.ndim:
+            key: Any = (value.dtype.str, value.shape, value.tobytes()) if value.size <= 64 else id(value)
+        else:
+            if isinstance(value, (np.generic, np.ndarray)):
+                value = value.item()
+            key = (type(value), repr(value))
+        node = self._interned.get(key)
+        if node is None:
+            shape = value.shape if isinstance(value, np.ndarray) else ()
+            is_bool = value.dtype == np.bool_ if isinstance(value, np.ndarray) else isinstance(value, bool)
+            node = Expr(self, None, (), NO_STATIC, shape, BOOL if is_bool else FLOAT, value)
+            self._interned[key] = node
+        return node
+
+    def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
+        """The node of an operation on nodes (or numbers), made once."""
+        nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
+        if op.result == FLOAT:
+            for node in nodes:
+                if node is not None and node.kind != FLOAT:
+                    nodes = tuple([n if n is None or n.kind == FLOAT else self._as_float(n) for n in nodes])
+                    break
+        key = (op, nodes, tuple(static.items())) if static else (op, nodes)
+        node = self._interned.get(key)
+        if node is None:
+            node = Expr(self, op, nodes, static, self._shape(op, nodes, static), self._kind(op, nodes))
+            self._interned[key] = node
+        return node
+
+    def _as_float(self, node: Expr) -> Expr:
+        if isinstance(node.payload, bool):
+            return self.constant(int(node.payload))
+        return self.apply(to_float, (node,), {}) if node.op is not to_float else node
+
+    def _shape(self, op: Op, nodes: tuple[Expr | None, ...], static: Mapping[str, Any]) -> Any:
+        shapes_ = [None if n is None else n.shape for n in nodes]
+        if op.shape is not None:
+            shape = op.shape(*shapes_, **static)
+            if op.outputs == 1:
+                self.limits.check_shape(shape)
+            return shape
+        present = [s for s in shapes_ if s is not None]
+        first = present[0]
+        for shape in present[1:]:
+            if shape != first:
+                break
+        else:
+            return first
+        try:
+            shape = np.broadcast_shapes(*present)
+        except ValueError:
+            listed = " and ".join(str(s) for s in dict.fromkeys(present))
+            raise ShapeError(f"shapes {listed} do not broadcast together") from None
+        self.limits.check_shape(shape)
+        return shape
+
+    @staticmethod
+    def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:
+        if op.result != "same":
+            return op.result
+        kinds = {n.kind for n in (nodes if op.name != "where" else nodes[1:]) if n is not None}
+        return kinds.pop() if len(kinds) == 1 else FLOAT
+
+
+def reachable(roots: Iterable[Expr]) -> list[Expr]:
+    """All nodes that the roots depend on, each after its operands."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for operand in stack.pop().operands:
+            if operand is not None and operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    return sorted(seen, key=lambda node: node.index)
+
+
+def leaves_of(roots: Iterable[Expr]) -> list[Expr]:
+    """The leaves that the roots depend on, in the order in which they were made."""
+    return [node for node in reachable(roots) if isinstance(node.payload, Leaf)]
+
+
+def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph) -> list[Expr]:
+    """The same expressions over other leaves: shapes are inferred anew, in another graph if need be."""
+    done: dict[Expr, Expr] = dict(replace)
+    for node in reachable(roots):
+        if node in done:
+            continue
+        if node.op is None:
+            done[node] = graph.constant(node.payload) if node.is_constant else node
+        else:
+            done[node] = graph.apply(node.op, [None if o is None else done[o] for o in node.operands], node.static)
+    return [done[root] for root in roots]
+
+
+def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
+    """The NumPy value of a constant node's payload."""
+    if kind == BOOL:
+        return np.asarray(value, np.bool_)[()]
+    return np.asarray(float(value) if isinstance(value, (Constant, int)) else value, dtype)[()]
+
+

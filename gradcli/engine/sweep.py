@@ -1,0 +1,116 @@
+"""The backward sweep: the one place where adjoints are seeded, accumulated and un-broadcast.
+
+It is written against a small protocol: a node has ``op``, ``operands``, ``static`` and ``shape``, and a table
+gives each node's value. With a table of arrays the sweep computes numbers; with ``itself`` as the table it
+builds the graph of the gradient; with multi-precision values the judge runs the same rules without rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from gradcli.ops.arithmetic import chain
+from gradcli.ops.shapes import sum_to
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import output
+
+
+class Node(Protocol):
+    """What the sweep needs to know of a node."""
+
+    @property
+    def op(self) -> Op | None: ...
+    @property
+    def operands(self) -> Sequence[Any]: ...
+    @property
+    def static(self) -> Mapping[str, Any]: ...
+    @property
+    def shape(self) -> Any: ...
+
+
+def itself(node: Any) -> Any:
+    """The table of values that makes the sweep build graphs."""
+    return node
+
+
+def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
+    """The nodes through which a derivative flows to one of ``wrt``, the order being topological."""
+    needed = set(wrt)
+    for node in order:
+        op = node.op
+        if op is None or node in needed or (op.partials is None and op.vjp is None and op is not output):
+            continue
+        for operand in node.operands:
+            if operand in needed:
+                needed.add(node)
+                break
+    return needed
+
+
+def backward(
+    order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any], value_of: Callable[[Any], Any]
+) -> dict[Any, Any]:
+    """The adjoint of every node of ``wrt`` that a seeded node depends on.
+
+    order     the nodes, each after its operands
+    seeds     cotangents of outputs, each of its output's shape
+    value_of  the table of values
+    """
+    targets = set(wrt)
+    needed = depending(order, targets)
+    adjoints: dict[Any, Any] = {node: seed for node, seed in seeds.items() if node in needed}
+    found: dict[Any, Any] = {}
+    for node in reversed(order):
+        cotangent = adjoints.pop(node, None)
+        if cotangent is None:
+            continue
+        if node in targets:
+            found[node] = cotangent
+        op = node.op
+        if op is None:
+            continue
+        if op is output:
+            _accumulate_output(adjoints, node, cotangent)
+            continue
+        wanted = tuple([operand in needed for operand in node.operands])
+        if True not in wanted:
+            continue
+        for operand, part in zip(node.operands, contributions(node, op, wanted, cotangent, value_of), strict=True):
+            if part is None:
+                continue
+            if part.shape != operand.shape:
+                part = sum_to(part, shape=operand.shape)
+            earlier = adjoints.get(operand)
+            adjoints[operand] = part if earlier is None else earlier + part
+    return found
+
+
+def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, value_of: Callable[[Any], Any]) -> Sequence[Any]:
+    """What one node passes back to each operand, before summing to the operand's shape."""
+    out = value_of(node)
+    values = [None if operand is None else value_of(operand) for operand in node.operands]
+    if op.vjp is not None:
+        parts: Sequence[Any] = op.vjp(wanted, cotangent, out, *values, **node.static)
+        return [part if want else None for part, want in zip(parts, wanted, strict=True)]
+    assert op.partials is not None
+    return [
+        scaled(cotangent, partial(out, *values, **node.static)) if want and partial is not None else None
+        for partial, want in zip(op.partials, wanted, strict=True)
+    ]
+
+
+def scaled(cotangent: Any, partial: Any) -> Any:
+    """cotangent * partial, with nothing to do for the partials 1 and -1 of sums and differences."""
+    if type(partial) is int and partial in (1, -1):
+        return cotangent if partial == 1 else -cotangent
+    return chain(cotangent, partial)
+
+
+def _accumulate_output(adjoints: dict[Any, Any], node: Any, cotangent: Any) -> None:
+    """An operation of several results collects the cotangents of each in a tuple."""
+    (source,) = node.operands
+    place = node.static["place"]
+    parts = list(adjoints.get(source, (None,) * source.op.outputs))
+    parts[place] = cotangent if parts[place] is None else parts[place] + cotangent
+    adjoints[source] = tuple(parts)

@@ -1,0 +1,180 @@
+"""Derivatives as graphs: gradient, vector-Jacobian and Jacobian-vector products, Jacobian, Hessian.
+
+Each takes and gives nodes, so that they nest to any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, reachable
+from gradcli.engine.sweep import backward, depending, itself, scaled
+from gradcli.errors import LimitError, ShapeError
+from gradcli.ops.shapes import broadcast_to, reshape, stack
+from gradcli.ops.spec import Op, on_arrays, structural
+from gradcli.ops.structure import output
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """What a derivative inside an expression is the derivative of; the judge computes it from this alone."""
+
+    kind: str  # "vjp", "jvp", "jacobian", "hessian" or "hvp"
+    y: Expr
+    x: Expr
+    vector: Expr | None = None
+
+
+derivative = structural(
+    "derivative", "x", lambda x, of: x, on_arrays(lambda x, of: x), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
+    shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
+    doc="A derivative that the engine's rules have expanded, together with its definition.",
+)  # fmt: skip
+
+
+def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
+    """A derivative expression of the language. ``vector`` is the seed, or the tangent of "jvp" and "hvp"."""
+    if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
+        raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
+    if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
+        raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
+    if kind == "vjp":
+        expanded = grad(y, x, vector)
+    elif kind == "jvp":
+        assert vector is not None
+        expanded = jvp(y, {x: vector})
+    elif kind == "hvp":
+        assert vector is not None
+        expanded = hvp(y, x, vector)
+    else:
+        expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
+    return derivative(expanded, of=Derivation(kind, y, x, vector))
+
+
+def zeros_like(node: Expr) -> Expr:
+    return broadcast_to(node.graph.constant(0.0), shape=node.shape) if node.shape else node.graph.constant(0.0)
+
+
+def ones_like(node: Expr) -> Expr:
+    return broadcast_to(node.graph.constant(1.0), shape=node.shape) if node.shape else node.graph.constant(1.0)
+
+
+def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
+    """The vector-Jacobian products of y with a seed of its shape, zeros where y does not depend."""
+    if seed.shape != y.shape:
+        raise ShapeError(f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same")
+    found = backward(reachable([y]), {y: seed}, wrt, itself)
+    return [found[x] if x in found else zeros_like(x) for x in wrt]
+
+
+def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
+    """The gradient of a scalar y, or a vector-Jacobian product with a seed. Raises ShapeError without one."""
+    if seed is None:
+        if math.prod(y.shape) != 1:
+            raise ShapeError(
+                f"grad needs a scalar, not an array of shape {y.shape}",
+                help="give a vector, grad(y, x, seed=v), or use jacobian(y, x)",
+            )
+        seed = ones_like(y)
+    return vjp(y, [x], seed)[0]
+
+
+def jvp(y: Expr, tangents: Mapping[Expr, Expr]) -> Expr:
+    """The derivative of y in the direction of tangents, by forward mode."""
+    order = reachable([y])
+    needed = depending(order, tangents)
+    moving: dict[Expr, Any] = {}
+    for node in order:
+        if node in tangents:
+            moving[node] = tangents[node]
+        elif node in needed and node.op is not None:
+            moving[node] = _push(node, node.op, moving)
+    return moving[y] if y in moving else zeros_like(y)
+
+
+def _push(node: Expr, op: Op, moving: Mapping[Expr, Any]) -> Any:
+    """The tangent of one node from those of its operands."""
+    if op is output:
+        return moving[node.operands[0]][node.static["place"]]  # type: ignore[index]
+    parts = [None if operand is None else moving.get(operand) for operand in node.operands]
+    total: Any = None
+    if op.linear and not op.elementwise:
+        operands = [part if part is not None else zeros_like(o) for part, o in zip(parts, node.operands, strict=True) if o is not None]
+        return op(*operands, **node.static)
+    for i, part in enumerate(parts):
+        if part is None:
+            continue
+        if op.partials is not None:
+            partial = op.partials[i]
+            term = None if partial is None else scaled(part, partial(node, *node.operands, **node.static))
+        else:
+            term = _transposed(node, op, i, part)
+        if term is None:
+            continue
+        if op.outputs == 1 and term.shape != node.shape:
+            term = broadcast_to(term, shape=node.shape)
+        total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+    return total if total is not None else zeros_like(node)
+
+
+def _sum(x: Expr | None, y: Expr | None) -> Expr | None:
+    return y if x is None else x if y is None else x + y
+
+
+def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
+    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
+    operand = node.operands[place]
+    assert op.vjp is not None and operand is not None
+    wanted = tuple(i == place for i in range(len(node.operands)))
+    shapes = node.shape if op.outputs > 1 else (node.shape,)
+    cotangents = [node.graph.leaf("cotangent", shape) for shape in shapes]
+    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)[place]
+    if pulled is None:
+        return None
+    if pulled.shape != tangent.shape:
+        tangent = broadcast_to(tangent, shape=pulled.shape)
+    found = backward(reachable([pulled]), {pulled: tangent}, cotangents, itself)
+    parts = tuple(found.get(c, zeros_like(c)) for c in cotangents)
+    return parts if op.outputs > 1 else parts[0]
+
+
+def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.zeros(shape)
+    out.flat[index] = 1.0
+    return out
+
+
+def jacobian(y: Expr, x: Expr) -> Expr:
+    """All partial derivatives, of shape y.shape + x.shape, by rows or by columns, whichever are fewer."""
+    rows, columns = math.prod(y.shape), math.prod(x.shape)
+    if rows * columns > y.graph.limits.tangents:
+        raise LimitError(
+            f"a Jacobian of {rows} x {columns} entries is over the limit of {y.graph.limits.tangents:,}",
+            help=f"raise it with --limit tangents={rows * columns}",
+        )
+    if not y.shape:
+        return grad(y, x)
+    if rows * columns == 0:
+        return broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
+    if rows <= columns:
+        parts = [vjp(y, [x], y.graph.constant(one_hot(i, y.shape)))[0] for i in range(rows)]
+        return reshape(stack(*parts, axis=0), shape=(*y.shape, *x.shape))
+    parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
+    return reshape(stack(*parts, axis=-1), shape=(*y.shape, *x.shape))
+
+
+def hessian(y: Expr, x: Expr) -> Expr:
+    """The second derivatives of a scalar y, of shape x.shape + x.shape."""
+    return jacobian(grad(y, x), x)
+
+
+def hvp(y: Expr, x: Expr, v: Expr) -> Expr:
+    """The Hessian of a scalar y times v: a Hessian is symmetric, so a VJP of the gradient."""
+    return vjp(grad(y, x), [x], v)[0]
+
+

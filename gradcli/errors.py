@@ -1,0 +1,218 @@
+"""Errors as data: spans, labels, and one rendering with carets.
+
+The tree (each class has a stable ``code`` that scripts may match)::
+
+    GradcliError
+    ├── ParseError            syntax            the text is not in the language
+    │   └── AmbiguousError    ambiguous         the text has two readings; both are named
+    ├── UnknownNameError      unknown-name      no such function, method or option of a function
+    ├── MissingValueError     missing-value     a name that has no value
+    ├── ArgumentError         argument          a function called with the wrong arguments
+    ├── ShapeError            shape             array shapes that do not fit together
+    ├── TypeMismatchError     type              a string, a pair, a boolean where a number is wanted
+    ├── LimitError            limit             larger than the documented limits
+    ├── EvaluationError       evaluation        e.g. a singular matrix
+    ├── InputError            input             a file or record that cannot be read
+    ├── OutputError           output            a result that cannot be written
+    └── UsageError            usage             options that contradict each other
+
+A message says what is wrong, in lower case without a full stop; a label stands at the smallest span;
+``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+_WINDOW = 160  # columns of a long source line that are shown around the caret
+
+
+class Span(NamedTuple):
+    """Half-open range of character offsets in a `Source`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A piece of program text and where it came from (``first_line`` counts from 1)."""
+
+    text: str
+    name: str | None = None
+    first_line: int = 1
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column (from 1, in characters) of an offset."""
+        line = self.text.count("\n", 0, offset)
+        column = offset - (self.text.rfind("\n", 0, offset) + 1)
+        return self.first_line + line, column + 1
+
+    def line_at(self, offset: int) -> str:
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+
+class Label(NamedTuple):
+    """A second place that the message is about, e.g. where a bracket was opened."""
+
+    span: Span
+    text: str
+
+
+class GradcliError(Exception):
+    """An error that carries its place in the text and what to do about it."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        span: Span | None = None,
+        label: str = "",
+        help: str | None = None,
+        note: str | None = None,
+        also: tuple[Label, ...] = (),
+        source: Source | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.label = label
+        self.help = help
+        self.note = note
+        self.also = also
+        self.source = source
+
+    def at(self, span: Span | None, source: Source | None = None) -> GradcliError:
+        """Fill in the place if it is not known yet; returns self."""
+        if self.span is None:
+            self.span = span
+        if self.source is None:
+            self.source = source
+        return self
+
+    def place(self) -> tuple[int, int, int] | None:
+        """Line, column and end column, from 1; None without a place in a text."""
+        if self.source is None or self.span is None:
+            return None
+        line, column = self.source.position(self.span.start)
+        width = max(1, min(self.span.end - self.span.start, len(self.source.line_at(self.span.start)) - column + 1))
+        return line, column, column + width
+
+    def render(self) -> str:
+        """The error as plain text, in the form documented in the README."""
+        lines = [f"error[{self.code}]: {self.message}"]
+        margin = ""
+        if self.source is not None and self.span is not None:
+            line, column = self.source.position(self.span.start)
+            margin = " " * len(str(line))
+            lines.append(f"{margin} --> {self.source.name or '<expression>'}:{line}:{column}")
+            lines += _excerpt(self.source, self.span, self.label)
+            for label in self.also:
+                lines += _excerpt(self.source, label.span, label.text)
+        if self.help:
+            lines.append(f"{margin} = help: {self.help}")
+        if self.note:
+            lines.append(f"{margin} = note: {self.note}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render() if self.span is not None else self.message
+
+
+def _excerpt(source: Source, span: Span, label: str) -> list[str]:
+    number, column = source.position(span.start)
+    text = source.line_at(span.start)
+    start = column - 1
+    end = max(start + 1, min(start + span.end - span.start, len(text)))
+    if len(text) > _WINDOW:
+        left = max(0, min(start - _WINDOW // 4, len(text) - _WINDOW))
+        end = min(end, left + _WINDOW)
+        head, tail = "…" if left else "", "…" if left + _WINDOW < len(text) else ""
+        text = head + text[left : left + _WINDOW] + tail
+        start, end = start - left + len(head), end - left + len(head)
+    before, marked = printable(text[:start]), printable(text[start:end])
+    gutter = " " * len(str(number))
+    carets = "^" * max(1, display_width(marked))
+    return [
+        f"{number} | {printable(text)}",
+        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + label if label else ''}",
+    ]
+
+
+def printable(text: str) -> str:
+    """Text safe for a terminal: control characters are shown as their code points."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c == "\t" else f"\\x{ord(c):02x}" for c in text)
+
+
+def display_width(text: str) -> int:
+    """Columns that text takes in a terminal (wide characters two, combining marks none)."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+class ParseError(GradcliError):
+    code = "syntax"
+
+
+class AmbiguousError(ParseError):
+    code = "ambiguous"
+
+
+class UnknownNameError(GradcliError):
+    code = "unknown-name"
+
+
+class MissingValueError(GradcliError):
+    code = "missing-value"
+
+
+class ArgumentError(GradcliError):
+    code = "argument"
+
+
+class ShapeError(GradcliError):
+    code = "shape"
+
+
+class TypeMismatchError(GradcliError):
+    code = "type"
+
+
+class LimitError(GradcliError):
+    code = "limit"
+
+
+class EvaluationError(GradcliError):
+    code = "evaluation"
+
+
+class InputError(GradcliError):
+    code = "input"
+
+
+class OutputError(GradcliError):
+    code = "output"
+
+
+class UsageError(GradcliError):
+    code = "usage"
+
+
+def suggestion(word: str, candidates: list[str]) -> str | None:
+    """The one candidate close enough to be a likely spelling of word, else None."""
+    import difflib
+
+    if len(word) < 2:
+        return None
+    folded = {c.lower(): c for c in candidates}
+    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.72 if len(word) > 3 else 0.66)
+    return folded[close[0]] if close else None

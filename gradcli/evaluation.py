@@ -1,0 +1,264 @@
+"""From a lowered query to its record: the value, the derivatives asked for, formulas, and the cross-check.
+
+This is the one place where language, engine, judge and report meet; the command line and the Python API are
+two ways to call it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import transforms
+from gradcli.engine.evaluate import Values, forward
+from gradcli.engine.graph import Expr, reachable
+from gradcli.engine.sweep import backward
+from gradcli.errors import GradcliError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.language.program import Lowered, Program, default_wrt
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Assertion, Statement
+from gradcli.ops.promotion import numpy_dtype
+from gradcli.report.records import Asserted, Failure, Record, Worst
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to compute for each query."""
+
+    wrt: tuple[str, ...] | None = None
+    freeze: tuple[str, ...] = ()
+    seed: Any = None  # an array, or text of the language
+    mode: str = "grad"  # "grad", "jacobian", "hessian" or "jvp"
+    tangents: dict[str, Any] = field(default_factory=dict)
+    check: bool = True
+    formula: bool = True
+    latex: bool = False
+    timeout: float | None = None
+    need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
+
+
+def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
+    """Execute one statement; a query, an assert or an error gives a record."""
+    if isinstance(statement, GradcliError):
+        return failed(statement, id=id)
+    line, column = statement.source.position(statement.span.start)
+    record = Record(statement.text, id, statement.source.name, line, column)
+    record.mode = "assert" if isinstance(statement, Assertion) else options.mode
+    try:
+        lowered = program.execute(statement)
+        if lowered is None:
+            return None
+        if isinstance(statement, Assertion):
+            _assert(program.scope, lowered, record)
+        else:
+            _query(program, lowered, options, record)
+    except GradcliError as error:
+        return _with_error(record, locate(error, program.scope, statement))
+    return record
+
+
+def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> Record:
+    """The record of something that could not be read at all."""
+    line, column = error.source.position(error.span.start) if error.source and error.span else (1, 1)
+    if expr is None:
+        expr = error.source.text.strip() if error.source else ""
+    record = Record(expr if len(expr) <= 2000 else expr[:2000] + "…", id, error.source.name if error.source else None, line, column)
+    return _with_error(record, error)
+
+
+def _with_error(record: Record, error: GradcliError) -> Record:
+    record.value = record.grad = record.seed = None
+    record.error = Failure.of(error)
+    return record
+
+
+def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:
+    """Point at the node where evaluation failed, or else at the statement."""
+    node = getattr(error, "node", None)
+    places = scope.spans(node) if node is not None else []
+    if places:
+        error.at(places[-1][1], places[-1][0])
+    return error.at(statement.span, statement.source)
+
+
+def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
+    scope, root = program.scope, lowered.value
+    values = forward([root], scope.values, scope.precision)
+    record.value = values[root]
+    record.warnings += _nonfinite(scope, root, values)
+    wrt = _variables(scope, root, options)
+    if root.kind != "float":
+        record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
+        record.grad, wrt = {}, {}
+    if options.mode == "jvp":
+        record.jvp = _jvp(program, root, values, options)
+    elif options.mode == "jacobian":
+        record.jacobian = {name: _jacobian(scope, root, x, values) for name, x in wrt.items()}
+    elif options.mode == "hessian":
+        record.hessian = _hessian(scope, root, wrt, values)
+    else:
+        record.seed, record.seed_given = _seed(program, root, options)
+        record.grad = gradient(scope, root, wrt, record.seed, values)
+    if options.formula and wrt and options.mode == "grad":
+        from gradcli.formulas import derivative_formulas
+
+        record.derivative_kind, record.derivative, record.latex = derivative_formulas(
+            scope, root, wrt, seed_given=record.seed_given, latex=options.latex
+        )
+    if options.check:
+        from gradcli.check.crosscheck import cross_check
+
+        record.check = cross_check(scope, root, wrt, record, options.timeout)
+
+
+def gradient(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values) -> dict[str, Any]:
+    """The vector-Jacobian products of a query, each in its variable's shape."""
+    with np.errstate(all="ignore"):
+        found = backward(reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+    return {name: _finished(found.get(x), x, scope) for name, x in wrt.items()}
+
+
+def _finished(adjoint: Any, x: Expr, scope: Scope) -> Any:
+    dtype = numpy_dtype("float", scope.precision)
+    if adjoint is None:
+        return np.zeros(x.shape, dtype)[()]
+    return np.asarray(adjoint).astype(dtype, copy=False).reshape(x.shape)[()]
+
+
+def _variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
+    """The names to differentiate with respect to, in order."""
+    if options.wrt is None:
+        return {x.payload.name: x for x in default_wrt(scope, root) if x.payload.name not in options.freeze and scope.names.get(x.payload.name) is x}
+    found = {}
+    for name in options.wrt:
+        node = scope.names.get(name)
+        if node is None:
+            raise MissingValueError(f"no value for '{name}', which is to be differentiated", help=f"give it one: {name}=...")
+        if node.kind != "float":
+            raise TypeMismatchError(f"'{name}' is boolean; only numbers can be differentiated")
+        if name not in options.freeze:
+            found[name] = node
+    return found
+
+
+def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
+    """The cotangent of the output, of exactly its shape, and whether the user gave it."""
+    dtype = numpy_dtype("float", program.scope.precision)
+    if options.seed is None:
+        if options.need_seed and math.prod(root.shape) != 1:
+            raise ShapeError(
+                f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
+                help="give a seed of that shape, e.g. seed=np.ones(...)",
+            )
+        return np.ones(root.shape, dtype)[()], False
+    seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
+    if seed.shape != root.shape:
+        raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
+    return seed.astype(dtype)[()], True
+
+
+def _jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
+    """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns in forward mode."""
+    rows, columns = math.prod(root.shape), math.prod(x.shape)
+    if rows * columns > scope.limits.tangents:
+        raise LimitError(
+            f"a Jacobian of {rows} x {columns} entries is over the limit of {scope.limits.tangents:,}",
+            help=f"raise it with --limit tangents={rows * columns}",
+        )
+    dtype = numpy_dtype("float", scope.precision)
+    out = np.zeros((rows, columns), dtype)
+    with np.errstate(all="ignore"):
+        if rows <= columns:
+            order = reachable([root])
+            for i in range(rows):
+                seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
+                found = backward(order, {root: seed}, [x], values.__getitem__).get(x)
+                if found is None:
+                    break
+                out[i] = np.ravel(found)
+        else:
+            tangent = scope.graph.leaf("tangent", x.shape)
+            pushed = transforms.jvp(root, {x: tangent})
+            for i in range(columns):
+                direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
+                out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
+    return out.reshape(*root.shape, *x.shape)[()]
+
+
+def _hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> dict[str, dict[str, Any]]:
+    if math.prod(root.shape) != 1:
+        raise ShapeError(f"a Hessian needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jacobian")
+    gradients = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root))
+    table = forward(gradients, values, scope.precision)
+    return {
+        name: {other: _jacobian(scope, slope, x, table) for other, x in wrt.items()}
+        for name, slope in zip(wrt, gradients, strict=True)
+    }
+
+
+def _jvp(program: Program, root: Expr, values: Values, options: Options) -> Any:
+    scope = program.scope
+    tangents = {}
+    for name, given in options.tangents.items():
+        x = scope.names.get(name)
+        if x is None:
+            raise MissingValueError(f"no value for '{name}', which has a tangent", help=f"give it one: {name}=...")
+        tangent = program.constant(given, "<jvp>") if isinstance(given, str) else np.asarray(given)
+        if tangent.shape != x.shape:
+            raise ShapeError(f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; they must be the same")
+        tangents[x] = scope.graph.constant(tangent.astype(np.float64))
+    pushed = transforms.jvp(root, tangents)
+    return forward([pushed], values, scope.precision)[pushed]
+
+
+def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:
+    """An assert: equal to rounding (or within a tolerance), entry by entry, after broadcasting."""
+    assert lowered.other is not None
+    values = forward([lowered.value, lowered.other], scope.values, scope.precision)
+    left, right = np.asarray(values[lowered.value], float), np.asarray(values[lowered.other], float)
+    try:
+        left, right = np.broadcast_arrays(left, right)
+    except ValueError:
+        raise ShapeError(f"an assert of shapes {left.shape} and {right.shape}, which do not broadcast") from None
+    with np.errstate(all="ignore"):
+        scale = np.maximum(np.abs(left), np.abs(right))
+        epsilon = np.finfo(numpy_dtype("float", scope.precision)).eps  # type: ignore[arg-type]
+        within = lowered.within if lowered.within is not None else 0.0
+        allowed = within + (0.0 if lowered.within is not None else 64 * epsilon * scale)
+        off = np.abs(left - right)
+        fine = (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right))
+    worst = None
+    if not fine.all():
+        place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
+        worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]))
+    record.value = bool(fine.all())
+    record.asserted = Asserted(bool(fine.all()), left[()], right[()], float(within), worst)
+
+
+def _nonfinite(scope: Scope, root: Expr, values: Values) -> list[str]:
+    """A warning that says where a value first became infinite or NaN."""
+    value = np.asarray(values[root])
+    if value.dtype.kind != "f" or np.isfinite(value).all():
+        return []
+    for node in reachable([root]):
+        if node.kind != "float" or node.op is None or node.op.outputs > 1 or np.isfinite(values[node]).all():
+            continue
+        operands = [o for o in node.operands if o is not None and o.kind == "float" and not isinstance(values[o], tuple)]
+        if all(np.isfinite(values[o]).all() for o in operands):
+            array = np.asarray(values[node])
+            place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            where = f" at index {list(place)}" if place else ""
+            return [f"{_text_of(scope, node)} is {array[place]}{where}"]
+    return ["a value that was given is not finite"]
+
+
+def _text_of(scope: Scope, node: Expr) -> str:
+    places: list[tuple[Source, Span]] = scope.spans(node)
+    if not places:
+        return f"the result of {node.op.name}" if node.op else "a value"
+    source, span = places[0]
+    text = source.text[span.start : span.end]
+    return f"'{text}'" if len(text) <= 60 else f"the result of {node.op.name}" if node.op else "a value"

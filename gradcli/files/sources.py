@@ -1,0 +1,46 @@
+"""Where programs come from: lines of files and pipes, as text, whatever bytes they hold."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from gradcli.errors import InputError
+
+_CHUNK = 1 << 16
+
+
+def lines_of(path: str, limit: int) -> Iterator[str]:
+    """The lines of a file ("-": standard input) as they come, decoded as UTF-8 with or without a BOM.
+
+    Bytes that are not UTF-8 stay as surrogates, so that the error names their place. A line longer than the limit
+    is cut just beyond it, which is enough for the parser to refuse it; the rest of the line is skipped.
+    Raises InputError for a file that cannot be read.
+    """
+    try:
+        if path == "-":
+            yield from _decoded(sys.stdin.buffer, limit)
+        else:
+            with Path(path).open("rb") as stream:
+                yield from _decoded(stream, limit)
+    except FileNotFoundError:
+        raise InputError(f"there is no file '{path}'") from None
+    except IsADirectoryError:
+        raise InputError(f"'{path}' is a folder, not a file") from None
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+
+
+def _decoded(stream: BinaryIO, limit: int) -> Iterator[str]:
+    first = True
+    room = 4 * limit + 4  # bytes of the longest line within the limit
+    while line := stream.readline(room):
+        complete = line.endswith(b"\n")
+        if not complete and len(line) == room:
+            while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                pass
+        if first:
+            line, first = line.removeprefix(b"\xef\xbb\xbf"), False
+        yield line.decode("utf-8", "surrogateescape")

@@ -1,0 +1,467 @@
+"""From the tree to the graph: names are looked up, functions inlined, derivatives taken, indices made static.
+
+One loop over a statement's nodes; a call of a user's function opens an activation of its body on an explicit
+stack. What a node lowers to is a graph node, or, where the language has them, a tuple, a list (an array not
+made yet), a string, None, a `Module`, a `Function`, or an `Unbound` name that fails only where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import transforms
+from gradcli.engine.graph import Expr, Graph
+from gradcli.errors import (
+    AmbiguousError,
+    ArgumentError,
+    GradcliError,
+    LimitError,
+    ShapeError,
+    Source,
+    TypeMismatchError,
+    UnknownNameError,
+)
+from gradcli.language import calls, composed
+from gradcli.language.names import Function, Module, Unbound, missing_value, unknown_function
+from gradcli.language.scope import Scope
+from gradcli.language.tree import (
+    Attribute,
+    Binary,
+    Call,
+    Conditional,
+    Definition,
+    Dots,
+    Expression,
+    Name,
+    Node,
+    Number,
+    Sequence,
+    Slice,
+    Subscript,
+    Text,
+    Unary,
+)
+from gradcli.ops import arithmetic, exponential, logic, products, shapes, structure
+from gradcli.ops.constants import NAMED
+from gradcli.ops.dialects import NUMPY, PREFIXES, TORCH, DType, named_constant
+from gradcli.ops.spec import Op
+
+_BINARY: dict[str, Op] = {
+    "+": arithmetic.add, "-": arithmetic.sub, "*": arithmetic.mul, "/": arithmetic.div, "//": arithmetic.floor_divide,
+    "%": arithmetic.remainder, "@": products.matmul, "**": exponential.pow_, "<": logic.less, "<=": logic.less_equal,
+    ">": logic.greater, ">=": logic.greater_equal, "==": logic.equal, "!=": logic.not_equal, "and": logic.logical_and,
+    "or": logic.logical_or,
+}  # fmt: skip
+_UNARY: dict[str, Op] = {"-": arithmetic.neg, "not": logic.logical_not}
+_DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
+_ALL = slice(None)
+
+
+class _Activation:
+    """An expression being lowered, and what to do with its result."""
+
+    __slots__ = ("at", "definition", "expression", "finish", "locals", "results", "source")
+
+    def __init__(
+        self,
+        expression: Expression,
+        source: Source,
+        locals_: dict[str, Any],
+        definition: Definition | None = None,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.expression, self.source, self.locals = expression, source, locals_
+        self.definition, self.finish = definition, finish
+        self.results: list[Any] = [None] * len(expression.nodes)
+        self.at = 0
+
+
+class Lowering:
+    """Lowers the expressions of one program into its graph."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.mentions = False  # whether the last expression mentioned a bound name
+        self._stack: list[_Activation] = []
+        self._inlined: dict[Any, Any] = {}
+
+    @property
+    def graph(self) -> Graph:
+        return self.scope.graph
+
+    @property
+    def random(self) -> np.random.Generator:
+        return self.scope.random
+
+    def lower(self, expression: Expression, source: Source) -> Any:
+        """What an expression stands for. Errors carry their place in the text."""
+        self.mentions = False
+        self._inlined = {}
+        self._stack = [_Activation(expression, source, {})]
+        result: Any = None
+        while self._stack:
+            activation = self._stack[-1]
+            nodes = activation.expression.nodes
+            if activation.at < len(nodes):
+                node = nodes[activation.at]
+                try:
+                    made = self._node(node, activation)
+                    if isinstance(made, _Activation):
+                        self._stack.append(made)
+                        continue
+                except GradcliError as error:
+                    raise error.at(node.span, activation.source) from None
+                self._store(activation, node, made)
+            else:
+                self._stack.pop()
+                result = activation.results[activation.expression.root.place]
+                if self._stack:
+                    caller = self._stack[-1]
+                    node = caller.expression.nodes[caller.at]
+                    try:
+                        result = activation.finish(result) if activation.finish else result
+                    except GradcliError as error:
+                        raise error.at(node.span, caller.source) from None
+                    self._store(caller, node, result)
+        return result
+
+    def lower_value(self, expression: Expression, source: Source) -> Expr:
+        """The same, as a node of the graph."""
+        result = self.lower(expression, source)
+        try:
+            return self.value(result)
+        except GradcliError as error:
+            raise error.at(expression.root.span, source) from None
+
+    def _store(self, activation: _Activation, node: Node, made: Any) -> None:
+        activation.results[node.place] = made
+        activation.at += 1
+        if type(made) is Expr and made.op is not None:
+            self.scope.remember(made, activation.source, node)
+
+    # -- what results stand for -------------------------------------------------------------------------------
+
+    def value(self, result: Any, depth: int = 0) -> Expr:
+        """A result as a node: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else."""
+        if isinstance(result, Expr):
+            return result
+        if isinstance(result, list):
+            return self._array(result, depth)
+        if isinstance(result, Unbound):
+            raise missing_value(self.scope, result)
+        if isinstance(result, bool):
+            return self.graph.constant(result)
+        raise TypeMismatchError(f"{_described(result)} where a number or an array is wanted")
+
+    def _array(self, items: list[Any], depth: int) -> Expr:
+        if depth >= self.scope.limits.dimensions:
+            raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
+        nodes = [self.value(item, depth + 1) for item in items]
+        if not nodes:
+            return self.graph.constant(np.zeros(0))
+        if all(node.is_constant for node in nodes):
+            payloads = [node.payload for node in nodes]
+            if len({np.shape(p) for p in payloads}) == 1:
+                return self.graph.constant(np.array(payloads))
+        return self.call_op(shapes.stack, nodes, {"axis": 0})
+
+    def static(self, result: Any) -> Any:
+        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
+        if isinstance(result, (tuple, list)):
+            parts = [self.static(part) for part in result]
+            return tuple(parts) if isinstance(result, tuple) else parts
+        if isinstance(result, Unbound):
+            raise missing_value(self.scope, result)
+        if isinstance(result, Expr):
+            return self._static_value(result)
+        if result is None or isinstance(result, (str, bool, int, float, DType)):
+            return result
+        raise TypeMismatchError(f"{_described(result)} cannot be used here")
+
+    def _static_value(self, node: Expr) -> Any:
+        if node.is_constant and not isinstance(node.payload, np.ndarray):
+            return node.payload
+        if node.kind == "bool":
+            array = np.asarray(self.scope.evaluate(node))
+            return array if array.ndim else bool(array)
+        raw = np.asarray(self.scope.evaluate(node))
+        if node.kind == "int" or self.is_integral(node):
+            if raw.size and np.max(np.abs(raw)) > 2**53:
+                raise LimitError("a whole number beyond 2**53 cannot be an index, a shape or an axis")
+            raw = raw.astype(np.int64)
+        return raw if raw.ndim else raw.item()
+
+    def is_integral(self, node: Expr) -> bool:
+        return node.kind == "int" or self.scope.is_integral(node)
+
+    def integer(self, result: Any) -> int:
+        value = self.static(result)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ArgumentError(f"a whole number is wanted here, not {value!r}")
+        return int(value)
+
+    def number(self, result: Any) -> float:
+        value = self.static(result)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ArgumentError(f"a number known beforehand is wanted here, not {_described(value)}")
+        return value
+
+    def evaluate(self, function: Callable[..., Any], node: Expr, *arguments: Any) -> Any:
+        """A function of a node's value under the bindings: for what only values can decide, like a mask."""
+        return function(np.asarray(self.scope.evaluate(node)), *arguments)
+
+    def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        """An operation on nodes; of several results, a tuple."""
+        node = self.graph.apply(op, operands, static)
+        if op.outputs == 1:
+            return node
+        return tuple(structure.output(node, place=i) for i in range(op.outputs))
+
+    # -- nodes ------------------------------------------------------------------------------------------------
+
+    def _node(self, node: Node, activation: _Activation) -> Any:
+        results = activation.results
+        kind = type(node)
+        if kind is Number:
+            return self.graph.constant(node.value)  # type: ignore[attr-defined]
+        if kind is Name:
+            return self._name(node.name, node, activation)  # type: ignore[attr-defined]
+        if kind is Binary:
+            left, right = results[node.left.place], results[node.right.place]  # type: ignore[attr-defined]
+            if type(left) is not Expr:
+                left = self._operand(left, node.left, activation)  # type: ignore[attr-defined]
+            if type(right) is not Expr:
+                right = self._operand(right, node.right, activation)  # type: ignore[attr-defined]
+            return self.graph.apply(_BINARY[node.operator], (left, right))  # type: ignore[attr-defined]
+        if isinstance(node, Unary):
+            operand = self._operand(results[node.operand.place], node.operand, activation)
+            return operand if node.operator == "+" else self._negated(operand) if node.operator == "-" else _UNARY["not"](operand)
+        if isinstance(node, Call):
+            return self._call(node, activation)
+        if isinstance(node, Subscript):
+            return self._subscript(node, results)
+        if isinstance(node, Attribute):
+            return self._attribute(node, results[node.base.place])
+        if isinstance(node, Sequence):
+            items = [results[item.place] for item in node.items]
+            return tuple(items) if node.bracket == "(" else items
+        if isinstance(node, Conditional):
+            parts = [self._operand(results[n.place], n, activation) for n in (node.condition, node.value, node.otherwise)]
+            return logic.where(*parts)
+        if isinstance(node, Text):
+            return node.value
+        return ... if isinstance(node, Dots) else None  # slices are read by their subscript
+
+    def _negated(self, operand: Expr) -> Expr:
+        if type(operand.payload) in (int, float) and operand.op is None:
+            return self.graph.constant(-operand.payload)
+        return arithmetic.neg(operand)  # type: ignore[no-any-return]
+
+    def _operand(self, result: Any, node: Node, activation: _Activation) -> Expr:
+        if isinstance(result, Expr):
+            return result
+        try:
+            return self.value(result)
+        except GradcliError as error:
+            raise error.at(node.span, activation.source) from None
+
+    def _name(self, name: str, node: Node, activation: _Activation) -> Any:
+        if name in activation.locals:
+            return activation.locals[name]
+        bound = self.scope.names.get(name)
+        if bound is not None:
+            self.mentions = True
+            return bound
+        if name == "None":
+            return None
+        if name in NAMED and name not in self.scope.failed:
+            return self.graph.constant(NAMED[name])
+        if name in PREFIXES:
+            return Module(name)
+        return Unbound(name)
+
+    def _attribute(self, node: Attribute, base: Any) -> Any:
+        if isinstance(base, Unbound):
+            raise missing_value(self.scope, base)
+        if isinstance(base, Module):
+            path = f"{base.path}.{node.name}"
+            if path in PREFIXES:
+                return Module(path)
+            if calls.exists(node.name, PREFIXES[base.path]):
+                return Function(node.name, PREFIXES[base.path])
+            return self._constant(base.path, node.name)
+        if node.name in ("T", "mT", "shape", "ndim", "size"):
+            return self._property(node.name, self.value(base))
+        if calls.exists(node.name, NUMPY) or calls.exists(node.name, TORCH) or node.name in calls.METHODS:
+            return Function(node.name, NUMPY if calls.exists(node.name, NUMPY) else TORCH, base)
+        raise UnknownNameError(f"an array has no attribute '{node.name}'", help=calls.suggested(node.name))
+
+    def _constant(self, path: str, name: str) -> Any:
+        try:
+            value = named_constant(path, name)
+        except UnknownNameError as error:
+            error.help = calls.suggested(name)
+            raise
+        return self.graph.constant(value) if isinstance(value, float) else value
+
+    def _property(self, name: str, base: Expr) -> Any:
+        if name == "T":
+            return base if base.ndim < 2 else shapes.transpose(base, axes=None)
+        if name == "mT":
+            return shapes.swapaxes(base, axis1=-1, axis2=-2)
+        extents = tuple(self.graph.constant(n) for n in base.shape)
+        if name == "shape":
+            return extents
+        return self.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
+
+    def _subscript(self, node: Subscript, results: list[Any]) -> Any:
+        base = results[node.base.place]
+        if isinstance(base, tuple):
+            if len(node.items) == 1 and isinstance(node.items[0], Slice):
+                return base[slice(*self._slice(node.items[0], results))]
+            index = self.integer(results[node.items[0].place])
+            if len(node.items) > 1 or not -len(base) <= index < len(base):
+                raise ShapeError(f"a tuple of {len(base)} has no entry {index}")
+            return base[index]
+        value = self.value(base)
+        if len(node.items) == 1 and isinstance(results[node.items[0].place], tuple):
+            parts = list(results[node.items[0].place])
+        else:
+            parts = [self._slice(item, results) if isinstance(item, Slice) else results[item.place] for item in node.items]
+        index_parts = [p if isinstance(p, _SliceParts) else self._index(p) for p in parts]
+        try:
+            return shapes.getitem(value, index=tuple(tuple(p) if isinstance(p, _SliceParts) else p for p in index_parts))
+        except ShapeError as error:
+            text = str(error.message).replace("too many indices for array: array is", "too many indices: the array is")
+            raise ShapeError(text) from None
+
+    def _slice(self, node: Slice, results: list[Any]) -> _SliceParts:
+        parts = [None if p is None or results[p.place] is None else self.integer(results[p.place]) for p in node.parts]
+        parts += [None] * (3 - len(parts))
+        if parts[2] == 0:
+            raise ArgumentError("the step of a slice cannot be 0").at(node.span)
+        return _SliceParts(parts)
+
+    def _index(self, part: Any) -> Any:
+        if part is None or part is ...:
+            return part
+        value = self.static(part)
+        if isinstance(value, bool):
+            return shapes.StaticArray(np.asarray(value))
+        if isinstance(value, int):
+            return value
+        array = np.asarray(value, dtype=np.int64) if isinstance(value, list) and not value else np.asarray(value)
+        if array.size == 0 and array.dtype.kind == "f":
+            array = array.astype(np.int64)
+        if array.dtype.kind not in "iub":
+            raise TypeMismatchError("an index must be whole numbers, a slice or a mask", help="write x[0], x[1:3], x[x > 0]")
+        return shapes.StaticArray(array)
+
+    # -- calls ------------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call, activation: _Activation) -> Any:
+        results = activation.results
+        arguments = [results[a.place] for a in node.arguments]
+        keywords = {name: results[value.place] for name, value in node.keywords}
+        callee = node.callee
+        if isinstance(callee, Name):
+            name = callee.name
+            definition = self.scope.functions.get(name)
+            if definition is not None:
+                return self._inline(node, definition, arguments, keywords)
+            if node.primes:
+                raise unknown_function(self.scope, name).at(callee.span)
+            if name in _DERIVATIVES:
+                return self._derivative(node, name, arguments, keywords)
+            if calls.exists(name, NUMPY) or calls.exists(name, TORCH):
+                return calls.call(self, name, NUMPY if calls.exists(name, NUMPY) else TORCH, arguments, keywords, bare=True)
+            if name in self.scope.names or name in activation.locals or name in NAMED:
+                text = activation.source.text[node.arguments[0].start : node.arguments[-1].end] if node.arguments else ""
+                text = text if len(text) <= 24 else "..."
+                raise AmbiguousError(
+                    f"'{name}({text})' has two readings", help=f"write {name}*({text}) to multiply; there is no function '{name}'"
+                ).at(node.span)
+            raise unknown_function(self.scope, name).at(callee.span)
+        target = results[callee.place]
+        if isinstance(target, Function):
+            if target.base is None:
+                if target.name in _DERIVATIVES and not calls.exists(target.name, target.library):
+                    return self._derivative(node, target.name, arguments, keywords)
+                return calls.call(self, target.name, target.library, arguments, keywords)
+            return calls.call_method(self, target, arguments, keywords)
+        if isinstance(target, (Expr, tuple)) and isinstance(callee, Attribute) and callee.name in ("size", "dim", "ndim"):
+            return target
+        raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+
+    def _inline(self, node: Call, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """The body of a user's function with the arguments in place of the parameters."""
+        if keywords or len(arguments) != len(definition.parameters):
+            wanted = f"{definition.name}({', '.join(definition.parameters)})"
+            raise ArgumentError(f"{wanted} takes {len(definition.parameters)} arguments by position, not {len(arguments) + len(keywords)}")
+        if any(a.definition is definition for a in self._stack):
+            raise ArgumentError(f"the function '{definition.name}' calls itself")
+        values = [a if isinstance(a, (tuple, str)) else self.value(a) for a in arguments]
+        key = (id(definition), node.primes, *(id(v) for v in values))
+        if key in self._inlined:
+            return self._inlined[key][0]
+        parameters = list(values)
+        if node.primes:
+            if len(values) != 1:
+                raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
+            parameters = [self.named(values[0], definition.parameters[0])]
+
+        def finish(result: Any) -> Any:
+            if node.primes:
+                result = self._primed(self.value(result), parameters[0], node.primes)
+            self._inlined[key] = (result, values)
+            return result
+
+        return _Activation(definition.expression, definition.source, dict(zip(definition.parameters, parameters, strict=True)), definition, finish)
+
+    def _primed(self, result: Expr, parameter: Expr, primes: int) -> Expr:
+        for _ in range(primes):
+            if result.shape not in (parameter.shape, ()):
+                raise ShapeError("f' needs a function that works entry by entry", help="write jacobian(f(x), x)")
+            result = transforms.derive("vjp", result, parameter, transforms.ones_like(result))
+        return result
+
+    def named(self, node: Expr, name: str) -> Expr:
+        """A node under an identity of its own, so that something can be differentiated with respect to it."""
+        self.scope.serial += 1
+        return structure.alias(node, name=name, serial=self.scope.serial)  # type: ignore[no-any-return]
+
+    def _derivative(self, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v)."""
+        vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
+        usage = {"grad": "grad(y, x) or grad(y, x, seed=v)"}.get(name, f"{name}(y, x{', v' if name in ('vjp', 'jvp', 'hvp') else ''})")
+        if len(arguments) == 3 and vector is None and name not in ("jacobian", "hessian"):
+            vector = arguments.pop()
+        if keywords or len(arguments) != 2 or (vector is None and name in ("vjp", "jvp", "hvp")):
+            raise ArgumentError(f"wrong arguments for {name}", help=f"write {usage}")
+        if not isinstance(node.arguments[1], Name):
+            raise ArgumentError(f"the second argument of {name} must be a name", help=f"write {usage}, with x a bound name").at(
+                node.arguments[1].span
+            )
+        y, x = (self.value(a) for a in arguments)
+        if x.is_constant:
+            raise ArgumentError(f"'{node.arguments[1].name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
+        return transforms.derive(_DERIVATIVES[name], y, x, None if vector is None else self.value(vector))
+
+
+class _SliceParts(list[Any]):
+    """start, stop and step of a slice, told apart from a list of indices."""
+
+
+def _described(result: Any) -> str:
+    if isinstance(result, str):
+        return f"the string {result!r}"
+    if isinstance(result, tuple):
+        return "a tuple"
+    if isinstance(result, Module):
+        return f"the library prefix '{result.path}'"
+    if isinstance(result, Function):
+        return f"the function '{result.name}'"
+    return "None" if result is None else f"a {type(result).__name__}"

@@ -1,0 +1,565 @@
+"""The parser: one pass over the tokens with explicit stacks, so that nesting has no depth limit.
+
+::
+
+    program    = { [ statement ] ( NEWLINE | ";" ) }
+    statement  = [ "const" ] NAME "=" expression
+               | NAME "(" NAME { "," NAME } ")" "=" expression
+               | "assert" sum "==" sum [ "within" sum ]
+               | expression
+    expression = disjunction [ "if" disjunction "else" expression ]
+    disjunction = conjunction { "or" conjunction }       conjunction = negation { "and" negation }
+    negation   = "not" negation | comparison
+    comparison = sum [ ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) sum ]
+    sum        = term { ( "+" | "-" ) term }
+    term       = product { ( "*" | "/" | "//" | "%" | "@" ) product }
+    product    = unary | NUMBER power                     # juxtaposition: 2x, 2(x+1), 2sin(x)
+    unary      = ( "-" | "+" ) unary | power
+    power      = postfix [ ( "**" | "^" ) unary | SUPERSCRIPT ]
+    postfix    = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | "'"... "(" arguments ")" }
+    atom       = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]"
+
+The loop alternates between two states: a value is expected, or what may follow a value. Operators wait on a
+stack until one that binds less tightly arrives; an open bracket is a `_Frame`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
+from gradcli.language.tokens import END, NAME, NUMBER, PRIME, STRING, SUPERSCRIPT, SYMBOL, Token, superscript_value, tokenize
+from gradcli.language.tree import (
+    Assertion,
+    Attribute,
+    Binary,
+    Binding,
+    Call,
+    Conditional,
+    Definition,
+    Dots,
+    Expression,
+    Name,
+    Node,
+    Number,
+    Query,
+    Sequence,
+    Slice,
+    Statement,
+    Subscript,
+    Text,
+    Unary,
+)
+
+_TERNARY, _OR, _AND, _NOT, _COMPARISON, _SUM, _TERM, _JUXTAPOSITION, _UNARY, _POWER = range(10)
+_BINARY = {
+    "or": _OR, "and": _AND, "<": _COMPARISON, "<=": _COMPARISON, ">": _COMPARISON, ">=": _COMPARISON, "==": _COMPARISON,
+    "!=": _COMPARISON, "+": _SUM, "-": _SUM, "*": _TERM, "/": _TERM, "//": _TERM, "%": _TERM, "@": _TERM, "**": _POWER,
+}  # fmt: skip
+_RESERVED = frozenset({"if", "else", "and", "or", "not"})
+_CLOSING = {"(": ")", "[": "]"}
+_GROUP, _LIST, _CALL, _SUBSCRIPT = range(4)
+
+
+class _Operator:
+    """An operator that waits for its right operand."""
+
+    __slots__ = ("prefix", "symbol", "tightness", "token")
+
+    def __init__(self, tightness: int, symbol: str, token: Token, prefix: bool = False) -> None:
+        self.tightness, self.symbol, self.token, self.prefix = tightness, symbol, token, prefix
+
+
+class _Frame:
+    """An open bracket: where it stands, what it is, and what has been read in it."""
+
+    __slots__ = ("base", "comma", "items", "keyword", "keywords", "kind", "opener", "operators", "primes", "slice")
+
+    def __init__(self, kind: int, opener: Token, operators: int, base: Node | None = None, primes: int = 0) -> None:
+        self.kind, self.opener, self.operators, self.base, self.primes = kind, opener, operators, base, primes
+        self.items: list[Node] = []
+        self.keywords: list[tuple[str, Node]] = []
+        self.keyword: Token | None = None
+        self.slice: list[Node | None] | None = None
+        self.comma = False
+
+
+class _ExpressionParser:
+    """Parses tokens[at:stop] as one expression."""
+
+    def __init__(self, source: Source, tokens: list[Token], at: int, stop: int) -> None:
+        self.source, self.tokens, self.at, self.stop = source, tokens, at, stop
+        self.end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
+        self.values: list[Node] = []
+        self.operators: list[_Operator] = []
+        self.frames: list[_Frame] = []
+        self.nodes: list[Node] = []
+
+    def fail(self, message: str, span: Span, help: str | None = None, label: str = "") -> NoReturn:
+        raise ParseError(message, span=span, help=help, label=label, source=self.source)
+
+    def peek(self, ahead: int = 0) -> Token:
+        place = self.at + ahead
+        return self.tokens[place] if place < self.stop else self.end
+
+    def push(self, node: Node) -> None:
+        node.place = len(self.nodes)
+        self.nodes.append(node)
+        self.values.append(node)
+
+    def parse(self) -> Expression:
+        """expression = disjunction [ "if" disjunction "else" expression ]"""
+        value_expected = True
+        while True:
+            token = self.peek()
+            if token.kind == END:
+                break
+            self.at += 1
+            value_expected = self.value(token) if value_expected else self.after_value(token)
+        if self.frames:
+            opener = self.frames[-1].opener
+            closing = _CLOSING[opener.text]
+            self.fail(f"'{opener.text}' is never closed", opener.span, f"add the missing '{closing}'")
+        if value_expected:
+            self.missing_value(self.end)
+        self.reduce(_TERNARY, 0)
+        return Expression(self.values.pop(), self.nodes)
+
+    # -- a value is expected ----------------------------------------------------------------------------------
+
+    def value(self, token: Token) -> bool:
+        """The start of an operand; says whether a value is still expected."""
+        kind, text = token.kind, token.text
+        if kind == NUMBER:
+            self.push(Number(self.number(token), token.start, token.start + len(text)))
+            return False
+        if kind == NAME:
+            return self.name(token)
+        if kind == SYMBOL:
+            return self.opening(token)
+        if kind == STRING:
+            if not self.frames or self.frames[-1].kind not in (_CALL, _GROUP, _LIST):
+                self.fail("a string can only be an argument of a function", token.span)
+            self.push(Text(text[1:-1], token.start, token.start + len(text)))
+            return False
+        self.missing_value(token)
+
+    def name(self, token: Token) -> bool:
+        text = token.text
+        if text in _RESERVED:
+            if text != "not":
+                self.missing_value(token)
+            if self.operators_here() and self.operators[-1].tightness > _NOT:
+                self.fail("'not' needs brackets here", token.span, "write (not x)")
+            self.operators.append(_Operator(_NOT, "not", token, prefix=True))
+            return True
+        frame = self.frames[-1] if self.frames else None
+        following = self.peek()
+        if frame is not None and frame.kind == _CALL and following.kind == SYMBOL and following.text == "=" and frame.keyword is None:
+            if not self.operators_here():
+                if any(text == name for name, _ in frame.keywords):
+                    self.fail(f"the argument {text!r} is given twice", token.span)
+                frame.keyword = token
+                self.at += 1
+                return True
+        self.push(Name(text, token.start, token.start + len(text)))
+        return False
+
+    def opening(self, token: Token) -> bool:
+        text = token.text
+        if text in ("-", "+"):
+            self.operators.append(_Operator(_UNARY, text, token, prefix=True))
+        elif text in ("(", "["):
+            self.frames.append(_Frame(_GROUP if text == "(" else _LIST, token, len(self.operators)))
+        elif text in (")", "]"):
+            frame = self.frames[-1] if self.frames else None
+            if frame is None or self.operators_here() or frame.keyword or (frame.items and not frame.comma and not frame.slice):
+                if frame is None:
+                    self.fail(f"'{text}' closes nothing", token.span, "remove it, or open the bracket before")
+                self.missing_value(token)
+            self.close(token, None)
+            return False
+        elif text == ":" and self.frames and self.frames[-1].kind == _SUBSCRIPT and not self.operators_here():
+            self.colon(token, None)
+        elif text == "..." and self.frames and self.frames[-1].kind == _SUBSCRIPT:
+            self.push(Dots(token.start, token.start + 3))
+            return False
+        elif text == "," and self.frames and self.frames[-1].slice is not None and not self.operators_here():
+            self.finish_item(None)
+        else:
+            self.missing_value(token)
+        return True
+
+    def number(self, token: Token) -> float:
+        text = token.text
+        if text == "0" and (after := self.peek()).kind == NAME and after.start == token.start + 1 and after.text[0] in "xXoObB":
+            self.fail("numbers are decimal", Span(token.start, after.start + len(after.text)), "hexadecimal, octal and binary are not read")
+        try:
+            plain = text.replace("_", "")
+            if plain.isdigit():
+                return int(plain) if len(plain) < 300 else float(plain)
+            if "__" in text or text.endswith("_"):
+                raise ValueError
+            return float(plain)
+        except ValueError:
+            self.fail(f"{text!r} is not a number", token.span)
+
+    # -- after a value ----------------------------------------------------------------------------------------
+
+    def after_value(self, token: Token) -> bool:
+        """What may follow an operand; says whether a value is expected next."""
+        kind, text = token.kind, token.text
+        if kind == SYMBOL or kind == NAME:
+            tightness = _BINARY.get(text)
+            if tightness is not None:
+                return self.binary(token, tightness)
+            if kind == NAME and text in ("if", "else"):
+                return self.ternary(token)
+        if kind == SYMBOL:
+            if text == "(":
+                return self.bracket_after_value(token)
+            if text == "[":
+                if isinstance(self.values[-1], Number) and self.tokens[self.at - 2].kind == NUMBER:
+                    self.fail("a number has no entries", token.span)
+                self.frames.append(_Frame(_SUBSCRIPT, token, len(self.operators), self.values.pop()))
+                return True
+            if text in (")", "]"):
+                self.close(token, self.finished())
+                return False
+            if text == ",":
+                return self.comma(token)
+            if text == ".":
+                name = self.peek()
+                if name.kind != NAME:
+                    self.fail("expected a name after '.'", name.span if name.kind != END else token.span)
+                self.at += 1
+                self.push(Attribute(self.values.pop(), name.text, name.start + len(name.text)))
+                return False
+            if text == ":" and self.frames and self.frames[-1].kind == _SUBSCRIPT:
+                self.colon(token, self.finished())
+                return True
+            if text == "=":
+                self.fail("'=' can only follow a name at the start of a statement", token.span, "write == to compare")
+        if kind == SUPERSCRIPT:
+            exponent = superscript_value(text)
+            base = self.values.pop()
+            power = Number(exponent, token.start, token.start + len(text))
+            self.push(power)
+            self.values.pop()
+            self.push(Binary("**", base, power))
+            return False
+        if kind == PRIME:
+            return self.prime(token)
+        return self.juxtaposition(token)
+
+    def binary(self, token: Token, tightness: int) -> bool:
+        self.reduce(tightness if tightness != _POWER else tightness + 1, self.base())
+        if tightness == _COMPARISON and self.operators_here() and self.operators[-1].tightness == _COMPARISON:
+            self.chain_refused(token)
+        self.operators.append(_Operator(tightness, token.text, token))
+        return True
+
+    def chain_refused(self, token: Token) -> NoReturn:
+        earlier = self.operators[-1]
+        left, middle = self.values[-2], self.values[-1]
+        text = self.source.text
+        a, b = text[left.start : left.end], text[middle.start : middle.end]
+        self.fail(
+            "a chain of comparisons is not read", token.span, f"write ({a} {earlier.symbol} {b}) and ({b} {token.text} ...)"
+        )
+
+    def ternary(self, token: Token) -> bool:
+        base = self.base()
+        if token.text == "if":
+            self.reduce(_TERNARY + 1, base)
+            if self.operators_here() and self.operators[-1].symbol == "if":
+                self.fail("put the inner condition in brackets", token.span)
+            self.operators.append(_Operator(_TERNARY, "if", token))
+            return True
+        self.reduce(_TERNARY + 1, base)
+        while self.operators_here() and self.operators[-1].symbol == "else":
+            self.reduce_one()
+        if not self.operators_here() or self.operators[-1].symbol != "if":
+            self.fail("'else' without 'if'", token.span, "write: x if condition else y")
+        self.operators[-1] = _Operator(_TERNARY, "else", token)
+        return True
+
+    def bracket_after_value(self, token: Token) -> bool:
+        before = self.values[-1]
+        if isinstance(before, (Name, Attribute)) and self.tokens[self.at - 2].kind == NAME:
+            self.frames.append(_Frame(_CALL, token, len(self.operators), self.values.pop()))
+            return True
+        if self.tokens[self.at - 2].kind == NUMBER:
+            self.times(token)
+            self.at -= 1
+            return True
+        return self.juxtaposition(token)
+
+    def prime(self, token: Token) -> bool:
+        callee = self.values[-1]
+        opener = self.peek()
+        if not isinstance(callee, Name) or opener.text != "(" or opener.kind != SYMBOL:
+            self.fail("a prime marks the derivative of a function, as in f'(2)", token.span, "write x.T for the transpose")
+        self.at += 1
+        self.values.pop()
+        self.frames.append(_Frame(_CALL, opener, len(self.operators), callee, len(token.text)))
+        return True
+
+    def juxtaposition(self, token: Token) -> bool:
+        before = self.tokens[self.at - 2]
+        if before.kind == NUMBER and token.kind == NAME:
+            self.times(token)
+            self.at -= 1
+            return True
+        value = self.values[-1]
+        left = self.source.text[value.start : value.end]
+        if len(left) > 40:
+            left = "..."
+        right = token.text
+        if isinstance(value, Name) and token.kind == NAME and value.end < token.start:
+            self.fail(f"no operator between {left!r} and {right!r}", token.span, f"write {left}*{right}, or {left}({right})")
+        self.fail(f"no operator before {right!r}", token.span, "write * to multiply" if token.kind != STRING else None)
+
+    def times(self, token: Token) -> None:
+        """A number directly before a name or bracket: times, unless an operator before it makes two readings."""
+        place = len(self.operators)
+        base = self.base()
+        while place > base and self.operators[place - 1].prefix:
+            place -= 1
+        if place > base:
+            operator = self.operators[place - 1]
+            if operator.tightness == _POWER or operator.symbol in ("/", "//", "%", "@"):
+                raise self.two_readings(operator, token)
+        self.operators.append(_Operator(_JUXTAPOSITION, "*", token))
+
+    def two_readings(self, operator: _Operator, token: Token) -> AmbiguousError:
+        number, before, text = self.values[-1], self.values[-2], self.source.text
+        left = text[before.start : before.end]
+        left = left if len(left) <= 24 else "..."
+        factor = text[number.start : number.end]
+        what = token.text if token.kind == NAME else "(...)"
+        symbol = "^" if text[operator.token.start] == "^" else operator.symbol
+        return AmbiguousError(
+            f"'{left}{symbol}{factor}{what}' has two readings",
+            span=Span(before.start, token.start + len(token.text)), source=self.source,
+            help=f"write ({left}{symbol}{factor})*{what} or {left}{symbol}({factor}*{what})",
+        )  # fmt: skip
+
+    # -- brackets ---------------------------------------------------------------------------------------------
+
+    def base(self) -> int:
+        return self.frames[-1].operators if self.frames else 0
+
+    def operators_here(self) -> bool:
+        return len(self.operators) > self.base()
+
+    def finished(self) -> Node:
+        """The value read since the bracket (or comma), all operators applied."""
+        self.reduce(_TERNARY, self.base())
+        return self.values.pop()
+
+    def comma(self, token: Token) -> bool:
+        if not self.frames:
+            before, after = self.tokens[self.at - 2], self.peek()
+            if before.kind == NUMBER and after.kind == NUMBER:
+                number = f"{before.text}.{after.text}"
+                self.fail("a comma is never a decimal point", token.span, f"write {number}, or [{before.text}, {after.text}] for an array")
+            self.fail("a comma outside brackets", token.span, "write [x, y] for an array")
+        self.finish_item(self.finished())
+        return True
+
+    def colon(self, token: Token, value: Node | None) -> None:
+        frame = self.frames[-1]
+        frame.slice = [] if frame.slice is None else frame.slice
+        frame.slice.append(value)
+        if len(frame.slice) > 2:
+            self.fail("a slice has at most three parts", token.span, "start:stop:step")
+
+    def finish_item(self, value: Node | None) -> None:
+        frame = self.frames[-1]
+        if frame.slice is not None:
+            parts = [*frame.slice, value]
+            given = [part for part in parts if part is not None]
+            start = given[0].start if given else self.tokens[self.at - 1].start
+            node = Slice(parts, start, given[-1].end if given else start + 1)
+            self.push(node)
+            value = self.values.pop()
+            frame.slice = None
+        assert value is not None
+        if frame.keyword is not None:
+            frame.keywords.append((frame.keyword.text, value))
+            frame.keyword = None
+        elif frame.keywords and frame.kind == _CALL:
+            self.fail("arguments by position come before those by name", value.span)
+        else:
+            frame.items.append(value)
+        frame.comma = True
+
+    def close(self, token: Token, value: Node | None) -> None:
+        if not self.frames:
+            self.fail(f"'{token.text}' closes nothing", token.span, "remove it, or open the bracket before")
+        frame = self.frames[-1]
+        if _CLOSING[frame.opener.text] != token.text:
+            raise ParseError(
+                f"'{frame.opener.text}' is closed by '{token.text}'", span=token.span, source=self.source,
+                also=(Label(frame.opener.span, "opened here"),),
+            )  # fmt: skip
+        trailing = frame.comma and value is None and frame.slice is None
+        several = frame.comma
+        if value is not None or frame.slice is not None:
+            self.finish_item(value)
+        self.frames.pop()
+        end = token.start + 1
+        if frame.kind == _GROUP:
+            if several or trailing or not frame.items:
+                self.push(Sequence("(", frame.items, frame.opener.start, end))
+            else:
+                inner = frame.items[0]
+                inner.start, inner.end = frame.opener.start, end
+                self.values.append(inner)
+        elif frame.kind == _LIST:
+            self.push(Sequence("[", frame.items, frame.opener.start, end))
+        elif frame.kind == _CALL:
+            assert frame.base is not None
+            self.push(Call(frame.base, frame.items, frame.keywords, frame.primes, end))
+        else:
+            assert frame.base is not None
+            if not frame.items:
+                self.fail("an index is missing", Span(frame.opener.start, end), "write x[0], or x[:] for all entries")
+            self.push(Subscript(frame.base, frame.items, several, end))
+
+    # -- operators --------------------------------------------------------------------------------------------
+
+    def reduce(self, tightness: int, base: int) -> None:
+        """Apply the waiting operators above ``base`` that bind at least as tightly."""
+        operators = self.operators
+        while len(operators) > base:
+            top = operators[-1]
+            if top.tightness < tightness or (tightness == _COMPARISON == top.tightness):
+                return
+            self.reduce_one()
+
+    def reduce_one(self) -> None:
+        operator = self.operators.pop()
+        values = self.values
+        right = values.pop()
+        if operator.prefix:
+            self.push(Unary(operator.symbol, right, operator.token.start))
+        elif operator.symbol == "else":
+            condition = values.pop()
+            self.push(Conditional(values.pop(), condition, right))
+        elif operator.symbol == "if":
+            self.fail("'if' without 'else'", operator.token.span, "write: x if condition else y")
+        else:
+            self.push(Binary(operator.symbol, values.pop(), right))
+
+    def missing_value(self, token: Token) -> NoReturn:
+        if token.kind == END:
+            before = self.tokens[self.at - 1] if self.at else token
+            self.fail("the expression ends where a value is expected", before.span if before.kind != END else token.span)
+        shown = repr(token.text)
+        helps = {"=": "write == to compare", "**": None, "*": None}
+        self.fail(f"expected a value, not {shown}", token.span, helps.get(token.text))
+
+
+def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
+    """The statements of one logical line; an error takes the place of the statement it stands in."""
+    if len(source.text) > limit:
+        yield LimitError(
+            f"a statement of {len(source.text):,} characters is over the limit of {limit:,}", span=Span(0, 1), source=source,
+            help=f"raise it with --limit length={len(source.text)}",
+        )  # fmt: skip
+        return
+    try:
+        tokens = tokenize(source)
+    except ParseError as error:
+        yield error
+        return
+    start = depth = 0
+    for i, token in enumerate(tokens):
+        if token.kind == SYMBOL:
+            if token.text in ("(", "["):
+                depth += 1
+            elif token.text in (")", "]"):
+                depth -= 1
+        if token.kind == END or (depth <= 0 and token.text == ";" and token.kind == SYMBOL):
+            if i > start:
+                try:
+                    yield _statement(source, tokens, start, i)
+                except ParseError as error:
+                    yield error
+            start, depth = i + 1, 0
+
+
+def parse_expression(source: Source, limit: int) -> Expression:
+    """The whole text as one expression."""
+    if len(source.text) > limit:
+        raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
+    tokens = tokenize(source)
+    return _ExpressionParser(source, tokens, 0, len(tokens) - 1).parse()
+
+
+def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
+    """statement = [ "const" ] NAME "=" expression | NAME "(" names ")" "=" expression | assertion | expression"""
+    last = tokens[stop - 1]
+    span = Span(tokens[start].start, last.start + len(last.text))
+    first, second = tokens[start], tokens[start + 1] if start + 1 < stop else Token(END, "", span.end)
+
+    def expression(at: int, end: int = stop) -> Expression:
+        return _ExpressionParser(source, tokens, at, end).parse()
+
+    if first.kind == NAME and first.text not in _RESERVED:
+        if first.text == "const" and second.kind == NAME:
+            third = tokens[start + 2] if start + 2 < stop else None
+            if third is None or third.text != "=":
+                raise ParseError("'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2")
+            return Binding(source, span, second.text, second.span, expression(start + 3), const=True)
+        if second.kind == SYMBOL and second.text == "=":
+            return Binding(source, span, first.text, first.span, expression(start + 2))
+        if first.text == "assert" and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+")) and second.kind != END:
+            return _assertion(source, span, tokens, start + 1, stop)
+        if second.kind == SYMBOL and second.text == "(":
+            equals = _definition_end(tokens, start + 2, stop)
+            if equals is not None:
+                names = [t.text for t in tokens[start + 2 : equals - 1] if t.kind == NAME]
+                if len(set(names)) < len(names):
+                    raise ParseError("a parameter is named twice", span=first.span, source=source)
+                return Definition(source, span, first.text, first.span, names, expression(equals + 1))
+    return Query(source, span, expression(start))
+
+
+def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
+    """The place of "=" in ``f(x, y) =``, or None where the tokens are not the head of a definition."""
+    while at + 1 < stop and tokens[at].kind == NAME:
+        after = tokens[at + 1].text
+        if after == ")":
+            return at + 2 if at + 2 < stop and tokens[at + 2].text == "=" and tokens[at + 2].kind == SYMBOL else None
+        if after != ",":
+            return None
+        at += 2
+    return None
+
+
+def _assertion(source: Source, span: Span, tokens: list[Token], start: int, stop: int) -> Assertion:
+    """assertion = "assert" sum "==" sum [ "within" sum ]"""
+    depth = 0
+    equals = within = None
+    for i in range(start, stop):
+        token = tokens[i]
+        if token.text in ("(", "[") and token.kind == SYMBOL:
+            depth += 1
+        elif token.text in (")", "]") and token.kind == SYMBOL:
+            depth -= 1
+        elif depth == 0 and token.text == "==" and equals is None:
+            equals = i
+        elif depth == 0 and token.kind == NAME and token.text == "within" and equals is not None:
+            within = i
+    if equals is None:
+        raise ParseError("an assert compares two values with ==", span=tokens[start].span, source=source, help="write: assert x == y")
+
+    def part(at: int, end: int) -> Expression:
+        return _ExpressionParser(source, tokens, at, end).parse()
+
+    right = part(equals + 1, within if within is not None else stop)
+    return Assertion(source, span, part(start, equals), right, part(within + 1, stop) if within is not None else None)

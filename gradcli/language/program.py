@@ -1,0 +1,139 @@
+"""Running a program: statements in order, against a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr
+from gradcli.errors import GradcliError, ParseError, Source, TypeMismatchError
+from gradcli.language.lowering import Lowering
+from gradcli.language.parser import parse_expression, parse_statements
+from gradcli.language.scope import Scope
+from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
+from gradcli.language.tree import Assertion, Binding, Call, Definition, Expression, Name, Query, Statement
+from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.structure import detach
+
+
+def statements(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Statement | GradcliError]:
+    """The statements of a program, as its lines come; an error takes the place of a statement that cannot be read."""
+    for first, text in logical_lines(lines, limits.length):
+        if text.strip():
+            yield from parse_statements(Source(text, name, first), limits.length)
+
+
+@dataclass
+class Lowered:
+    """A query or assert as nodes of the graph."""
+
+    statement: Query | Assertion
+    value: Expr
+    other: Expr | None = None  # the right side of an assert
+    within: float | None = None
+
+
+class Program:
+    """A scope and what runs statements in it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.lowering = Lowering(scope)
+
+    def execute(self, statement: Statement) -> Lowered | None:
+        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place."""
+        source = statement.source
+        if isinstance(statement, Query):
+            return Lowered(statement, self._result(statement.expression, source))
+        if isinstance(statement, Binding):
+            if statement.name not in self.scope.outside:
+                try:
+                    self._bind(statement)
+                except GradcliError:
+                    self.scope.names.pop(statement.name, None)
+                    self.scope.failed[statement.name] = source.position(statement.span.start)[0]
+                    raise
+            return None
+        if isinstance(statement, Definition):
+            self.scope.functions[statement.name] = statement
+            return None
+        assert isinstance(statement, Assertion)
+        left = self.lowering.lower_value(statement.left, source)
+        right = self.lowering.lower_value(statement.right, source)
+        within = None
+        if statement.within is not None:
+            node = self.lowering.lower_value(statement.within, source)
+            within = float(np.max(self.scope.evaluate(node)))
+        return Lowered(statement, left, right, within)
+
+    def _result(self, expression: Expression, source: Source) -> Expr:
+        result = self.lowering.lower(expression, source)
+        if isinstance(result, tuple):
+            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (...)[0]")
+            raise error.at(expression.root.span, source)
+        try:
+            return self.lowering.value(result)
+        except GradcliError as error:
+            raise error.at(expression.root.span, source) from None
+
+    def _bind(self, statement: Binding) -> None:
+        name, source = statement.name, statement.source
+        callees = {id(node.callee) for node in statement.expression.nodes if isinstance(node, Call)}
+        for node in statement.expression.nodes:
+            if isinstance(node, Name) and node.name == name and id(node) not in callees:
+                raise ParseError(
+                    f"the value of '{name}' mentions '{name}' itself", span=node.span, source=source,
+                    help=f"give the new value another name: {name}_2 = ...",
+                    note="a later binding replaces an earlier one for what follows; it is not an assignment",
+                )  # fmt: skip
+        expr = self.lowering.lower_value(statement.expression, source)
+        if not self.lowering.mentions:
+            self.scope.bind_value(name, self.raw(expr), const=statement.const)
+            return
+        node = self.lowering.named(expr, name)
+        self.scope.names[name] = detach(node) if statement.const else node
+        self.scope.failed.pop(name, None)
+
+    def raw(self, expr: Expr) -> Any:
+        """The value of a constant expression, whole numbers as integers."""
+        value = np.asarray(self.scope.evaluate(expr))
+        if expr.kind == "float" and value.dtype.kind == "f" and self.scope.is_integral(expr) and np.all(np.abs(value) < 2**53):
+            return value.astype(np.int64)
+        return value
+
+    def constant(self, text: str, what: str) -> Any:
+        """The value of a VALUE on the command line or in a record: an expression, with ``2,3`` short for ``[2, 3]``."""
+        source = Source(text, what)
+        tokens = tokenize(source)
+        depth = 0
+        for token in tokens:
+            if token.kind == SYMBOL:
+                depth += (token.text in "([") - (token.text in ")]")
+                if depth == 0 and token.text == ",":
+                    source = Source(f"[{text}]", what)
+                    break
+        expression = parse_expression(source, self.scope.limits.length)
+        return self.raw(self.lowering.lower_value(expression, source))
+
+
+def default_wrt(scope: Scope, root: Expr) -> list[Expr]:
+    """The leaves that a gradient is taken with respect to: numbers that the result depends on, in order of binding.
+
+    Left out are those bound with const, booleans, and names of whole numbers that occur only in exponents.
+    """
+    seen = {root}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        for place, operand in enumerate(node.operands):
+            if operand is None or operand in seen:
+                continue
+            if place == 1 and node.op is not None and node.op.name == "pow" and not operand.is_constant and scope.is_integral(operand):
+                continue
+            seen.add(operand)
+            stack.append(operand)
+    leaves = [node for node in seen if node.is_leaf and node.kind == "float" and node not in scope.frozen]
+    return sorted(leaves, key=lambda node: node.index)

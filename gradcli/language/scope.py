@@ -1,0 +1,101 @@
+"""What a program knows while it runs: its graph, the names bound so far, and the values of its leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.evaluate import forward
+from gradcli.engine.graph import Expr, Graph, reachable
+from gradcli.errors import Source, Span
+from gradcli.language.tree import Definition, Node
+from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.promotion import kind_of, numpy_dtype
+
+# Operations under which whole numbers stay whole.
+_INTEGRAL = frozenset({"add", "sub", "mul", "neg", "positive", "floor_divide", "remainder", "pow", "abs", "getitem", "stack",
+                       "reshape", "transpose", "alias", "to_float", "sum", "prod", "max", "min", "maximum", "minimum", "broadcast_to",
+                       "concatenate", "argmax", "argmin", "floor", "ceil", "round", "trunc"})  # fmt: skip
+
+
+@dataclass
+class Scope:
+    """Names, functions and leaf values of one program."""
+
+    limits: Limits = DEFAULT
+    precision: str = "float64"
+    random_state: int = 0
+    graph: Graph = field(init=False)
+    names: dict[str, Expr] = field(default_factory=dict)
+    functions: dict[str, Definition] = field(default_factory=dict)
+    values: dict[Expr, Any] = field(default_factory=dict)  # of leaves, in the program's precision
+    whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
+    frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
+    outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
+    failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
+    places: dict[Expr, tuple[Source, Node]] = field(default_factory=dict)  # a node's first place in the text
+    more_places: dict[Expr, list[tuple[Source, Node]]] = field(default_factory=dict)  # and the others
+    serial: int = 0
+    _random: np.random.Generator | None = None
+
+    def __post_init__(self) -> None:
+        self.graph = Graph(self.limits)
+
+    @property
+    def random(self) -> np.random.Generator:
+        """The program's one random generator."""
+        if self._random is None:
+            self._random = np.random.default_rng(self.random_state)
+        return self._random
+
+    def bind_value(self, name: str, value: Any, *, const: bool = False) -> Expr:
+        """Make a name a leaf with a value: a number, a boolean, or an array of these."""
+        raw = np.asarray(value)
+        kind = kind_of(raw)
+        leaf = self.graph.leaf(name, raw.shape, kind)
+        self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
+        if raw.dtype.kind in "iu":
+            self.whole.add(leaf)
+        if const:
+            self.frozen.add(leaf)
+        self.names[name] = leaf
+        self.failed.pop(name, None)
+        return leaf
+
+    def remember(self, node: Expr, source: Source, tree: Node) -> None:
+        """A node's place in the text; one node may have many."""
+        if node not in self.places:
+            self.places[node] = (source, tree)
+        else:
+            self.more_places.setdefault(node, []).append((source, tree))
+
+    def spans(self, node: Expr) -> list[tuple[Source, Span]]:
+        """Every place in the text that made this node."""
+        first = [self.places[node]] if node in self.places else []
+        return [(source, tree.span) for source, tree in first + self.more_places.get(node, [])]
+
+    def evaluate(self, node: Expr) -> Any:
+        """The value of a node under the bindings so far."""
+        return forward([node], self.values, self.precision)[node]
+
+    def is_integral(self, node: Expr) -> bool:
+        """Whether a node is a whole number (or an array of them) by construction."""
+        for part in reachable([node]):
+            if part.op is not None:
+                if part.op.name not in _INTEGRAL or (part.op.name == "pow" and not self._nonnegative(part.operands[1])):
+                    return False
+            elif part.is_leaf:
+                if part not in self.whole:
+                    return False
+            elif not _is_whole(part.payload):
+                return False
+        return True
+
+    def _nonnegative(self, node: Expr | None) -> bool:
+        return node is not None and self.is_integral(node) and bool(np.all(self.evaluate(node) >= 0))
+
+
+def _is_whole(payload: Any) -> bool:
+    return type(payload) is int or (isinstance(payload, np.ndarray) and payload.dtype.kind in "iu")

@@ -1,0 +1,162 @@
+"""Text to tokens, and text to logical lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gradcli.errors import ParseError, Source, Span
+
+NUMBER, NAME, STRING, PRIME, SUPERSCRIPT, SYMBOL, END = range(7)
+
+
+class Token(NamedTuple):
+    kind: int
+    text: str
+    start: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.start + max(1, len(self.text)))
+
+
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SPELLINGS = {
+    "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "−": "-", "–": "-",
+    "≤": "<=", "≥": ">=", "≠": "!=",
+}  # fmt: skip
+
+_TOKEN = re.compile(
+    r"""(?P<SPACE>[ \t\r\n\f\v\u00a0\u202f\ufeff]+|\#[^\n]*)
+    |(?P<NUMBER>(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
+    |(?P<NAME>[A-Za-z_][A-Za-z0-9_]*(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)
+    |(?P<PRIME>(?<=[\w⁰¹²³⁴-⁹'])'+)
+    |(?P<STRING>'[^'\n]*'|"[^"\n]*")
+    |(?P<SUPERSCRIPT>⁻?[⁰¹²³⁴-⁹]+)
+    |(?P<SYMBOL>\*\*|//|<=|>=|==|!=|\.\.\.|[-+*/%@<>=()\[\],:;.]|[\^×·⋅∙∗÷∕−–≤≥≠])
+    |(?P<BAD>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+_HELP = {
+    "|": "write abs(x) for the absolute value, or for conditions: x or y",
+    "!": "write != for 'not equal', not x for a condition, gamma(n + 1) for the factorial",
+    "&": "write x and y",
+    "~": "write not x",
+    "√": "write sqrt(x)",
+    "∞": "write inf",
+    "{": "write [1, 2] for an array, (x + 1) to group",
+    "}": "write [1, 2] for an array, (x + 1) to group",
+    "'": "a string needs both quotes",
+    '"': "a string needs both quotes",
+    "$": "names consist of letters, digits and _",
+}
+
+
+def tokenize(source: Source, start: int = 0, end: int | None = None) -> list[Token]:
+    """The tokens of source.text[start:end], with one END. Raises ParseError at the first bad character."""
+    tokens: list[Token] = []
+    append = tokens.append
+    make = Token
+    text = source.text
+    end = len(text) if end is None else end
+    for match in _TOKEN.finditer(text, start, end):
+        group = match.lastgroup
+        if group == "SPACE":
+            continue
+        word = match.group()
+        if group == "SYMBOL":
+            append(make(SYMBOL, _SPELLINGS.get(word, word), match.start()))
+        elif group == "NAME":
+            append(make(NAME, word, match.start()))
+        elif group == "NUMBER":
+            append(make(NUMBER, word, match.start()))
+        elif group == "STRING":
+            append(make(STRING, word, match.start()))
+        elif group == "PRIME":
+            append(make(PRIME, word, match.start()))
+        elif group == "SUPERSCRIPT":
+            append(make(SUPERSCRIPT, word, match.start()))
+        else:
+            raise _bad_character(source, word, match.start())
+    append(make(END, "", end))
+    return tokens
+
+
+def _bad_character(source: Source, char: str, start: int) -> ParseError:
+    shown = repr(char) if char.isprintable() else f"U+{ord(char):04X}"
+    if 0xDC80 <= ord(char) <= 0xDCFF:
+        return ParseError(
+            f"the byte 0x{ord(char) - 0xDC00:02x} is not valid UTF-8", span=Span(start, start + 1), source=source,
+            help="save the text as UTF-8",
+        )  # fmt: skip
+    return ParseError(f"unexpected character {shown}", span=Span(start, start + 1), source=source, help=_HELP.get(char))
+
+
+def superscript_value(text: str) -> int:
+    """The exponent that superscript digits stand for."""
+    digits = int("".join(str(_SUPERSCRIPTS.index(c)) for c in text if c != "⁻"))
+    return -digits if text.startswith("⁻") else digits
+
+
+_BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
+
+
+def _depth(line: str) -> int:
+    """How many more brackets a line opens than it closes."""
+    if "#" not in line and "'" not in line and '"' not in line:
+        return line.count("(") + line.count("[") - line.count(")") - line.count("]")
+    words = [m.group() for m in _BRACKETS.finditer(line)]
+    return words.count("(") + words.count("[") - words.count(")") - words.count("]")
+
+
+def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]:
+    """Join physical lines while a bracket is open; yields the number of the first line (from 1) and the text.
+
+    Lines come as they are read, so that a pipe is answered line by line. A bracket that is never closed (before
+    the end, or within ``limit`` characters) leaves its line alone, and reading resumes on the line after it.
+    """
+    waiting: list[str] = []  # lines from the one that opened a bracket
+    depths: list[int] = []
+    first, size, depth = 1, 0, 0
+    for line in lines:
+        change = _depth(line)
+        if not waiting and change <= 0:
+            yield first, line
+            first += 1
+            continue
+        waiting.append(line)
+        depths.append(change)
+        size += len(line)
+        depth += change
+        if depth <= 0:
+            yield first, "".join(waiting)
+            first += len(waiting)
+            waiting, depths, size, depth = [], [], 0, 0
+        elif size > limit:
+            yield from _regroup(waiting, depths, first)
+            first += len(waiting)
+            waiting, depths, size, depth = [], [], 0, 0
+    yield from _regroup(waiting, depths, first)
+
+
+def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[int, str]]:
+    """Logical lines of a stretch in which some bracket is never closed, in linear time."""
+    ends = []
+    total = 0
+    for change in depths:
+        total += change
+        ends.append(total)
+    lowest = list(ends)  # the smallest depth at the end of this or any later line
+    for i in range(len(lowest) - 2, -1, -1):
+        lowest[i] = min(lowest[i], lowest[i + 1])
+    start = 0
+    while start < len(lines):
+        before = ends[start - 1] if start else 0
+        stop = start + 1
+        if ends[start] > before and lowest[start] <= before:
+            while ends[stop - 1] > before:
+                stop += 1
+        yield first + start, "".join(lines[start:stop])
+        start = stop

@@ -1,0 +1,214 @@
+"""What a parsed program is: statements and expressions with their places in the text.
+
+The parser makes the nodes of a statement in an order in which operands come before what uses them, and keeps
+that list; whatever walks a statement is a loop over it, so nothing recurses however deep an expression is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gradcli.errors import Source, Span
+
+
+class Node:
+    """An expression; ``start`` and ``end`` are offsets in the statement's source."""
+
+    __slots__ = ("end", "place", "start")
+    start: int
+    end: int
+    place: int  # in the statement's list of nodes
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+    def children(self) -> tuple[Node, ...]:
+        return ()
+
+
+class Number(Node):
+    __slots__ = ("value",)
+
+    def __init__(self, value: float, start: int, end: int) -> None:
+        self.value, self.start, self.end = value, start, end
+
+
+class Name(Node):
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, start: int, end: int) -> None:
+        self.name, self.start, self.end = name, start, end
+
+
+class Text(Node):
+    __slots__ = ("value",)
+
+    def __init__(self, value: str, start: int, end: int) -> None:
+        self.value, self.start, self.end = value, start, end
+
+
+class Dots(Node):
+    """The ``...`` of a subscript."""
+
+    __slots__ = ()
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start, self.end = start, end
+
+
+class Unary(Node):
+    """``-x``, ``+x``, ``not x``."""
+
+    __slots__ = ("operand", "operator")
+
+    def __init__(self, operator: str, operand: Node, start: int) -> None:
+        self.operator, self.operand = operator, operand
+        self.start, self.end = start, operand.end
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.operand,)
+
+
+class Binary(Node):
+    """An infix operation: arithmetic, comparison, ``and``, ``or``."""
+
+    __slots__ = ("left", "operator", "right")
+
+    def __init__(self, operator: str, left: Node, right: Node) -> None:
+        self.operator, self.left, self.right = operator, left, right
+        self.start, self.end = left.start, right.end
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+
+class Conditional(Node):
+    """``value if condition else otherwise``."""
+
+    __slots__ = ("condition", "otherwise", "value")
+
+    def __init__(self, value: Node, condition: Node, otherwise: Node) -> None:
+        self.value, self.condition, self.otherwise = value, condition, otherwise
+        self.start, self.end = value.start, otherwise.end
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.value, self.condition, self.otherwise)
+
+
+class Call(Node):
+    """``callee(arguments, keyword=...)``; ``primes`` counts the quotes of ``f''(x)``."""
+
+    __slots__ = ("arguments", "callee", "keywords", "primes")
+
+    def __init__(self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int, end: int) -> None:
+        self.callee, self.arguments, self.keywords, self.primes = callee, arguments, keywords, primes
+        self.start, self.end = callee.start, end
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.callee, *self.arguments, *(value for _, value in self.keywords))
+
+
+class Attribute(Node):
+    """``base.name``."""
+
+    __slots__ = ("base", "name")
+
+    def __init__(self, base: Node, name: str, end: int) -> None:
+        self.base, self.name = base, name
+        self.start, self.end = base.start, end
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.base,)
+
+
+class Slice(Node):
+    """``start:stop:step`` in a subscript, each part optional."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Node | None], start: int, end: int) -> None:
+        self.parts, self.start, self.end = parts, start, end
+
+    def children(self) -> tuple[Node, ...]:
+        return tuple(part for part in self.parts if part is not None)
+
+
+class Subscript(Node):
+    """``base[items]``; ``tuple_`` tells ``x[i,]`` from ``x[i]``."""
+
+    __slots__ = ("base", "items", "tuple_")
+
+    def __init__(self, base: Node, items: list[Node], tuple_: bool, end: int) -> None:
+        self.base, self.items, self.tuple_ = base, items, tuple_
+        self.start, self.end = base.start, end
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.base, *self.items)
+
+
+class Sequence(Node):
+    """A tuple ``(x, y)`` or an array ``[x, y]``."""
+
+    __slots__ = ("bracket", "items")
+
+    def __init__(self, bracket: str, items: list[Node], start: int, end: int) -> None:
+        self.bracket, self.items, self.start, self.end = bracket, items, start, end
+
+    def children(self) -> tuple[Node, ...]:
+        return tuple(self.items)
+
+
+@dataclass
+class Expression:
+    """A whole expression: its root, and all nodes with operands before their users."""
+
+    root: Node
+    nodes: list[Node]
+
+
+@dataclass
+class Statement:
+    """One statement; ``text`` is what the user wrote, without comments around it."""
+
+    source: Source
+    span: Span
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.span.start : self.span.end]
+
+
+@dataclass
+class Query(Statement):
+    expression: Expression
+
+
+@dataclass
+class Binding(Statement):
+    name: str
+    name_span: Span
+    expression: Expression
+    const: bool = False
+
+
+@dataclass
+class Definition(Statement):
+    name: str
+    name_span: Span
+    parameters: list[str]
+    expression: Expression
+
+
+@dataclass
+class Assertion(Statement):
+    left: Expression
+    right: Expression
+    within: Expression | None = None
+
+
+@dataclass
+class Program:
+    """The statements of a text in order."""
+
+    statements: list[Statement] = field(default_factory=list)

@@ -1,0 +1,52 @@
+"""The documented limits on untrusted input, with the options that raise them.
+
+Every size that an input could use to exhaust the machine is checked against one of these numbers before
+anything of that size is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from gradcli.errors import LimitError, UsageError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large an input may be; ``--limit NAME=NUMBER`` raises one of them."""
+
+    length: int = 8_000_000  # characters of one statement
+    entries: int = 100_000_000  # entries of one array
+    dimensions: int = 32  # axes of one array
+    tangents: int = 10_000_000  # entries of one Jacobian or Hessian
+
+    def raised(self, settings: list[str]) -> Limits:
+        """These limits with ``NAME=NUMBER`` settings applied."""
+        names = [f.name for f in fields(self)]
+        limits = self
+        for setting in settings:
+            name, _, number = setting.partition("=")
+            try:
+                value = int(float(number))
+            except (ValueError, OverflowError):
+                value = -1
+            if name not in names or value < 1:
+                raise UsageError(f"cannot set the limit {setting!r}", help=f"write NAME=NUMBER with NAME one of {', '.join(names)}")
+            limits = replace(limits, **{name: value})
+        return limits
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise LimitError for an array too large to be made."""
+        entries = 1
+        for extent in shape:
+            entries *= extent
+        if entries > self.entries:
+            raise LimitError(
+                f"an array of {entries:,} entries is over the limit of {self.entries:,}",
+                help=f"raise it with --limit entries={entries}",
+            )
+        if len(shape) > self.dimensions:
+            raise LimitError(f"an array of {len(shape)} axes is over the limit of {self.dimensions}")
+
+
+DEFAULT = Limits()

@@ -1,0 +1,129 @@
+"""Arithmetic, rounding and sign."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+from gradcli.ops.spec import Function, Kink, Op, elementwise
+
+add = elementwise(
+    "add", "x y", np.add, lambda m, x, y: x + y,
+    lambda out, x, y: 1, lambda out, x, y: 1,
+    kind="piecewise", doc="x + y", linear=True,
+)
+sub = elementwise(
+    "sub", "x y", np.subtract, lambda m, x, y: x - y,
+    lambda out, x, y: 1, lambda out, x, y: -1,
+    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True,
+)
+mul = elementwise(
+    "mul", "x y", np.multiply, lambda m, x, y: x * y,
+    lambda out, x, y: y, lambda out, x, y: x,
+    kind="piecewise", aliases=("multiply",), doc="x * y", saves=("x", "y"),
+)
+div = elementwise(
+    "div", "x y", np.divide, lambda m, x, y: x / y,
+    lambda out, x, y: 1 / y, lambda out, x, y: -out / y,
+    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves=("x", "y"),
+    domain="y is not 0",
+)  # fmt: skip
+neg = elementwise(
+    "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
+    kind="piecewise", aliases=("negative",), doc="-x", linear=True, ulps=0,
+)
+positive = elementwise(
+    "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
+    kind="piecewise", doc="+x", linear=True, ulps=0,
+)
+
+
+def _chain(cotangent: Any, partial: Any) -> Any:
+    product = np.multiply(cotangent, partial)
+    if np.isfinite(product).all():
+        return product
+    return np.where(np.equal(cotangent, 0), np.zeros((), np.result_type(product)), product)[()]
+
+
+chain = elementwise(
+    "chain", "cotangent partial", _chain,
+    lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
+    lambda out, c, p: p, lambda out, c, p: c,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
+    doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
+    "nothing flows back from a value that the result does not depend on.",
+)
+
+
+def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str) -> Op:
+    return elementwise(
+        name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases,
+        kinks=(Kink(where, place, "0, as everywhere"),),
+    )  # fmt: skip
+
+
+def _half_even(m: Any, x: Any) -> Any:
+    below = m.floor(x)
+    rest = x - below
+    if 2 * rest != 1:
+        return below if 2 * rest < 1 else below + 1
+    return below if m.floor(below / 2) * 2 == below else below + 1
+
+
+def _integer(x: Any) -> Any:
+    return x - x == 0 and x == int(x)
+
+
+sign = _flat(
+    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn"
+)
+floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer)
+ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer)
+trunc = _flat(
+    "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
+    "integers but 0", lambda x: x != 0 and _integer(x), "fix",
+)  # fmt: skip
+rint = _flat(
+    "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
+    lambda x: not _integer(x) and _integer(2 * x), "rint",
+)  # fmt: skip
+
+abs_ = elementwise(
+    "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: sign(x),
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0,
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="The absolute value of x.", examples=("abs(x)",),
+)
+
+
+def _floordiv(m: Any, x: Any, y: Any) -> Any:
+    return m.floor(x / y)
+
+
+floor_divide = elementwise(
+    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0,
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
+)
+remainder = elementwise(
+    "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
+    lambda out, x, y: 1, lambda out, x, y: -floor(x / y),
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves=("x", "y"), ulps=0,
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
+    domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
+)
+fmod = elementwise(
+    "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
+    lambda out, x, y: 1, lambda out, x, y: -trunc(x / y),
+    kind="piecewise", saves=("x", "y"), ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
+    kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
+)
+square = elementwise(
+    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), doc="x**2",
+)
+reciprocal = elementwise(
+    "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
+    kind="piecewise", saves=("out",), domain="x is not 0", doc="1 / x",
+)
+
+

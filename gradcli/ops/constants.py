@@ -1,0 +1,46 @@
+"""Mathematical constants: floats that remember what they stand for.
+
+A rule that says ``x * LN2`` works on arrays at once, since a `Constant` is a float, while graph nodes print
+it as ``log(2)`` and multi-precision numbers take it to their own precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+
+class Constant(float):
+    """A float with its formula in the language, and itself at the precision of an mpmath context."""
+
+    __slots__ = ("reference", "text")
+    text: str
+    reference: Callable[[Any], Any]
+
+    def __new__(cls, value: float, text: str, reference: Callable[[Any], Any]) -> Constant:
+        self = super().__new__(cls, value)
+        self.text = text
+        self.reference = reference
+        return self
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+PI = Constant(math.pi, "pi", lambda m: +m.pi)
+E = Constant(math.e, "e", lambda m: m.exp(1))
+LN2 = Constant(math.log(2), "log(2)", lambda m: m.log(2))
+LN10 = Constant(math.log(10), "log(10)", lambda m: m.log(10))
+TWO_BY_SQRT_PI = Constant(2 / math.sqrt(math.pi), "(2/sqrt(pi))", lambda m: 2 / m.sqrt(m.pi))
+
+# Names that stand for a value until a binding takes them.
+NAMED: dict[str, float | bool] = {
+    "pi": PI,
+    "π": PI,
+    "e": E,
+    "inf": math.inf,
+    "nan": math.nan,
+    "True": True,
+    "False": False,
+}

@@ -1,0 +1,65 @@
+"""Hyperbolic functions, the reciprocal ones and their inverses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradcli.ops.exponential import sqrt
+from gradcli.ops.spec import elementwise
+
+sinh = elementwise(
+    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), doc="The hyperbolic sine.", ulps=2
+)
+cosh = elementwise(
+    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), doc="The hyperbolic cosine.", ulps=2
+)
+tanh = elementwise(
+    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=2,
+    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
+)  # fmt: skip
+
+
+def _sech(x: np.ndarray) -> np.ndarray:
+    # 2 e^-|x| / (1 + e^-2|x|): no overflow of cosh, and full accuracy in the tails.
+    small = np.exp(-np.abs(x))
+    return 2 * small / (1 + small * small)
+
+
+sech = elementwise(
+    "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves=("x", "out"),
+    doc="The hyperbolic secant, 1/cosh(x).", ulps=3,
+)
+csch = elementwise(
+    "csch", "x", lambda x: 1 / np.sinh(x), lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves=("x", "out"),
+    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=3,
+)
+coth = elementwise(
+    "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),
+    domain="x is not 0", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=3,
+)
+asinh = elementwise(
+    "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / sqrt(1 + x**2), aliases=("arcsinh",),
+    saves=("x",), doc="The inverse hyperbolic sine.", ulps=2,
+)
+acosh = elementwise(
+    "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),
+    saves=("x",), domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=2,
+)
+atanh = elementwise(
+    "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases=("arctanh",),
+    saves=("x",), domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=2,
+)
+asech = elementwise(
+    "asech", "x", lambda x: np.arccosh(1 / x), lambda m, x: m.asech(x),
+    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), saves=("x",), domain="0 < x <= 1",
+    doc="The inverse hyperbolic secant, acosh(1/x).", ulps=4,
+)
+acsch = elementwise(
+    "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
+    lambda out, x: -1 / (x**2 * sqrt(1 + 1 / x**2)), aliases=("arccsch",), saves=("x",), domain="x is not 0",
+    doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=3,
+)
+acoth = elementwise(
+    "acoth", "x", lambda x: np.arctanh(1 / x), lambda m, x: m.acoth(x), lambda out, x: 1 / ((1 - x) * (1 + x)),
+    aliases=("arccoth",), saves=("x",), domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=3,
+)

@@ -1,0 +1,291 @@
+"""Reductions along axes, with ``axis`` (None, an integer or a tuple) and ``keepdims``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import EvaluationError
+from gradcli.ops.arithmetic import abs_, sign
+from gradcli.ops.exponential import exp
+from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
+from gradcli.ops.shapes import broadcast_to, exclusive_products, reshape
+from gradcli.ops.spec import Function, Kink, Op, Shape, axes_of, on_arrays, structural
+
+AXES = {"axis": None, "keepdims": False}
+
+
+def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
+    """The shape that a reduction leaves."""
+    axes = axes_of(axis, len(shape))
+    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+
+
+def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
+    """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
+    if reduction.shape == shape:
+        return reduction
+    return reshape(reduction, shape=reduced(shape, axis, True))
+
+
+def count(shape: Shape, axis: Any) -> int:
+    """How many entries go into one entry of the result."""
+    return math.prod(shape[a] for a in axes_of(axis, len(shape)))
+
+
+def _reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
+    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static={**AXES, **record.pop("static", {})}, **record)
+
+
+def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
+
+
+sum_ = _reduction(
+    "sum", np.sum, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
+    linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), ulps=4,
+)
+
+
+def _object(x: Any) -> np.ndarray:
+    return np.asarray(x, dtype=object)
+
+
+def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
+
+
+def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return _object(x).sum(axis=axis, keepdims=keepdims) / count(x.shape, axis)
+
+
+mean = _reduction(
+    "mean", np.mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
+    examples=("mean(x, axis=1)",), ulps=4,
+)
+
+
+def _var_reference(m: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    n = count(x.shape, axis)
+    deviation = x - _object(x).sum(axis=axis, keepdims=True) / n
+    return (deviation * deviation).sum(axis=axis, keepdims=keepdims) / (n - ddof)
+
+
+def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
+    n = count(x.shape, axis)
+    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / np.float64(n - ddof)),)
+
+
+var = _reduction(
+    "var", np.var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
+    doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).", ulps=8,
+)
+
+
+def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
+    n = count(x.shape, axis)
+    spread_out = spread(out, x.shape, axis)
+    slope = (x - mean(x, axis=axis, keepdims=True)) / (np.float64(n - ddof) * spread_out)
+    return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
+
+
+std = _reduction(
+    "std", np.std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
+    static={"ddof": 0}, saves=("x", "out"), ulps=8,
+    kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
+    doc="The standard deviation, the square root of var.",
+)
+
+
+def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),)
+
+
+prod = _reduction(
+    "prod", np.prod, on_arrays(lambda x, axis, keepdims: _object(x).prod(axis=axis, keepdims=keepdims)), _prod_vjp,
+    saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+)
+
+
+def _fold(choose: str) -> Function:
+    """Largest or smallest along axes, by the scalar operation that a tie is known to."""
+
+    def reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+        axes = axes_of(axis, x.ndim)
+        kept = [a for a in range(x.ndim) if a not in axes]
+        rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
+        out = np.empty(rows.shape[:-1], dtype=object)
+        for index in np.ndindex(out.shape):
+            out[index] = m.extreme(choose, list(rows[index]))
+        return out.reshape(reduced(x.shape, axis, keepdims))
+
+    return reference
+
+
+def _extreme_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    best = spread(out, x.shape, axis)
+    chosen = where(logical_or(equal(x, best), logical_and(isnan(x), isnan(best))), 1.0, 0.0)
+    return (spread(cotangent, x.shape, axis) * (chosen / sum_(chosen, axis=axis, keepdims=True)),)
+
+
+def _extreme(forward: Function) -> Function:
+    def checked(x: Any, axis: Any, keepdims: bool) -> Any:
+        if not np.size(x) and not count(np.shape(x), axis):
+            raise EvaluationError("the largest or smallest of no entries does not exist")
+        return forward(x, axis=axis, keepdims=keepdims)
+
+    return checked
+
+
+max_ = _reduction(
+    "max", _extreme(np.max), _fold("max"), _extreme_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
+    kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them"),),
+    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
+)
+min_ = _reduction(
+    "min", _extreme(np.min), _fold("min"), _extreme_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
+    kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them"),),
+    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
+)
+
+
+def _arg(name: str, forward: Function, doc: str) -> Op:
+    return structural(
+        name, "x", lambda x, axis, keepdims: forward(x, axis=axis, keepdims=keepdims),
+        lambda m, x, axis, keepdims: forward(m.values(x), axis=axis, keepdims=keepdims),
+        shape=reduced, static=AXES, result="int", doc=doc, ulps=0,
+    )  # fmt: skip
+
+
+argmax = _arg("argmax", np.argmax, "The index of the (first) largest entry. Not differentiated.")
+argmin = _arg("argmin", np.argmin, "The index of the (first) smallest entry. Not differentiated.")
+
+
+def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+
+
+def _logsumexp_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    axes = axes_of(axis, x.ndim)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
+    out = np.empty(rows.shape[:-1], dtype=object)
+    for index in np.ndindex(out.shape):
+        row = list(rows[index])
+        top = row.pop(max(range(len(row)), key=lambda i: row[i]))  # noqa: B023
+        out[index] = top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
+    return out.reshape(reduced(x.shape, axis, keepdims))
+
+
+def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (spread(cotangent, x.shape, axis) * exp(x - spread(out, x.shape, axis)),)
+
+
+logsumexp = _reduction(
+    "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), ulps=4,
+    doc="log(sum(exp(x))), without overflow.",
+)
+
+
+def _softmax_shape(shape: Shape, axis: Any) -> Shape:
+    axes_of(axis, len(shape))
+    return shape
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    small = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return small / np.sum(small, axis=axis, keepdims=True)
+
+
+def _softmax_reference(m: Any, x: Any, axis: Any) -> Any:
+    top = np.vectorize(m.plain, otypes=[object])(x).max(axis=axis, keepdims=True)
+    raised = m.map(m.exp, x - top)
+    return raised / raised.sum(axis=axis, keepdims=True)
+
+
+def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
+
+
+softmax = structural(
+    "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
+    saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+)
+
+
+def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    return (cotangent - exp(out) * sum_(cotangent, axis=axis, keepdims=True),)
+
+
+log_softmax = structural(
+    "log_softmax", "x", lambda x, axis: x - _logsumexp(x, axis, True),
+    lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True),
+    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=6,
+    doc="log(softmax(x)) along an axis, without overflow.",
+)
+
+
+def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if np.ndim(x) == 0:
+        return np.abs(x)
+    if ord in (None, "fro", 2):
+        # scaled by the largest entry, so that squares neither overflow nor vanish
+        top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
+        top = np.where(np.isfinite(top) & (top > 0), top, 1)
+        total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
+        return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+    size = np.abs(x)
+    if ord == math.inf:
+        return np.max(size, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
+    if ord == 1:
+        return np.sum(size, axis=axis, keepdims=keepdims)
+    return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+
+
+def _norm_reference(m: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    size = m.map(m.magnitude, x)
+    if ord in (math.inf, -math.inf):
+        return _fold("max" if ord > 0 else "min")(m, size, axis, keepdims)
+    if ord == 0:
+        return m.map(lambda v: m.one if v != 0 else m.zero, size).sum(axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return size.sum(axis=axis, keepdims=keepdims)
+    if ord in (None, "fro", 2):
+        return m.map(m.sqrt, (size * size).sum(axis=axis, keepdims=keepdims))
+    total = m.map(lambda v: m.power(v, ord), size).sum(axis=axis, keepdims=keepdims)
+    return m.map(lambda v: m.power(v, m.one / ord), total)
+
+
+def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
+    if ord == 0:
+        return (None,)
+    if ord == 1:
+        return (scale * sign(x),)
+    if ord in (math.inf, -math.inf):
+        chosen = where(equal(abs_(x), best), 1.0, 0.0)
+        return (scale * (sign(x) * chosen / sum_(chosen, axis=axis, keepdims=True)),)
+    if ord in (None, "fro", 2):
+        slope = x / best
+    else:
+        slope = sign(x) * (abs_(x) / best) ** (ord - 1)
+    return (scale * where(equal(best, 0), 0.0, slope),)
+
+
+norm = _reduction(
+    "norm", _norm, _norm_reference, _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4,
+    kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
+    doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
+    "Of a matrix without ord, the Frobenius norm.",
+    examples=("norm(x - a)",),
+)
+

@@ -1,0 +1,332 @@
+"""Operations that move entries: shapes, indexing, joining; and their companions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+from gradcli.ops.spec import Op, Shape, axes_of, on_arrays, shape_by_example, structural
+
+
+class StaticArray:
+    """An index array as part of a program: hashable and compared by content."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.key = (array.dtype.str, array.shape, array.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticArray) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+Index = tuple[Any, ...]
+
+
+def numpy_index(index: Index) -> Index:
+    """The index as NumPy takes it; slices are stored as tuples because they must be hashable."""
+    return tuple(
+        part.array if isinstance(part, StaticArray) else slice(*part) if isinstance(part, tuple) else part for part in index
+    )
+
+
+def _reshape(x: Any, shape: Any) -> Any:
+    return np.reshape(x, shape)
+
+
+def _reshape_shape(old: Shape, shape: Any) -> Shape:
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    known = math.prod(n for n in wanted if n != -1)
+    size = math.prod(old)
+    if wanted.count(-1) == 1 and known and size % known == 0:
+        return tuple(size // known if n == -1 else n for n in wanted)
+    if any(n < 0 for n in wanted) or known != size:
+        raise ShapeError(f"cannot reshape an array of shape {old} into {wanted}")
+    return wanted
+
+
+def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
+    return (reshape(cotangent, shape=x.shape),)
+
+
+reshape = structural(
+    "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True, result="same",
+    doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
+)
+
+
+def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        fits = np.broadcast_shapes(old, wanted) == wanted
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"cannot broadcast an array of shape {old} to {wanted}")
+    return wanted
+
+
+broadcast_to = structural(
+    "broadcast_to", "x", np.broadcast_to, on_arrays(np.broadcast_to),
+    vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
+    shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
+    doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
+)  # fmt: skip
+
+
+def _sum_to(x: Any, shape: Shape) -> Any:
+    if np.shape(x) == shape:
+        return x
+    lead = np.ndim(x) - len(shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and np.shape(x)[lead + i] != 1)
+    return np.reshape(np.asarray(x).sum(axis=axes), shape)[()]
+
+
+sum_to = structural(
+    "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
+    vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
+    shape=lambda old, shape: tuple(shape), static={"shape": ()}, linear=True, ulps=4,
+    doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
+)  # fmt: skip
+
+
+def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
+    return (transpose(cotangent, axes=None if axes is None else tuple(np.argsort([a % len(axes) for a in axes]).tolist())),)
+
+
+def _transpose(x: Any, axes: Any) -> Any:
+    return np.transpose(x, axes)
+
+
+transpose = structural(
+    "transpose", "x", _transpose, on_arrays(_transpose), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
+    static={"axes": None}, linear=True, result="same", doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0,
+    aliases=("permute",),
+)  # fmt: skip
+
+
+def _swap(x: Any, axis1: int, axis2: int) -> Any:
+    return np.swapaxes(x, axis1, axis2)
+
+
+swapaxes = structural(
+    "swapaxes", "x", _swap, on_arrays(_swap),
+    vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
+    shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
+)  # fmt: skip
+
+
+def _getitem(x: Any, index: Index) -> Any:
+    return np.asarray(x)[numpy_index(index)]
+
+
+def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
+    return (scatter_add(cotangent, index=index, shape=x.shape),)
+
+
+getitem = structural(
+    "getitem", "x", _getitem, on_arrays(_getitem), vjp=_getitem_vjp, shape=shape_by_example(_getitem),
+    static={"index": ()}, linear=True, result="same", public=False, doc="x[index], as in NumPy.", ulps=0,
+)  # fmt: skip
+
+
+def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
+    out = np.zeros(shape, dtype=np.asarray(x).dtype)
+    np.add.at(out, numpy_index(index), x) if any(isinstance(i, StaticArray) for i in index) else _assign(out, index, x)
+    return out
+
+
+def _assign(out: np.ndarray, index: Index, x: Any) -> None:
+    out[numpy_index(index)] = x
+
+
+scatter_add = structural(
+    "scatter_add", "x", _scatter_add, on_arrays(_scatter_add),
+    vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
+    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1,
+    doc="An array of zeros into which x is added at an index: the transpose of indexing.",
+)  # fmt: skip
+
+
+def _joined(wanted: Sequence[bool], parts: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(part if want else None for want, part in zip(wanted, parts, strict=True))
+
+
+def _concatenate(*arrays: Any, axis: int) -> Any:
+    return np.concatenate([np.atleast_1d(a) for a in arrays] if axis is None else arrays, axis=axis)
+
+
+def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
+    axis = axis % cotangent.ndim
+    parts, start = [], 0
+    for array in arrays:
+        stop = start + array.shape[axis]
+        index = (*((None, None, None),) * axis, (start, stop, None))
+        parts.append(getitem(cotangent, index=index))
+        start = stop
+    return _joined(wanted, parts)
+
+
+concatenate = structural(
+    "concatenate", "*arrays", _concatenate, on_arrays(_concatenate), vjp=_concatenate_vjp,
+    shape=shape_by_example(_concatenate), static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
+    doc="Arrays joined along an axis.", examples=("concatenate([x, y])",),
+)  # fmt: skip
+
+
+def _stack(*arrays: Any, axis: int) -> Any:
+    return np.stack(arrays, axis=axis)
+
+
+def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
+    lead = ((None, None, None),) * (axis % cotangent.ndim)
+    return _joined(wanted, [getitem(cotangent, index=(*lead, i)) for i in range(len(arrays))])
+
+
+def _stack_shape(*shapes: Shape, axis: int) -> Shape:
+    if len(set(shapes)) > 1:
+        raise ShapeError(f"all rows of an array must have one shape, not {' and '.join(str(s) for s in dict.fromkeys(shapes))}")
+    place = axes_of(axis, len(shapes[0]) + 1)[0]
+    return (*shapes[0][:place], len(shapes), *shapes[0][place:])
+
+
+stack = structural(
+    "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True, result="same",
+    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).", examples=("stack([x, y], axis=1)",), ulps=0,
+)  # fmt: skip
+
+
+def _flip(x: Any, axis: Any) -> Any:
+    return np.flip(x, axis)
+
+
+flip = structural(
+    "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
+    shape=lambda old, axis: axes_of(axis, len(old)) and old or old, static={"axis": None}, linear=True, result="same", ulps=0,
+    doc="The entries in reverse order along axes.",
+)  # fmt: skip
+
+
+def _cumsum(x: Any, axis: int | None) -> Any:
+    return np.cumsum(x, axis=axis)
+
+
+def _running_shape(old: Shape, axis: int | None) -> Shape:
+    if axis is None:
+        return (math.prod(old),)
+    axes_of(axis, len(old))
+    return old
+
+
+def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+    place = 0 if axis is None else axis
+    back = flip(cumsum(flip(cotangent, axis=place), axis=place), axis=place)
+    return (reshape(back, shape=x.shape) if axis is None else back,)
+
+
+cumsum = structural(
+    "cumsum", "x", _cumsum, on_arrays(_cumsum), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
+    doc="Running sums along an axis (of all entries in order by default).", ulps=8,
+)  # fmt: skip
+
+
+def _exclusive(x: Any, axis: Any) -> Any:
+    """Each entry's product of the others: running products from both ends, so that zeros do no harm."""
+    x = np.asarray(x)
+    axes = axes_of(axis, x.ndim)
+    moved = np.moveaxis(x, axes, range(-len(axes), 0))
+    rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], -1)
+    one = np.ones((*rows.shape[:-1], 1), dtype=rows.dtype)
+    before = np.cumprod(np.concatenate([one, rows[..., :-1]], axis=-1), axis=-1)
+    after = np.flip(np.cumprod(np.concatenate([one, np.flip(rows[..., 1:], -1)], axis=-1), axis=-1), -1)
+    others = (before * after).reshape(moved.shape) if rows.size else moved
+    return np.moveaxis(others, range(-len(axes), 0), axes)[()]
+
+
+def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    # d/dx_j of sum_i c_i prod_{k != i} x_k: for each j, the sum over i of c_i times the product of all but i and j.
+    axes = axes_of(axis, len(x.shape))
+    n = math.prod(x.shape[a] for a in axes)
+    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
+    order = (*kept, *axes)
+    lead = tuple(x.shape[a] for a in kept)
+    rows = reshape(transpose(x, axes=order), shape=(*lead, n)) if order else reshape(x, shape=(1,))
+    weights = reshape(transpose(cotangent, axes=order), shape=(*lead, n)) if order else reshape(cotangent, shape=(1,))
+    every = ((None, None, None),) * len(lead)
+    total: Any = 0.0
+    for i in range(n):
+        others = concatenate(getitem(rows, index=(*every, (None, i, None))), getitem(rows, index=(*every, (i + 1, None, None))), axis=-1)
+        part = getitem(weights, index=(*every, (i, i + 1, None))) * exclusive_products(others, axis=-1)
+        zero = 0.0 * getitem(rows, index=(*every, (i, i + 1, None)))
+        pieces = (getitem(part, index=(*every, (None, i, None))), zero, getitem(part, index=(*every, (i, None, None))))
+        total = total + concatenate(*pieces, axis=-1)
+    if not n:
+        return (0.0 * x,)
+    back = reshape(total, shape=tuple(x.shape[a] for a in order))
+    return (transpose(back, axes=tuple(np.argsort(order).tolist())) if order else back,)
+
+
+exclusive_products = structural(
+    "exclusive_products", "x", _exclusive, on_arrays(_exclusive), vjp=_exclusive_vjp, shape=lambda old, axis: old,
+    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
+)  # fmt: skip
+
+
+def _cumprod(x: Any, axis: int | None) -> Any:
+    return np.cumprod(x, axis=axis)
+
+
+def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+    # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1} S_i,
+    # with P the running product; S is itself the registered operation `reversed_horner`.
+    if axis is None:
+        flat = reshape(x, shape=(-1,))
+        return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
+    if not x.shape or not x.shape[axis]:
+        return (cotangent,)
+    lead = ((None, None, None),) * (axis % len(x.shape))
+    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0 + 1.0
+    before = concatenate(first, getitem(out, index=(*lead, (None, -1, None))), axis=axis)
+    return (before * reversed_horner(cotangent, x, axis=axis),)
+
+
+cumprod = structural(
+    "cumprod", "x", _cumprod, on_arrays(_cumprod), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
+    saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8,
+)  # fmt: skip
+
+
+def _horner(c: Any, x: Any, axis: int) -> Any:
+    c, x = np.moveaxis(np.asarray(c), axis, 0), np.moveaxis(np.asarray(x), axis, 0)
+    out = np.empty(np.broadcast_shapes(c.shape, x.shape), dtype=np.result_type(c, x))
+    if len(out):
+        out[-1] = c[-1]
+    for i in range(len(out) - 2, -1, -1):
+        out[i] = c[i] + x[i + 1] * out[i + 1]
+    return np.moveaxis(out, 0, axis)
+
+
+def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
+    # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
+    back = flip(cotangent, axis=axis)
+    lead = ((None, None, None),) * (axis % len(x.shape))
+    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0
+    delayed = concatenate(first, getitem(flip(x, axis=axis), index=(*lead, (None, -1, None))), axis=axis)
+    forwards = flip(reversed_horner(back, delayed, axis=axis), axis=axis)
+    shifted = concatenate(first, getitem(forwards, index=(*lead, (None, -1, None))), axis=axis)
+    return forwards, shifted * out
+
+
+reversed_horner: Op = structural(
+    "reversed_horner", "c x", _horner, on_arrays(_horner), vjp=_horner_vjp, shape=lambda c, x, axis: np.broadcast_shapes(c, x),
+    static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
+    doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
+)  # fmt: skip

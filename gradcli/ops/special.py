@@ -1,0 +1,95 @@
+"""Special functions, from scipy.special."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.constants import TWO_BY_SQRT_PI
+from gradcli.ops.exponential import exp
+from gradcli.ops.spec import elementwise, scipy_special
+
+erf = elementwise(
+    "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp(-(x**2)) * TWO_BY_SQRT_PI, saves=("x",),
+    doc="The error function.", examples=("erf(x/sqrt(2))",), ulps=3,
+)
+erfc = elementwise(
+    "erfc", "x", scipy_special("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp(-(x**2)) * TWO_BY_SQRT_PI, saves=("x",),
+    doc="The complementary error function, 1 - erf(x).", ulps=20,
+)
+erfi = elementwise(
+    "erfi", "x", scipy_special("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp(x**2) * TWO_BY_SQRT_PI, saves=("x",),
+    doc="The imaginary error function, -i*erf(i*x).", ulps=20,
+)
+
+
+def _polygamma(x: Any, n: int) -> Any:
+    from scipy import special
+
+    return special.polygamma(n, x)[()]
+
+
+polygamma = elementwise(
+    "polygamma", "x", _polygamma, lambda m, x, n: m.psi(n, x), lambda out, x, n: polygamma(x, n=n + 1),
+    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain="x is not 0, -1, -2, ...",
+    doc="The n-th derivative of digamma. In a program the order comes first: polygamma(1, x).",
+    examples=("polygamma(1, x)",), ulps=50,
+)
+digamma = elementwise(
+    "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
+    aliases=("psi",), saves=("x",), domain="x is not 0, -1, -2, ...", doc="The derivative of lgamma.", ulps=50,
+)
+gamma = elementwise(
+    "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),
+    domain="x is not 0, -1, -2, ...", doc="The gamma function.", examples=("gamma(x)",), ulps=20,
+)
+
+
+def _lgamma_reference(m: Any, x: Any) -> Any:
+    return m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x)
+
+
+lgamma = elementwise(
+    "lgamma", "x", scipy_special("gammaln"), _lgamma_reference, lambda out, x: digamma(x),
+    symbolic=lambda s, x: s.log(s.Abs(s.gamma(x))), aliases=("gammaln", "loggamma"), saves=("x",),
+    domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=20,
+)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    # e^-|x| never overflows, and the quotient keeps full accuracy in both tails.
+    small = np.exp(-np.abs(x))
+    return np.where(np.greater_equal(x, 0), 1 / (1 + small), small / (1 + small))[()]
+
+
+sigmoid = elementwise(
+    "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
+    saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=3,
+)
+
+
+def _softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
+    scaled = x * beta
+    smooth = np.maximum(scaled, 0) + np.log1p(np.exp(-np.abs(scaled)))
+    return np.where(np.greater(scaled, threshold), x, smooth / beta)[()]
+
+
+def _softplus_reference(m: Any, x: Any, beta: float, threshold: float) -> Any:
+    return x if x * beta > threshold else m.log1p(m.exp(x * beta)) / beta
+
+
+def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
+    from gradcli.ops.logic import greater, where
+
+    slope = sigmoid(x * beta) if beta != 1 else sigmoid(x)
+    return slope if threshold == float("inf") else where(greater(x * beta, threshold), 1.0, slope)
+
+
+softplus = elementwise(
+    "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
+    symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
+    static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=3,
+    doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
+    examples=("softplus(x)",),
+)

@@ -1,0 +1,29 @@
+"""Operations about the program rather than about numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.ops.spec import on_arrays, structural
+
+
+def _same(x: Any, **_: Any) -> Any:
+    return x
+
+
+alias = structural(
+    "alias", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
+    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, result="same", public=False, ulps=0,
+    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.",
+)  # fmt: skip
+detach = structural(
+    "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same", ulps=0,
+    aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
+    examples=("x*detach(x)",),
+)  # fmt: skip
+output = structural(
+    "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
+    vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
+    doc="One result of an operation that has several.",
+)  # fmt: skip
+

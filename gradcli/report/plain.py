@@ -1,0 +1,140 @@
+"""Records as JSON-ready dictionaries (schema 1), the contract that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.report.records import Asserted, Check, Claim, Failure, OneSided, Record, VariableCheck, Worst
+
+SCHEMA = 1
+
+
+def number(value: float) -> float | str:
+    """A float as JSON has it: the non-finite ones as strings."""
+    return value if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
+
+
+def numbers(array: Any) -> Any:
+    """An array as nested lists of shortest round-trip floats."""
+    if array is None:
+        return None
+    array = np.asarray(array)
+    if array.dtype == np.float32:
+        # the shortest decimal that reads back as the same float32
+        array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return _replace(array.tolist())
+    return array.tolist()
+
+
+def _replace(value: Any) -> Any:
+    return [_replace(v) for v in value] if isinstance(value, list) else number(value)
+
+
+def as_dict(record: Record) -> dict[str, Any]:
+    """The whole record, in the order in which it is documented."""
+    value = numbers(record.value)
+    out: dict[str, Any] = {
+        "schema": SCHEMA,
+        "id": record.id,
+        "source": {"file": record.file, "line": record.line, "column": record.column},
+        "expr": record.expr,
+        "value": value,
+        "shape": None if record.value is None else list(record.shape),
+        "dtype": record.dtype,
+    }
+    if record.mode == "assert":
+        out["assert"] = None if record.asserted is None else _asserted(record.asserted)
+    else:
+        out["seed"] = numbers(record.seed)
+        if record.mode == "hessian":
+            blocks = record.hessian
+            out["hessian"] = None if blocks is None else {a: {b: numbers(v) for b, v in row.items()} for a, row in blocks.items()}
+        elif record.mode == "jvp":
+            out["jvp"] = numbers(record.jvp)
+        else:
+            arrays = record.jacobian if record.mode == "jacobian" else record.grad
+            out[record.mode] = None if arrays is None else {name: numbers(v) for name, v in arrays.items()}
+        out["derivative"] = record.derivative
+        if record.derivative_kind is not None:
+            out["derivative_kind"] = record.derivative_kind
+    out["check"] = None if record.check is None else _check(record.check)
+    out["warnings"] = record.warnings
+    out["error"] = None if record.error is None else _failure(record.error)
+    return out
+
+
+def _asserted(asserted: Asserted) -> dict[str, Any]:
+    return {
+        "holds": asserted.holds,
+        "left": numbers(asserted.left),
+        "right": numbers(asserted.right),
+        "within": number(asserted.within),
+        "worst": _worst(asserted.worst),
+    }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {key: getattr(failure, key) for key in ("code", "message", "line", "column", "end_column", "help")}
+
+
+def _worst(worst: Worst | None) -> dict[str, Any] | None:
+    if worst is None:
+        return None
+    return {"index": list(worst.index), "engine": number(worst.engine), "reference": number(worst.reference)}
+
+
+def _kink(kink: OneSided) -> dict[str, Any]:
+    return {
+        "index": list(kink.index), "left": number(kink.left), "right": number(kink.right), "chosen": number(kink.chosen),
+        "convention": kink.convention,
+    }  # fmt: skip
+
+
+def _variable(check: VariableCheck) -> dict[str, Any]:
+    out: dict[str, Any] = {"verdict": check.verdict.word, "decided_by": check.decided_by}
+    if check.max_abs_error is not None:
+        out["max_abs_error"] = number(check.max_abs_error)
+    if check.max_rel_error is not None:
+        out["max_rel_error"] = number(check.max_rel_error)
+    if check.digits is not None:
+        out["digits"] = check.digits
+    if check.entries is not None:
+        out["entries"] = list(check.entries)
+    if check.wrong:
+        out["wrong"] = check.wrong
+    if check.worst is not None:
+        out["worst"] = _worst(check.worst)
+    if check.kinks:
+        out["kinks"] = [_kink(k) for k in check.kinks]
+    if check.reason is not None:
+        out["reason"] = check.reason
+    return out
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    out = {"of": claim.of, "kind": claim.kind, "verdict": claim.verdict.word, "worst": _worst(claim.worst)}
+    return out if claim.reason is None else {**out, "reason": claim.reason}
+
+
+def _check(check: Check) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "verdict": check.verdict.word,
+        "variables": {name: _variable(v) for name, v in check.variables.items()},
+    }
+    if check.value is not None:
+        out["value"] = _variable(check.value)
+    if check.claims:
+        out["claims"] = [_claim(c) for c in check.claims]
+    if check.reason is not None:
+        out["reason"] = check.reason
+    return out
+
+
+def dumps(record: Record) -> str:
+    """One line of JSON Lines."""
+    return json.dumps(as_dict(record), ensure_ascii=False, allow_nan=False, default=str)
