@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.carrier import Carrier
 from gradcli.errors import ShapeError
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops import arithmetic, exponential, products
 from gradcli.ops.constants import Constant
 from gradcli.ops.promotion import BOOL, FLOAT
 from gradcli.ops.spec import Op, Shape, elementwise
@@ -37,7 +37,7 @@ class Leaf:
         self.name = name
 
 
-class Expr:
+class Expr(Carrier):
     """A node. ``op`` is None for leaves and constants, whose ``payload`` says what they are."""
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
@@ -82,45 +82,6 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise TypeError("a graph node has no value; rules may not branch on values")
-
-    def __add__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.add, (self, other))
-
-    def __radd__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.add, (other, self))
-
-    def __sub__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.sub, (self, other))
-
-    def __rsub__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.sub, (other, self))
-
-    def __mul__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.mul, (self, other))
-
-    def __rmul__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.mul, (other, self))
-
-    def __truediv__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.div, (self, other))
-
-    def __rtruediv__(self, other: Any) -> Expr:
-        return self.graph.apply(arithmetic.div, (other, self))
-
-    def __pow__(self, other: Any) -> Expr:
-        return self.graph.apply(exponential.pow_, (self, other))
-
-    def __rpow__(self, other: Any) -> Expr:
-        return self.graph.apply(exponential.pow_, (other, self))
-
-    def __matmul__(self, other: Any) -> Expr:
-        return self.graph.apply(products.matmul, (self, other))
-
-    def __neg__(self) -> Expr:
-        return self.graph.apply(arithmetic.neg, (self,))
-
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the node
-
 
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""

@@ -56,6 +56,27 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
     return derivative(expanded, of=Derivation(kind, y, x, vector))
 
 
+def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
+    """The nodes that the function depends on: under a derivative, its definition instead of its expansion."""
+    seen: set[Expr] = set()
+    stack = [root, *also]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(definition(node))
+    return sorted(seen, key=lambda node: node.index)
+
+
+def definition(node: Expr) -> list[Expr]:
+    """What the judge computes a node from."""
+    if node.op is derivative:
+        of: Derivation = node.static["of"]
+        return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
+    return [operand for operand in node.operands if operand is not None]
+
+
 def zeros_like(node: Expr) -> Expr:
     return broadcast_to(node.graph.constant(0.0), shape=node.shape) if node.shape else node.graph.constant(0.0)
 

@@ -44,7 +44,7 @@ def _batched(function: Callable[..., Any]) -> Function:
         flat = [np.asarray(function(m, *(a[i] for a in spread)), dtype=object) for i in np.ndindex(batch)]
         out = np.empty((len(flat), *flat[0].shape), dtype=object)
         for i, part in enumerate(flat):
-            out[i] = part
+            out[i] = part[()]
         return out.reshape(*batch, *flat[0].shape)
 
     return reference

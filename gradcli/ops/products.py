@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.shapes import reshape, scatter_add, swapaxes, transpose
+from gradcli.ops.shapes import reshape, swapaxes, transpose
 from gradcli.ops.spec import Shape, on_arrays, structural
 
 
@@ -28,18 +28,31 @@ def _t(x: Any) -> Any:
 
 
 def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    rows = x if len(x.shape) > 1 else reshape(x, shape=(1, *x.shape))
-    columns = y if len(y.shape) > 1 else reshape(y, shape=(*y.shape, 1))
-    batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
-    c = reshape(cotangent, shape=(*batch, rows.shape[-2], columns.shape[-1]))
-    by_x = by_y = None
-    if wanted[0]:
-        by_x = matmul(c, _t(columns))
-        by_x = by_x if len(x.shape) > 1 else reshape(by_x, shape=(*batch, *x.shape))
+    if len(x.shape) > 1 and len(y.shape) > 1:
+        return matmul(cotangent, _t(y)) if wanted[0] else None, matmul(_t(x), cotangent) if wanted[1] else None
+    if len(x.shape) == len(y.shape) == 1:
+        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
+    if len(x.shape) == 1:
+        by_x = None
+        if wanted[0]:
+            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, _column(cotangent)), shape=y.shape[:-1])
+        if not wanted[1]:
+            return by_x, None
+        return by_x, outer(x, cotangent) if len(y.shape) == 2 else _column(x) * _row(cotangent)
+    by_y = None
     if wanted[1]:
-        by_y = matmul(_t(rows), c)
-        by_y = by_y if len(y.shape) > 1 else reshape(by_y, shape=(*batch, *y.shape))
-    return by_x, by_y
+        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(_row(cotangent), x), shape=(*cotangent.shape[:-1], x.shape[-1]))
+    if not wanted[0]:
+        return None, by_y
+    return outer(cotangent, y) if len(x.shape) == 2 else _column(cotangent) * y, by_y
+
+
+def _row(vector: Any) -> Any:
+    return reshape(vector, shape=(*vector.shape[:-1], 1, vector.shape[-1]))
+
+
+def _column(vector: Any) -> Any:
+    return reshape(vector, shape=(*vector.shape, 1))
 
 
 matmul = structural(
@@ -93,15 +106,6 @@ outer = structural(
 )  # fmt: skip
 
 
-def _diagonal_index(shape: Shape, offset: int) -> tuple[Any, ...]:
-    from gradcli.ops.shapes import StaticArray
-
-    rows, columns = shape[-2], shape[-1]
-    size = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    along = np.arange(size)
-    return (..., StaticArray(along + max(-offset, 0)), StaticArray(along + max(offset, 0)))
-
-
 def _trace_shape(x: Shape, offset: int) -> Shape:
     if len(x) < 2:
         raise ShapeError(f"trace needs a matrix, not an array of shape {x}")
@@ -109,12 +113,9 @@ def _trace_shape(x: Shape, offset: int) -> Shape:
 
 
 def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int) -> tuple[Any]:
-    shape = (*x.shape[2:], *x.shape[:2])
-    index = _diagonal_index(shape, offset)
-    spread = reshape(cotangent, shape=(*cotangent.shape, 1)) * np.ones(len(index[-1].array))
-    back = scatter_add(spread, index=index, shape=shape)
-    last = len(shape)
-    return (transpose(back, axes=(last - 2, last - 1, *range(last - 2))),)
+    rows, columns, *rest = x.shape
+    diagonal = np.eye(rows, columns, offset)
+    return (cotangent * (diagonal.reshape(rows, columns, *(1 for _ in rest)) if rest else diagonal),)
 
 
 trace = structural(

@@ -1,0 +1,223 @@
+"""The cross-check: R, E-infinity and E, held against each other for every entry of every gradient.
+
+E-infinity against R decides whether the rules are right, with no rounding in the way; E against E-infinity is
+rounding, or a fault of the fast path. Precision is raised until the two exact numbers agree; only what still
+differs at the highest precision is a mismatch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.composed import Composed
+from gradcli.check.deadline import OutOfTime, deadline
+from gradcli.check.entries import Comparison
+from gradcli.check.exact import gradients_exact
+from gradcli.check.kinks import Prober, suspects
+from gradcli.check.rounding import allowances, summed_terms
+from gradcli.check.scalars import plain
+from gradcli.engine import transforms
+from gradcli.engine.evaluate import forward
+from gradcli.engine.graph import Expr, reachable
+from gradcli.engine.transforms import definition_order
+from gradcli.errors import GradcliError
+from gradcli.exact.algebra import Algebra
+from gradcli.language.scope import Scope
+from gradcli.report.records import Check, Record, VariableCheck, Verdict
+
+DIGITS = (50, 100, 200, 400, 800)
+LARGEST = 250_000  # scalar operations that the composed reference may take
+_LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
+_MOST_SYMBOLS = 40
+DEFAULT_TIMEOUT = 20.0
+_SYMBOLIC_SECONDS = 2.0
+
+
+class Undecided(Exception):
+    """No source of truth within the limits."""
+
+
+def cross_check(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None) -> Check:
+    """The verdict on a record's value and derivatives."""
+    if root.kind != "float":
+        return Check(Verdict.SKIPPED, reason="the result is not a number")
+    try:
+        with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
+            return _combined(_by_mode(scope, root, wrt, record))
+    except OutOfTime:
+        return _undetermined(wrt, "the time limit of the cross-check", record)
+    except Undecided as limit:
+        return _undetermined(wrt, str(limit), record)
+    except (GradcliError, MemoryError, RecursionError) as error:
+        return _undetermined(wrt, f"the reference has no value: {error}", record)
+
+
+def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in wrt}
+    return Check(Verdict.UNDETERMINED, variables, reason=reason)
+
+
+def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
+    value, variables = parts
+    verdicts = [v.verdict for v in variables.values()] + ([value.verdict] if value is not None else [])
+    worst = max(verdicts, default=Verdict.SKIPPED)
+    reasons = [v.reason for v in [value, *variables.values()] if v is not None and v.verdict is worst and v.reason]
+    return Check(worst, variables, value, reason=reasons[0] if reasons else None)
+
+
+def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+    if record.mode == "grad":
+        assert record.grad is not None
+        return _Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)
+    if record.mode == "jvp":
+        return _Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)[0], {}
+    if record.mode == "jacobian":
+        assert record.jacobian is not None
+        return _rows(scope, root, wrt, record.jacobian, record.value)
+    assert record.hessian is not None
+    checks: dict[str, VariableCheck] = {}
+    for name, x in wrt.items():
+        slope = transforms.derive("vjp", root, x, transforms.ones_like(root))
+        _, row = _rows(scope, slope, wrt, record.hessian[name], None)
+        for other, check in row.items():
+            checks[f"{name},{other}"] = check
+    return None, checks
+
+
+def _rows(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], matrices: Mapping[str, Any], value: Any
+) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+    """A Jacobian as the gradients of its rows."""
+    size = math.prod(root.shape)
+    found: dict[str, list[VariableCheck]] = {name: [] for name in wrt}
+    checked = None
+    for i in range(size):
+        seed = transforms.one_hot(i, root.shape)[()] if root.shape else np.float64(1)
+        place = np.unravel_index(i, root.shape)
+        parts = {name: np.asarray(matrix)[place] for name, matrix in matrices.items()}
+        checked, row = _Judge(scope, root, wrt, seed, parts).decide(value)
+        for name, check in row.items():
+            if check.worst is not None:
+                check.worst.index = (*(int(p) for p in place), *check.worst.index)
+            found[name].append(check)
+    return checked, {name: _gravest(checks) for name, checks in found.items() if checks}
+
+
+def _gravest(checks: list[VariableCheck]) -> VariableCheck:
+    worst = max(checks, key=lambda c: (c.verdict, c.max_rel_error or 0.0))
+    worst.entries = (sum((c.entries or (0, 0))[0] for c in checks), sum((c.entries or (0, 0))[1] for c in checks))
+    worst.wrong = sum(c.wrong for c in checks)
+    worst.kinks = [k for c in checks for k in c.kinks]
+    return worst
+
+
+class _Judge:
+    """Decides one gradient: a root, a seed, and what the engine computed."""
+
+    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
+        self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
+        self.precision = scope.precision
+        self.gradients = [np.asarray(gradients[name]) for name in wrt]
+        order = definition_order(root, list(wrt.values()))
+        self.leaves = {node: scope.values[node] for node in order if node.is_leaf}
+        self.size = scalar_operations(order) + scalar_operations(reachable([root]))
+        if self.size > LARGEST:
+            raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,})")
+        self.entries = sum(math.prod(x.shape) for x in self.leaves)
+
+    def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+        import mpmath
+
+        m = mpmath.MPContext()
+        nodes = list(self.wrt.values())
+        reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
+        own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
+        value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, reached, self.gradients, self.precision)
+        masses = self._masses
+        whole: Any = None
+        for digits in DIGITS:
+            m.dps = digits
+            composed = Composed(m, self.leaves, self.precision)
+            y = composed.run(self.root, nodes)
+            exact_value = Algebra.map(plain, y)
+            seed = np.asarray(_exact(m, self.seed), dtype=object)
+            reference = [Algebra.map(plain, composed.gradient(y, seed, composed.table[x])) for x in nodes]
+            trouble = composed.tape.trouble
+            engine_value, engine = gradients_exact(m, self.root, nodes, own_leaves, self.seed, self.precision)
+            prober = Prober(self, composed, exact_value, suspects(composed, nodes))
+            source = "composed"
+            if not composed.tape.events and self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS:
+                whole = self._whole(m) if whole is None else whole
+                source, reference = self._symbolic(m, whole, reference)
+            comparisons = [
+                Comparison(m, *parts, prober.of(x), trouble)
+                for x, *parts in zip(nodes, reference, engine, self.gradients, bounds, strict=True)
+            ]
+            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, None, None)
+            if not any(c.mismatched for c in [*comparisons, checked]):
+                break
+        results = {
+            name: c.result(source, masses(i), len(_flat(x.shape))) for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
+        }
+        return checked.result(source, None, 0) if value is not None else None, results
+
+    def _whole(self, m: Any) -> Any:
+        """sympy's derivative of the whole function, or False where there is none in reach."""
+        from gradcli.symbolic.derivative import WholeDerivative
+        from gradcli.symbolic.translate import Unsupported
+
+        try:
+            with deadline(_SYMBOLIC_SECONDS):
+                return WholeDerivative(m, self.root, list(self.wrt.values()), self.leaves, self.seed, self.precision)
+        except (Unsupported, OutOfTime, GradcliError, RecursionError, TypeError, ZeroDivisionError):
+            return False
+
+    def _symbolic(self, m: Any, whole: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
+        """The symbolic reference, where it has real values that the composed one confirms; else the composed one."""
+        if whole is False:
+            return "composed", composed
+        found = whole.evaluate(m, self.leaves)
+        for symbolic, other in zip(found, composed, strict=True):
+            for x, y in zip(np.ravel(symbolic), np.ravel(other), strict=True):
+                if not m.isfinite(x) or not abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)):
+                    return "composed", composed
+        return "symbolic", found
+
+    def _masses(self, place: int) -> np.ndarray:
+        """The size of the terms that were summed over entries for one gradient."""
+        values = forward([self.root], self.scope.values, self.precision)
+        return summed_terms(self.root, list(self.wrt.values()), values, self.seed)[place]
+
+
+def _flat(shape: tuple[int, ...]) -> range:
+    return range(math.prod(shape))
+
+
+def _exact(m: Any, seed: Any) -> np.ndarray:
+    from gradcli.exact.values import exact_array
+
+    return exact_array(m, seed, "float")
+
+
+def scalar_operations(order: Sequence[Expr]) -> int:
+    """About how many scalar operations the nodes take."""
+    total = 0
+    for node in order:
+        if node.op is None or node.op.outputs > 1:
+            total += 1
+            continue
+        size = max(1, math.prod(node.shape))
+        for operand in node.operands:
+            if operand is not None and not isinstance(operand.shape, list):
+                size = max(size, math.prod(operand.shape) if operand.op is None or operand.op.outputs == 1 else 1)
+        if node.op.name in ("matmul", "dot"):
+            size = math.prod(node.shape) * node.operands[0].shape[-1]  # type: ignore[union-attr]
+        elif node.op.core_dims is not None:
+            n = node.operands[0].shape[-1]  # type: ignore[union-attr]
+            size *= n * (n if node.op.name in ("det", "slogdet") else 1) if node.op.name != "adjugate" else n**4
+        total += size
+    return total

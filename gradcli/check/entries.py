@@ -1,0 +1,147 @@
+"""Comparing the entries of one gradient: reference, exact engine, engine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.kinks import Sides
+from gradcli.report.records import OneSided, VariableCheck, Verdict, Worst
+
+_RULE = 25  # digits to which the engine's exact rules must equal the reference
+_LIMIT = 15  # the same where the reference is a limit from both sides
+_ENOUGH = 6  # digits below which a right result is ill-conditioned
+
+
+class Comparison:
+    """The verdict of every entry of one array.
+
+    reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding explains;
+    sides      one-sided derivatives of the entries that may lie on a kink
+    trouble    the first operation whose derivative was not finite
+    """
+
+    def __init__(
+        self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
+        sides: dict[int, Sides] | None, trouble: tuple[str, Any] | None,
+    ) -> None:  # fmt: skip
+        self.m = m
+        self.shape = np.shape(computed)
+        self.reference, self.engine = list(np.ravel(reference)), list(np.ravel(engine))
+        self.computed, self.bounds = [float(v) for v in np.ravel(computed)], [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
+        self.sides = sides or {}
+        self.trouble = trouble
+        self.largest = float(np.finfo(np.asarray(computed).dtype).max) if np.asarray(computed).dtype.kind == "f" else math.inf
+        self.reasons: dict[int, str] = {}
+        self.verdicts = [self._entry(i) for i in range(len(self.computed))]
+
+    @property
+    def mismatched(self) -> bool:
+        return Verdict.MISMATCH in self.verdicts
+
+    def _entry(self, i: int) -> Verdict:
+        m, computed = self.m, self.computed[i]
+        reference, engine, bound = self.reference[i], self.engine[i], self.bounds[i]
+        if isinstance(reference, bool):
+            return Verdict.AGREE
+        tolerance = m.mpf(10) ** -_RULE
+        sides = self.sides.get(i)
+        if sides is not None:
+            if sides.limit is None:
+                return self._kink(i, sides, computed)
+            reference = self.reference[i] = sides.limit
+            tolerance = m.mpf(10) ** -_LIMIT
+        if not m.isfinite(reference):
+            self.reasons[i] = self._where() or f"the true value is {m.nstr(reference, 6)}"
+            return Verdict.UNDEFINED
+        if not math.isfinite(computed):
+            if abs(reference) >= self.largest and math.isinf(computed):
+                return Verdict.AGREE
+            self.reasons[i] = f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
+            return Verdict.MISMATCH
+        slack = m.mpf(10) ** -12 * bound if math.isfinite(bound) else m.zero
+        if sides is not None:
+            slack += m.mpf(10) ** -28
+        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + slack:
+            self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
+            return Verdict.MISMATCH
+        if not abs(computed - engine) <= bound:
+            self.reasons[i] = "the difference is more than rounding explains"
+            return Verdict.MISMATCH
+        return Verdict.AGREE
+
+    def _kink(self, i: int, sides: Sides, computed: float) -> Verdict:
+        if not math.isfinite(computed):
+            self.reasons[i] = self._where() or "the derivatives from the two sides differ, and the result is not finite"
+            return Verdict.UNDEFINED
+        if sides.finite or sides.convention:
+            self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
+            return Verdict.KINK
+        self.reasons[i] = self._where() or "the derivative is not finite"
+        return Verdict.UNDEFINED
+
+    def _where(self) -> str | None:
+        if self.trouble is None:
+            return None
+        name, arguments = self.trouble
+        shown = ", ".join(self.m.nstr(a, 6) for a in arguments)
+        name = name if name.startswith("the derivative") else f"the derivative of {name}"
+        return f"{name} at {shown} is not finite"
+
+    def result(self, source: str, masses: np.ndarray | None, entries: int) -> VariableCheck:
+        """The entries' verdicts as one, with the worst entry and the errors."""
+        verdict = max(self.verdicts, default=Verdict.AGREE)
+        check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
+        compared = [i for i, v in enumerate(self.verdicts) if v in (Verdict.AGREE, Verdict.MISMATCH) and not isinstance(self.reference[i], bool)]
+        errors = {i: self._errors(i) for i in compared}
+        check.wrong = self.verdicts.count(Verdict.MISMATCH)
+        if errors:
+            check.max_abs_error = max(e[0] for e in errors.values())
+            check.max_rel_error = max(e[1] for e in errors.values())
+            gravest = [i for i in compared if self.verdicts[i] is verdict] or compared
+            worst = max(gravest, key=lambda i: (not math.isfinite(self.computed[i]), errors[i][1]))
+            check.digits = _digits(check.max_rel_error)
+            if verdict is Verdict.AGREE and check.digits < _ENOUGH:
+                self._conditioning(check, errors, masses() if callable(masses) else masses)
+            check.worst = self._worst(worst)
+        elif self.computed:
+            place = next(i for i, v in enumerate(self.verdicts) if v is verdict)
+            check.worst = self._worst(place)
+        check.reason = check.reason or next((self.reasons[i] for i, v in enumerate(self.verdicts) if v is verdict and i in self.reasons), None)
+        check.kinks = [
+            OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention)
+            for i, s in self.sides.items()
+            if self.verdicts[i] is Verdict.KINK
+        ]
+        return check
+
+    def _conditioning(self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray | None) -> None:
+        """Digits lost by summing entries are nobody's fault; digits lost on the way are."""
+        terms = np.zeros(len(self.computed)) if masses is None else np.ravel(masses)
+        for i, (off, relative) in errors.items():
+            if _digits(relative) < _ENOUGH and not off <= 10.0**-_ENOUGH * float(terms[i]):
+                check.verdict = Verdict.ILL_CONDITIONED
+                check.reason = f"{_digits(relative)} digits are right: rounding costs the rest"
+                return
+
+    def _errors(self, i: int) -> tuple[float, float]:
+        if not math.isfinite(self.computed[i]):
+            return math.inf, math.inf
+        off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
+        if off <= self.bounds[i] and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * self.bounds[i]:
+            return float(off), 0.0  # a true zero: no relative error, and no digits to lose
+        return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
+
+    def _index(self, i: int) -> tuple[int, ...]:
+        return tuple(int(p) for p in np.unravel_index(i, self.shape)) if self.shape else ()
+
+    def _worst(self, i: int) -> Worst:
+        return Worst(self._index(i), self.computed[i], float(self.reference[i]))
+
+
+def _digits(relative: float) -> int:
+    if relative == 0:
+        return 17
+    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(-math.log10(relative)))

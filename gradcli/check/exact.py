@@ -1,0 +1,90 @@
+"""E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.carrier import Carrier
+from gradcli.engine.graph import Expr, reachable
+from gradcli.engine.sweep import backward
+from gradcli.exact.algebra import Numbers
+from gradcli.exact.values import constant_array, exact_array
+from gradcli.ops.constants import Constant
+from gradcli.ops.spec import Op
+
+
+class Reals(Carrier):
+    """An array of multi-precision numbers that rules compute with."""
+
+    __slots__ = ("algebra", "array")
+
+    def __init__(self, algebra: Numbers, array: np.ndarray) -> None:
+        self.algebra, self.array = algebra, array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        arrays = [None if o is None else self._array(o) for o in operands]
+        result = self.algebra.apply(op, static, arrays)
+        if isinstance(result, tuple):
+            return tuple(Reals(self.algebra, part) for part in result)
+        return Reals(self.algebra, result)
+
+    def _array(self, operand: Any) -> np.ndarray:
+        if isinstance(operand, Reals):
+            return operand.array
+        m = self.algebra.m
+        if isinstance(operand, Constant):
+            out = np.empty((), dtype=object)
+            out[()] = operand.reference(m)
+            return out
+        kind = "bool" if np.asarray(operand).dtype == np.bool_ else "float"
+        return exact_array(m, operand, kind)
+
+
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+    """The engine's forward pass in multi-precision: a table for the sweep."""
+    algebra = Numbers(m)
+    table: dict[Expr, Any] = {}
+    for node in reachable([root]):
+        if node in leaves:
+            table[node] = Reals(algebra, exact_array(m, leaves[node], node.kind))
+        elif node.op is None:
+            table[node] = Reals(algebra, constant_array(m, node, precision))
+        else:
+            arrays = [None if o is None else _plain(table[o]) for o in node.operands]
+            if node.op.name == "output":
+                table[node] = table[node.operands[0]][node.static["place"]]  # type: ignore[index]
+                continue
+            result = algebra.apply(node.op, node.static, arrays)
+            table[node] = tuple(Reals(algebra, r) for r in result) if isinstance(result, tuple) else Reals(algebra, result)
+    return table
+
+
+def _plain(value: Any) -> Any:
+    return tuple(v.array for v in value) if isinstance(value, tuple) else value.array
+
+
+def gradients_exact(
+    m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Value and gradients of the engine's rules without rounding."""
+    table = forward_exact(m, root, leaves, precision)
+    start = Reals(table[root].algebra, exact_array(m, seed, "float"))
+    found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
+    out = []
+    for x in wrt:
+        part = found.get(x)
+        if part is None:
+            part = Reals(start.algebra, exact_array(m, np.zeros(x.shape), "float"))
+        out.append(part.array)
+    return table[root].array, out

@@ -1,0 +1,117 @@
+"""Kinks: where the function was evaluated exactly on one, and its derivatives from both sides there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.check.composed import Composed
+from gradcli.check.scalars import Event, Traced, plain
+from gradcli.engine.graph import Expr
+from gradcli.exact.algebra import Algebra
+from gradcli.exact.values import exact_array
+
+if TYPE_CHECKING:
+    from gradcli.check.crosscheck import _Judge
+
+_DIGITS = 200
+_STEPS = (-40, -60)  # powers of ten, relative to the entry
+_MOST_PROBES = 24
+
+
+@dataclass
+class Sides:
+    """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number."""
+
+    left: Any
+    right: Any
+    limit: Any
+    finite: bool
+    place: str
+    convention: str
+
+
+def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
+    """The entries of the variables that reach an operation on its kink."""
+    reached: dict[int, Event] = {}
+    stack = [(a, event) for event in composed.tape.events for a in event.arguments if type(a) is Traced]
+    while stack:
+        node, event = stack.pop()
+        if node.serial in reached:
+            continue
+        reached[node.serial] = event
+        stack.extend((a, event) for a in node.arguments if type(a) is Traced)
+    found: dict[Expr, dict[int, Event]] = {}
+    for x in wrt:
+        entries = np.ravel(composed.table[x])
+        found[x] = {i: reached[v.serial] for i, v in enumerate(entries) if type(v) is Traced and v.serial in reached}
+    return found
+
+
+class Prober:
+    """One-sided derivatives, by evaluating the reference at points beside the given one."""
+
+    def __init__(self, judge: _Judge, composed: Composed, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
+        self.judge, self.composed, self.value, self.found = judge, composed, value, found
+        self.left = _MOST_PROBES
+
+    def of(self, x: Expr) -> dict[int, Sides]:
+        """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
+        m = self.composed.m
+        if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)) or x not in self.judge.leaves:
+            return {}
+        events = dict(self.found.get(x, {}))
+        seed = exact_array(m, self.judge.seed, "float")
+        slopes = np.ravel(Algebra.map(plain, self.composed.gradient(self.composed.table[self.judge.root], seed, self.composed.table[x])))
+        places = sorted({*events, *(i for i, v in enumerate(slopes) if not m.isfinite(v))})
+        sides = {}
+        before = m.dps
+        for i in places:
+            if self.left <= 0:
+                break
+            self.left -= 1
+            m.dps = max(_DIGITS, before)
+            try:
+                sides[i] = self._sides(x, i, events.get(i))
+            finally:
+                m.dps = before
+        return sides
+
+    def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
+        m = self.composed.m
+        values = {}
+        jump = False
+        for sign in (-1, 1):
+            slopes = []
+            for step in _STEPS:
+                slope, value = self._beside(x, i, sign, step)
+                slopes.append(slope)
+                if step == _STEPS[-1]:
+                    jump = jump or any(
+                        not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b)) for a, b in zip(np.ravel(value), np.ravel(self.value), strict=True)
+                    )
+            near, nearer = slopes
+            stable = m.isfinite(nearer) and abs(near - nearer) <= m.mpf(10) ** -15 * max(abs(near), abs(nearer)) + m.mpf(10) ** -25
+            values[sign] = nearer if stable else m.nan if nearer != nearer else m.inf * m.sign(nearer)
+        left, right = values[-1], values[1]
+        finite = bool(m.isfinite(left) and m.isfinite(right))
+        equal = finite and abs(left - right) <= m.mpf(10) ** -15 * max(abs(left), abs(right)) + m.mpf(10) ** -25
+        place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
+        if event is None and finite and not equal:
+            place, convention = "the derivatives from both sides differ", "what the chain rule gives"
+        return Sides(left, right, (left + right) / 2 if equal and not jump else None, finite, place, convention)
+
+    def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[Any, np.ndarray]:
+        """The derivative with respect to an entry, and the value, a little to one side of it."""
+        m, judge = self.composed.m, self.judge
+        leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in judge.leaves.items()}
+        moved = leaves[x].copy()
+        flat = moved.reshape(-1)
+        flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
+        leaves[x] = moved
+        other = Composed(m, leaves, judge.precision)
+        y = other.run(judge.root, [x])
+        slope = other.gradient(y, exact_array(m, judge.seed, "float"), other.table[x])
+        return plain(np.ravel(slope)[i]), Algebra.map(plain, y)

@@ -1,0 +1,161 @@
+"""How far rounding may take the engine: one ulp at every node, carried to the result.
+
+The engine's own forward pass and sweep are run again in float64 with every result moved by its operation's error
+bound, up or down at random, a few times; the spread bounds what rounding explains (stochastic arithmetic,
+J. Vignes, Mathematics and Computers in Simulation 35, 1993). `summed_terms` tells the loss of digits by summing
+entries, which no calculation avoids, from a loss within the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.carrier import Carrier
+from gradcli.engine.graph import Expr, constant_value, reachable
+from gradcli.engine.sweep import backward
+from gradcli.ops.constants import Constant
+from gradcli.ops.spec import Op
+
+RUNS = 3
+_SAFETY = 8.0
+_TINY = 5e-324
+
+
+class Noisy(Carrier):
+    """A float64 array each of whose results is off by its rounding error."""
+
+    __slots__ = ("epsilon", "random", "value")
+
+    def __init__(self, value: Any, random: np.random.Generator, epsilon: float) -> None:
+        self.value, self.random, self.epsilon = value, random, epsilon
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self.value)
+
+    @property
+    def ndim(self) -> int:
+        return np.ndim(self.value)
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        values = [o.value if isinstance(o, Noisy) else o for o in operands]
+        if op.core_dims is not None and op.name != "matmul":
+            # backward stable: right for operands that are off by rounding, relative to their size
+            values = [self._moved(v, np.max(np.abs(v), initial=0.0)) for v in values]
+        result = op.forward(*values, **static)
+        if isinstance(result, tuple):
+            return tuple(Noisy(part, self.random, self.epsilon) for part in result)
+        if op.ulps and result.dtype.kind == "f":
+            size = self._terms(op, values) if op.name in _SUMS else np.abs(result)
+            result = self._moved(result, (op.ulps + 0.5) * size)
+        return Noisy(result, self.random, self.epsilon)
+
+    def _moved(self, value: Any, size: Any) -> Any:
+        sign = self.random.integers(0, 2, np.shape(value)) * 2.0 - 1.0
+        return value + sign * (self.epsilon * size)
+
+    @staticmethod
+    def _terms(op: Op, values: list[Any]) -> Any:
+        """The size of the terms of a sum, which its rounding is relative to."""
+        return op.forward(*[np.abs(v) for v in values])
+
+
+_SUMS = frozenset({"matmul", "dot"})
+
+
+def noisy_table(root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: float, precision: str) -> dict[Expr, Any]:
+    """One forward pass with every node off by its rounding."""
+    table: dict[Expr, Any] = {}
+    dtype = np.dtype(precision)
+    for node in reachable([root]):
+        if node in leaves:
+            value = leaves[node]
+            table[node] = Noisy(value.astype(np.float64) if value.dtype.kind == "f" else value, random, epsilon)
+        elif node.op is None:
+            value = constant_value(node.payload, dtype, node.kind)
+            value = value.astype(np.float64) if node.kind == "float" else value
+            noisy = Noisy(value, random, epsilon)
+            if isinstance(node.payload, Constant):
+                noisy.value = noisy._moved(value, np.abs(value))
+            table[node] = noisy
+        elif node.op.name == "output":
+            table[node] = table[node.operands[0]][node.static["place"]]  # type: ignore[index]
+        else:
+            operands = [None if o is None else table[o] for o in node.operands]
+            first = next(o for o in operands if o is not None)
+            table[node] = first.apply_op(node.op, operands, node.static)
+    return table
+
+
+def allowances(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, value: Any, gradients: Sequence[Any], precision: str
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""
+    epsilon = float(np.finfo(np.dtype(precision)).eps)
+    random = np.random.default_rng(20)
+    order = reachable([root])
+    spread = [np.zeros(np.shape(value)), *(np.zeros(np.shape(g)) for g in gradients)]
+    with np.errstate(all="ignore"):
+        for _ in range(RUNS):
+            table = noisy_table(root, leaves, random, epsilon, precision)
+            start = Noisy(np.asarray(seed, np.float64)[()], random, epsilon)
+            found = backward(order, {root: start}, wrt, table.__getitem__)
+            results = [table[root].value, *(found[x].value if x in found else 0.0 for x in wrt)]
+            for i, (result, reached) in enumerate(zip(results, [value, *gradients], strict=True)):
+                if np.asarray(result).dtype.kind == "f":
+                    off = np.abs(result - np.asarray(reached, np.float64))
+                    spread[i] = spread[i] + np.where(np.isnan(off), np.inf, off)
+        bounds = [
+            _SAFETY * s + 4 * epsilon * np.abs(np.asarray(reached, np.float64)) + 64 * _TINY
+            for s, reached in zip(spread, [value, *gradients], strict=True)
+        ]
+    return bounds[0], bounds[1:]
+
+
+class Massed(Carrier):
+    """A cotangent with the size of the terms that were summed over entries to make it."""
+
+    __slots__ = ("mass", "value")
+
+    def __init__(self, value: Any, mass: Any) -> None:
+        self.value, self.mass = value, mass
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self.value)
+
+    @property
+    def ndim(self) -> int:
+        return np.ndim(self.value)
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        values = [o.value if isinstance(o, Massed) else o for o in operands]
+        result = op.forward(*values, **static)
+        size = np.abs(result)
+        if op.name in ("add", "sub"):
+            extra: Any = 0.0
+            for o in operands:
+                if isinstance(o, Massed):
+                    extra = extra + (o.mass - np.abs(o.value))
+            mass = size + extra
+        elif op.linear or op.name in ("mul", "chain", "div", "where", "neg", "matmul", "dot", "outer"):
+            sizes = [o.mass if isinstance(o, Massed) else _size(o, op, i) for i, o in enumerate(operands)]
+            mass = np.abs(op.forward(*sizes, **static))
+        else:
+            mass = size
+        return Massed(result, np.maximum(mass, size))
+
+
+def _size(operand: Any, op: Op, place: int) -> Any:
+    return operand if op.name == "where" and place == 0 else np.abs(operand)
+
+
+def summed_terms(root: Expr, wrt: Sequence[Expr], values: Mapping[Expr, Any], seed: Any) -> list[np.ndarray]:
+    """For each gradient, the size of the terms summed over entries."""
+    with np.errstate(all="ignore"):
+        start = Massed(seed, np.abs(seed))
+        found = backward(reachable([root]), {root: start}, wrt, values.__getitem__)
+    return [np.asarray(found[x].mass if x in found else np.zeros(x.shape)) for x in wrt]

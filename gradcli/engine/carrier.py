@@ -1,0 +1,55 @@
+"""What carries a value through rules: anything with ``shape`` and ``apply_op`` whose operators are operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradcli.ops import arithmetic, exponential, products
+from gradcli.ops.spec import Op
+
+
+class Carrier:
+    """Operators of a value that rules compute with: each applies the registered operation."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.add, (self, other), {})
+
+    def __radd__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.add, (other, self), {})
+
+    def __sub__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.sub, (self, other), {})
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.sub, (other, self), {})
+
+    def __mul__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.mul, (self, other), {})
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.mul, (other, self), {})
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.div, (self, other), {})
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.div, (other, self), {})
+
+    def __pow__(self, other: Any) -> Any:
+        return self.apply_op(exponential.pow_, (self, other), {})
+
+    def __rpow__(self, other: Any) -> Any:
+        return self.apply_op(exponential.pow_, (other, self), {})
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.apply_op(products.matmul, (self, other), {})
+
+    def __neg__(self) -> Any:
+        return self.apply_op(arithmetic.neg, (self,), {})

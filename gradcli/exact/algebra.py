@@ -1,0 +1,131 @@
+"""References of operations on multi-precision scalars and on anything else that has arithmetic.
+
+An `Algebra` is what a record's ``reference`` receives as m when the operation is structural: functions of scalars,
+whatever the scalars are. `Numbers` is plain multi-precision arithmetic in which every operation has a value, if
+only NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.spec import Op, find
+
+# Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
+_LARGEST = 1 << 15
+
+Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
+
+
+class Algebra:
+    """What references of structural operations may ask of scalars."""
+
+    def __init__(self, m: Any) -> None:
+        self.m = m
+        self.zero, self.one, self.inf, self.nan = m.zero, m.one, m.inf, m.nan
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Scalar) -> Scalar:
+        """An elementwise operation on scalars."""
+        raise NotImplementedError
+
+    def plain(self, x: Scalar) -> Any:
+        """The value of a scalar without its history."""
+        return x
+
+    def values(self, array: np.ndarray) -> np.ndarray:
+        """An array of scalars in the nearest floats that keep their order."""
+        flat = [self.plain(x) for x in np.ravel(array)]
+        ranks = {v: i for i, v in enumerate(sorted(set(flat)))}
+        return np.array([ranks[v] for v in flat], dtype=float).reshape(np.shape(array))
+
+    @staticmethod
+    def map(function: Callable[[Scalar], Scalar], array: Any) -> np.ndarray:
+        array = np.asarray(array, dtype=object)
+        out = np.empty(array.size, dtype=object)
+        out[:] = [function(x) for x in array.ravel()]
+        return out.reshape(array.shape)
+
+    def exp(self, x: Scalar) -> Scalar:
+        return self.scalar(find("exp"), {}, x)
+
+    def log(self, x: Scalar) -> Scalar:
+        return self.scalar(find("log"), {}, x)
+
+    def log1p(self, x: Scalar) -> Scalar:
+        return self.scalar(find("log1p"), {}, x)
+
+    def sqrt(self, x: Scalar) -> Scalar:
+        return self.scalar(find("sqrt"), {}, x)
+
+    def power(self, x: Scalar, y: Scalar) -> Scalar:
+        return self.scalar(find("pow"), {}, x, self.m.mpf(y) if isinstance(y, (int, float)) else y)
+
+    def magnitude(self, x: Scalar) -> Scalar:
+        return self.scalar(find("abs"), {}, x)
+
+    def floor(self, x: Scalar) -> Any:
+        return self.m.floor(self.plain(x))
+
+    def ceil(self, x: Scalar) -> Any:
+        return self.m.ceil(self.plain(x))
+
+    def sign(self, x: Scalar) -> Any:
+        return self.m.sign(self.plain(x))
+
+    def extreme(self, which: str, row: list[Scalar]) -> Scalar:
+        """The largest ("max") or smallest of some scalars; NaN if one is."""
+        for x in row:
+            if (value := self.plain(x)) != value:
+                return x
+        return (max if which == "max" else min)(row, key=self.plain)
+
+    def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
+        """An elementwise operation on arrays of scalars, broadcasting."""
+        present = [a for a in arrays if a is not None]
+        spread = np.broadcast_arrays(*present) if len(present) > 1 else [np.asarray(present[0], dtype=object)]
+        shape = spread[0].shape
+        columns = iter([s.ravel() for s in spread])
+        rows = [None if a is None else next(columns) for a in arrays]
+        out = np.empty(int(np.prod(shape)), dtype=object)
+        for i in range(out.size):
+            out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
+        return out.reshape(shape)
+
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        """Any operation on arrays of scalars."""
+        if op.elementwise:
+            return self.elementwise(op, static, arrays)
+        result = op.reference(self, *arrays, **static)
+        if isinstance(result, tuple):
+            return tuple(np.asarray(part, dtype=object) for part in result)
+        return np.asarray(result, dtype=object)
+
+
+def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -> Any:
+    """A function's real value: NaN where it is complex or has a pole, infinity for a division by zero."""
+    try:
+        value = function(m, *arguments, **static)
+    except ZeroDivisionError:
+        numerator = arguments[0] if len(arguments) > 1 else 1
+        return m.nan if numerator == 0 or numerator != numerator else m.inf * m.sign(numerator)
+    except (ValueError, OverflowError, ArithmeticError):
+        return m.nan
+    if isinstance(value, m.mpc):
+        value = value.real if value.imag == 0 else m.nan
+    if isinstance(value, m.mpf) and value and abs(m.mag(value)) > _LARGEST:
+        return m.zero if m.mag(value) < 0 else m.inf * m.sign(value)
+    return value
+
+
+class Numbers(Algebra):
+    """Plain multi-precision scalars."""
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        # mpmath's functions do not all let a NaN through; operations that may ignore an operand see it
+        for x in arguments:
+            if x is not None and x != x and op.result != "bool" and op.name not in ("where", "chain"):
+                return self.nan
+        return real(self.m, op.reference, *arguments, **static)

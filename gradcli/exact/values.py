@@ -1,0 +1,30 @@
+"""Values of the program as multi-precision numbers, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, constant_value
+from gradcli.ops.constants import Constant
+from gradcli.ops.promotion import numpy_dtype
+
+Array = np.ndarray
+
+
+def exact_array(m: Any, value: Any, kind: str) -> Array:
+    """Binary floats as multi-precision numbers, exactly; booleans as they are."""
+    array = np.asarray(value)
+    out = np.empty(array.size, dtype=object)
+    out[:] = [bool(v) for v in array.ravel()] if kind == "bool" else [m.mpf(float(v)) for v in array.ravel()]
+    return out.reshape(array.shape)
+
+
+def constant_array(m: Any, node: Expr, precision: str) -> Array:
+    """A constant node: pi and its like to full precision, literals as the binary numbers that the engine saw."""
+    if isinstance(node.payload, Constant):
+        out = np.empty((), dtype=object)
+        out[()] = node.payload.reference(m)
+        return out
+    return exact_array(m, constant_value(node.payload, numpy_dtype("float", precision), node.kind), node.kind)

@@ -1,0 +1,91 @@
+"""Fixtures: the command line as a subprocess, and programs evaluated in this process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.evaluation import Options, run_statement
+from gradcli.language.program import Program, statements
+from gradcli.language.scope import Scope
+from gradcli.report.records import Record
+
+COMMAND = [sys.executable, "-m", "gradcli.cli.main"]
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment of a pipe that wants no colour, whatever terminal or CI the tests run in."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE", "GRADCLI_TRACEBACK")}
+    return {**kept, "NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
+
+
+@pytest.fixture
+def cli_environment() -> dict[str, str]:
+    return plain_environment()
+
+
+@pytest.fixture
+def run_cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run gradcli with these arguments, in an empty folder unless ``cwd`` names another; stdin may be text or bytes."""
+
+    def run(*arguments: str, stdin: str | bytes = "", cwd: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+        options = {"env": plain_environment(), "timeout": 60, **options}
+        if "stdin" not in options:
+            options["input"] = given
+        options.setdefault("stdout", subprocess.PIPE)
+        done = subprocess.run([*COMMAND, *arguments], stderr=subprocess.PIPE, cwd=cwd or tmp_path, check=False, **options)
+        out, err = (None if b is None else b.decode() for b in (done.stdout, done.stderr))
+        assert "Traceback" not in err, err
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+    return run
+
+
+@pytest.fixture
+def evaluate_all() -> Callable[..., list[Record]]:
+    """The records of every query, assert and error of a program, without formulas and cross-checks."""
+
+    def run(text: str, file: str | None = None, options: Options | None = None, dtype: str = "float64", **bindings: Any) -> list[Record]:
+        scope = Scope(precision=dtype)
+        for name, value in bindings.items():
+            scope.bind_value(name, np.asarray(value))
+            scope.outside[name] = np.asarray(value)
+        program = Program(scope)
+        options = options or Options(check=False, formula=False)
+        found = (run_statement(program, s, options) for s in statements(text.splitlines(keepends=True), file))
+        return [record for record in found if record is not None]
+
+    return run
+
+
+@pytest.fixture
+def evaluate_last(evaluate_all: Callable[..., list[Record]]) -> Callable[..., Record]:
+    """The record of the last query; every query before it must succeed."""
+
+    def run(text: str, **given: Any) -> Record:
+        records = evaluate_all(text, **given)
+        for record in records:
+            assert record.error is None, record.error.error.render()
+        return records[-1]
+
+    return run
+
+
+@pytest.fixture
+def fails(evaluate_all: Callable[..., list[Record]]) -> Callable[..., Any]:
+    """The error of the last statement, which must have one."""
+
+    def run(text: str, **given: Any) -> Any:
+        record = evaluate_all(text, **given)[-1]
+        assert record.error is not None, f"{text!r} gave {record.value!r}"
+        return record.error
+
+    return run

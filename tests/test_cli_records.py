@@ -1,0 +1,180 @@
+"""JSON Lines in and out, and data files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+QUIET = ("--no-check", "--format", "jsonl")
+
+
+@pytest.fixture
+def records(run_cli):
+    """Run gradcli eval on JSON Lines records and give its exit code and the records that it prints."""
+
+    def run(given, *arguments, **options):
+        lines = [line if isinstance(line, str) else json.dumps(line) for line in given]
+        done = run_cli("eval", *QUIET, "-i", "jsonl", *arguments, "-", stdin="\n".join(lines), **options)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+RECORDS = {
+    "the documented record": (
+        {"id": "q1", "expr": "3*a**3 - b**2", "at": {"a": [2, 3], "b": [6, 4]}, "wrt": ["a", "b"], "seed": [1, 1], "expect": {"value": [0]}},
+        {"id": "q1", "value": [-12, 65], "seed": [1, 1], "grad": {"a": [36, 81], "b": [-12, -8]}, "error": None},
+    ),
+    "a seed": ({"expr": "x**2", "at": {"x": [2, 3]}, "seed": [1, 0]}, {"grad": {"x": [4, 0]}, "seed": [1, 0]}),
+    "wrt orders": ({"expr": "a*b", "at": {"a": 2, "b": 3}, "wrt": ["b", "a"]}, {"grad": {"b": 2, "a": 3}}),
+    "wrt narrows": ({"expr": "a*b", "at": {"a": 2, "b": 3}, "wrt": ["b"]}, {"grad": {"b": 2}}),
+    "decimal strings": ({"expr": "x", "at": {"x": "0.1"}}, {"value": 0.1}),
+    "thirty digits": ({"expr": "x", "at": {"x": "0.100000000000000000000000000001"}}, {"value": 0.1}),
+    "strings in lists": ({"expr": "x", "at": {"x": ["1e-3", 2, "nan", "-inf"]}}, {"value": [0.001, 2, "nan", "-inf"]}),
+    "a boolean mask": ({"expr": "where(m, x, 0)", "at": {"m": [True, False], "x": [1.0, 2.0]}}, {"value": [1, 0], "grad": {"x": [1, 0]}}),
+    "a program": ({"expr": "z = x**2; f(t) = t + z\nf(1)", "at": {"x": 3}}, {"value": 10, "grad": {"x": 6}}),
+    "its last query": ({"expr": "x\nx*2", "at": {"x": 3}}, {"value": 6}),
+    "an id of any kind": ({"id": 17, "expr": "1"}, {"id": 17}),
+    "no id": ({"expr": "1"}, {"id": None}),
+    "unknown fields": ({"expr": "1", "rtol": 1, "comment": {"a": []}}, {"value": 1, "error": None}),
+    "a whole exponent": ({"expr": "x**n", "at": {"x": 3, "n": 2}}, {"grad": {"x": 6}}),
+    "a matrix": ({"expr": "w @ x", "at": {"w": [[1, 2], [3, 4]], "x": [1, 1]}, "wrt": ["x"]}, {"value": [3, 7], "grad": {"x": [4, 6]}}),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), RECORDS.values(), ids=RECORDS)
+def test_record(records, given, expected):
+    code, (found,) = records([given])
+    assert code == 0
+    assert {key: found[key] for key in expected} == expected
+    assert list(found["grad"]) == list(expected.get("grad", found["grad"]))
+
+
+BAD = {
+    "no JSON": ('{"expr": "x"', "input"),
+    "no object": ("[1, 2]", "input"),
+    "no expr": ('{"id": "bad"}', "input"),
+    "expr is no text": ('{"id": "bad", "expr": 3}', "input"),
+    "at is no object": ('{"id": "bad", "expr": "x", "at": [1]}', "input"),
+    "a value that is no number": ('{"id": "bad", "expr": "x", "at": {"x": "one"}}', "input"),
+    "a null": ('{"id": "bad", "expr": "x", "at": {"x": null}}', "input"),
+    "a name that is none": ('{"id": "bad", "expr": "x", "at": {"x y": 1}}', "input"),
+    "wrt is no list": ('{"id": "bad", "expr": "x", "at": {"x": 1}, "wrt": 3}', "input"),
+    "an unknown name": ('{"id": "bad", "expr": "1 +\\n y", "at": {"x": 1}}', "syntax"),
+    "an empty expr": ('{"id": "bad", "expr": ""}', "syntax"),
+    "only bindings": ('{"id": "bad", "expr": "x = 1"}', "syntax"),
+    "a seed of another shape": ('{"id": "bad", "expr": "x", "at": {"x": 1}, "seed": [1, 2]}', "shape"),
+    "not UTF-8": ('{"id": "bad", "expr": "é"}', "missing-value"),
+}
+
+
+def test_bad_records_take_their_places(records):
+    good = json.dumps({"id": "good", "expr": "x + 1", "at": {"x": 1}})
+    lines = [line for text, _ in BAD.values() for line in (text, good)]
+    code, found = records(lines)
+    assert code == 2
+    assert len(found) == 2 * len(BAD)
+    for i, (case, (text, expected)) in enumerate(BAD.items()):
+        bad, after = found[2 * i], found[2 * i + 1]
+        assert (case, bad["error"]["code"]) == (case, expected)
+        assert (bad["value"], bad["grad"], bad["source"]["line"]) == (None, None, 2 * i + 1)
+        assert bad["id"] == ("bad" if '"bad"' in text else None)
+        assert (after["id"], after["value"], after["source"]["line"]) == ("good", 2, 2 * i + 2)
+
+
+def test_error_position_is_within_the_expr(records):
+    _, (first, second) = records([{"expr": "1"}, {"expr": "x = 1\nx + sqr(x)"}])
+    assert first["error"] is None
+    assert (second["source"]["line"], second["error"]["line"], second["error"]["column"], second["error"]["end_column"]) == (2, 2, 5, 8)
+
+
+def test_blank_lines_crlf_and_fail_fast(records):
+    code, found = records(['\ufeff{"expr": "1"}\r', "\r", '{"expr": "2"}\r'])
+    assert (code, [(r["source"]["line"], r["value"]) for r in found]) == (0, [(1, 1), (3, 2)])
+    code, found = records([{"expr": "1"}, {"expr": "1 +"}, {"expr": "2"}], "--fail-fast")
+    assert (code, len(found)) == (2, 2)
+
+
+def test_a_binding_on_the_command_line_wins_and_suffix_decides(run_cli, tmp_path):
+    (tmp_path / "cases.jsonl").write_text('{"expr": "x*2", "at": {"x": 1}}\n')
+    done = run_cli("eval", *QUIET, "-f", "cases.jsonl", "x=5")
+    record = json.loads(done.stdout)
+    assert (record["value"], record["grad"], record["source"]) == (10, {"x": 2}, {"file": "cases.jsonl", "line": 1, "column": 1})
+
+
+# -- data files -----------------------------------------------------------------------------------------------
+
+
+def make_data(folder):
+    np.save(folder / "w.npy", np.array([[1.0, 2.0], [3.0, 4.0]]))
+    np.save(folder / "n.npy", np.array(2))
+    np.savez(folder / "data.npz", x=np.array([1.0, 2.0]), y=np.array([5.0]))
+    (folder / "table.csv").write_text("\ufeffprice,size\n1.5,10\n2.5,20\n", encoding="utf-8")
+    (folder / "plain.csv").write_text("1,2\n3,4\n")
+    (folder / "list.json").write_text('[[1, "0.1"], [3, 4]]')
+    (folder / "dict.json").write_text('{"x": [7, 8]}')
+    np.save(folder / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.save(folder / "complex.npy", np.array([1j]))
+    np.save(folder / "text.npy", np.array(["a"]))
+    np.savez(folder / "objects.npz", x=np.array([{}], dtype=object))
+    (folder / "data.pkl").write_bytes(b"cos\nsystem\n(S'touch pwned'\ntR.")
+    (folder / "pickle.npy").write_bytes(b"cos\nsystem\n(S'touch pwned'\ntR.")
+
+
+@pytest.mark.parametrize(
+    ("reference", "value"),
+    [
+        ("w.npy", [[1, 2], [3, 4]]), ("n.npy", 2), ("data.npz:x", [1, 2]), ("table.csv:price", [1.5, 2.5]), ("table.csv:size", [10, 20]),
+        ("plain.csv", [[1, 2], [3, 4]]), ("list.json", [[1, 0.1], [3, 4]]), ("dict.json:x", [7, 8]),
+    ],
+)  # fmt: skip
+def test_data_files(run_cli, tmp_path, reference, value):
+    make_data(tmp_path)
+    done = run_cli("eval", *QUIET, "x", f"x=@{reference}")
+    record = json.loads(done.stdout)
+    assert (done.returncode, record["value"], record["grad"]["x"]) == (0, value, np.ones(np.shape(value)).tolist())
+
+
+@pytest.mark.parametrize(
+    ("reference", "fragment"),
+    [
+        ("objects.npy", "objects"), ("objects.npz:x", "objects"), ("complex.npy", "complex"), ("text.npy", "text.npy"), ("data.pkl", ".npy"),
+        ("pickle.npy", "pickle.npy"), ("data.npz", "KEY"), ("data.npz:z", "x, y"), ("table.csv:prise", "price"), ("dict.json:z", "'z'"),
+    ],
+)  # fmt: skip
+def test_refused_data(run_cli, tmp_path, reference, fragment):
+    make_data(tmp_path)
+    done = run_cli("eval", *QUIET, "x", f"x=@{reference}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error[input]")
+    assert fragment in done.stderr
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_records_reach_only_into_their_own_folder(run_cli, tmp_path):
+    make_data(tmp_path)
+    inner = tmp_path / "inner"
+    (inner / "below").mkdir(parents=True)
+    np.save(inner / "below" / "v.npy", np.array([3.0]))
+    (inner / "link.npy").symlink_to(tmp_path / "w.npy")
+    references = ["@below/v.npy", "@../w.npy", f"@{tmp_path}/w.npy", "@link.npy", "@below/../../w.npy"]
+    (inner / "cases.jsonl").write_text("".join(json.dumps({"expr": "x", "at": {"x": r}}) + "\n" for r in references))
+    done = run_cli("eval", *QUIET, "-f", "inner/cases.jsonl")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found[0]["value"] == [3]
+    assert [r["error"]["code"] for r in found[1:]] == ["input"] * 4
+    assert done.returncode == 2
+
+
+def test_files_may_name_data_beside_them(run_cli, tmp_path):
+    make_data(tmp_path)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    np.save(inner / "v.npy", np.array([3.0, 4.0]))
+    (inner / "model.grad").write_text("v = @v.npy\nsum(v**2)\nw = @../w.npy\n")
+    done = run_cli("eval", *QUIET, "-f", "inner/model.grad")
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert (first["value"], first["grad"]) == (25, {"v": [6, 8]})
+    assert second["error"]["code"] == "input"

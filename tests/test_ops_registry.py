@@ -1,0 +1,205 @@
+"""Every record of the registry: complete, accurate to the bound it states, and its partials those that sympy finds."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from helpers import applied, exact, exact_partial, swept
+
+import gradcli
+import gradcli.evaluation  # the engine registers operations of its own
+from gradcli.engine.evaluate import forward
+from gradcli.ops.spec import Op, find, registry
+
+EVERY = list(registry().values())
+ELEMENTWISE = [op for op in EVERY if op.elementwise]
+NUMERIC = [op for op in ELEMENTWISE if op.result == "float" and len(op.operands) < 3 and op.public]
+SMOOTH = [op for op in EVERY if op.kind == "smooth"]
+SLOPES = [pytest.param(op, i, id=f"{op.name}-{name}") for op in SMOOTH for i, name in enumerate(op.operands)]
+
+SIZES = (1e-300, 1e-100, 1e-20, 1e-8, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.0, 1.1, 1.5, 2.0, 3.0, 10.0, 30.0, 100.0, 700.0)
+HUGE = (1e5, 1e10, 1e100, 1e300)
+RANDOM = np.random.default_rng(0)
+GRID = [sign * size for size in SIZES + HUGE for sign in (1, -1)]
+POINTS = [float(x) for x in (*GRID, *RANDOM.uniform(-1, 1, 40), *RANDOM.uniform(-12, 12, 60), *RANDOM.uniform(-200, 200, 40))]
+SLOPE_SIZES = (1e-100, 1e-8, 1e-3, 0.25, 0.5, 0.9, 0.999999, 1.000001, 1.5, 2.0, 3.0, 7.5, 19.0, 30.0, 200.0, 1e8, 1e100)
+SLOPE_POINTS = [float(x) for x in (*(s * size for size in SLOPE_SIZES for s in (1, -1)), *RANDOM.uniform(-3, 3, 12))]
+
+# mpmath's own functions take for ever below these arguments.
+LOWEST = {"polygamma": -900.0, "digamma": -900.0, "gamma": -900.0, "lgamma": -900.0}
+# A remainder needs every digit of the quotient.
+DIGITS = {"remainder": 700, "fmod": 700, "floor_divide": 700}
+
+
+def tuples(op: Op, points: list[float]) -> list[tuple[float, ...]]:
+    """Operands to try: most operations take one, and pairs are thinned out."""
+    if len(op.operands) == 1:
+        return [(x,) for x in points if x > LOWEST.get(op.name, -math.inf)]
+    return [(x, y) for x in points[::3] for y in points[1::4]]
+
+
+@pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
+def test_record_is_complete(op: Op) -> None:
+    assert len(op.doc.strip()) > 1
+    assert callable(op.forward)
+    assert callable(op.reference)
+    assert op.ulps >= 0
+    assert op.kind in ("smooth", "piecewise", "flat", "structural")
+    assert op.result in ("float", "bool", "int", "same")
+    assert set(op.saves) <= {*op.operands, "out", "input", "target"}
+    assert op.optional <= set(op.operands)
+    assert op.core_dims is None or len(op.core_dims) == len(op.operands)
+    for name in (op.name, *op.aliases):
+        assert find(name) is op
+    assert pickle.loads(pickle.dumps(op)) is op
+    for example in op.examples:
+        assert gradcli.parse(example).statements
+
+
+@pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
+def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
+    assert op.partials is None or op.vjp is None, "one way to state a derivative"
+    if op.elementwise:
+        assert op.shape is None, "elementwise operations broadcast"
+        assert op.partials is None or len(op.partials) == len(op.operands)
+        if op.kind == "flat":
+            assert all(rule is None for rule in op.partials or ())
+        else:
+            assert op.vjp is not None or all(callable(rule) for rule in op.partials or (None,))
+    else:
+        assert op.shape is not None
+        assert op.partials is None
+        assert op.vjp is not None or op.result in ("bool", "int") or op.name == "output"
+    if op.elementwise and not op.optional:
+        for kink in op.kinks:
+            kink.where(*[mpmath.mpf(1)] * len(op.operands))
+            assert kink.place
+            assert kink.convention
+
+
+@pytest.mark.parametrize(("op", "place"), SLOPES)
+def test_partial_is_the_derivative_that_sympy_finds(op: Op, place: int) -> None:
+    """To 30 digits, with the rule run on multi-precision numbers."""
+    symbols = sympy.symbols(op.operands, real=True)
+    formula = (op.symbolic or op.reference)(sympy, *symbols, **op.static)
+    slope = sympy.lambdify(symbols, sympy.diff(formula, symbols[place]), [{"DiracDelta": lambda *_: 0}, "mpmath"])
+    compared = 0
+    for operands in tuples(op, SLOPE_POINTS):
+        if exact(op, *operands, digits=250) is None:
+            continue
+        with mpmath.workdps(250):
+            try:
+                wanted = mpmath.mpc(slope(*[mpmath.mpf(x) for x in operands]))
+            except (ZeroDivisionError, OverflowError, ValueError):
+                continue
+            if not mpmath.isfinite(wanted) or abs(wanted.imag) > abs(wanted.real) * mpmath.mpf("1e-100"):
+                continue  # not a real derivative: x**y by y at negative x
+            found = exact_partial(op, place, operands, digits=250)
+            if found is None and op.name == "pow" and operands[0] < 0:
+                continue  # ((-2)**3 by the exponent is NaN by convention)
+            assert found is not None, f"{op.name} has no partial at {operands}, sympy {mpmath.nstr(wanted.real, 20)}"
+            assert abs(found - wanted.real) <= mpmath.mpf("1e-30") * abs(wanted.real), (operands, found, wanted)
+        compared += 1
+    assert compared >= 9
+
+
+@pytest.mark.parametrize(("op", "place"), SLOPES)
+def test_partial_in_float64(op: Op, place: int) -> None:
+    """The same rule on floats loses next to nothing, from 1e-100 to 1e100."""
+    assert op.partials is not None
+    rule = op.partials[place]
+    worst = (0.0, None, None)
+    allowed = 1e-11 if op.name in LOWEST else 1e-12  # scipy.special.digamma near its poles
+    for operands in tuples(op, SLOPE_POINTS):
+        wanted = exact_partial(op, place, operands, digits=120)
+        if exact(op, *operands) is None or wanted is None or not 1e-300 < abs(wanted) < 1e300:
+            continue
+        numbers = [np.float64(x) for x in operands]
+        with np.errstate(all="ignore"):
+            found = float(rule(op.forward(*numbers, **op.static), *numbers, **op.static))
+        if op.name == "pow" and place == 1 and operands[0] <= 0:
+            continue
+        error = float(abs((mpmath.mpf(found) - wanted) / wanted)) if math.isfinite(found) else math.inf
+        worst = max(worst, (error, operands, found), key=lambda w: w[0])
+    assert worst[0] <= allowed, worst
+
+
+@pytest.mark.parametrize("op", NUMERIC, ids=lambda op: op.name)
+def test_forward_is_as_accurate_as_its_record_says(op: Op) -> None:
+    worst, compared = (0.0, None, None, None), 0
+    for operands in tuples(op, POINTS):
+        wanted = exact(op, *operands, digits=DIGITS.get(op.name, 60))
+        if wanted is None or (wanted != 0 and not 1e-307 < abs(wanted) < 1e308):
+            continue
+        with np.errstate(all="ignore"):
+            found = float(op.forward(*[np.float64(x) for x in operands], **op.static))
+        unit = math.ulp(float(wanted))
+        error = float(abs(mpmath.mpf(found) - wanted) / unit) if math.isfinite(found) else math.inf
+        worst = max(worst, (error, operands, found, float(wanted)), key=lambda w: w[0])
+        compared += 1
+    assert compared >= 25
+    assert worst[0] <= max(op.ulps, 0.5), worst
+
+
+def ordinary(op: Op) -> float:
+    """A point at which an operation of this name is defined."""
+    return 1.75 if op.name in ("acosh", "asec", "acsc", "acoth") else 0.625
+
+
+@pytest.mark.parametrize("op", NUMERIC, ids=lambda op: op.name)
+def test_float32_stays_float32(op: Op) -> None:
+    x = np.full(3, ordinary(op), np.float32)
+    operands = [x + np.float32(0.125) * i for i in range(len(op.operands))]
+    scope, root, names = applied(op, *operands, precision="float32")
+    value = np.asarray(forward([root], scope.values, "float32")[root])
+    assert value.dtype == np.float32
+    assert value == pytest.approx(np.full(3, float(exact(op, *[float(o[0]) for o in operands]))), rel=2e-6, abs=1e-7)
+    for rule in op.partials or ():
+        if rule is not None:
+            slope = rule(value, *operands, **op.static)
+            assert np.result_type(value, slope) == np.float32, "the sweep would leave float32"
+    assert len(names) == len(op.operands)
+
+
+@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if len(op.operands) == 2 and op.public], ids=lambda op: op.name)
+def test_two_operands_broadcast(op: Op) -> None:
+    x, y = np.array([[0.3], [1.6]]), np.array([0.7, 1.1, 2.9])
+    scope, root, names = applied(op, x, y)
+    value = np.asarray(forward([root], scope.values)[root])
+    assert value.shape == root.shape == (2, 3)
+    assert value.tolist() == [[op.forward(np.float64(a), np.float64(b)) for b in y] for a in x[:, 0]]
+    if op.result != "float" or op.kind == "flat":
+        return
+    seed = np.array([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0]])
+    found = swept(scope, root, seed, names)
+    table = np.empty((2, 3, 2))
+    for i, j in np.ndindex(2, 3):
+        one, node, leaves = applied(op, x[i, 0], y[j])
+        table[i, j] = [swept(one, node, seed[i, j], leaves)[n] for n in leaves]
+    assert found[names[0]] == pytest.approx(table[..., 0].sum(axis=1, keepdims=True))
+    assert found[names[1]] == pytest.approx(table[..., 1].sum(axis=0))
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+def test_arrays_without_entries(op: Op, shape: tuple[int, ...]) -> None:
+    empty = np.zeros(shape)
+    operands = [empty.astype(bool) if name == "condition" else empty for name in op.operands]
+    scope, root, names = applied(op, *operands)
+    value = np.asarray(forward([root], scope.values)[root])
+    assert value.shape == root.shape == shape
+    if root.kind == "float":
+        for name, slope in swept(scope, root, empty, names).items():
+            assert slope.shape == shape, name
+
+
+def test_every_kind_is_met() -> None:
+    """The tables above are read from the registry; this fails if they were empty."""
+    assert len(SMOOTH) >= 40
+    assert len(NUMERIC) >= 55
+    assert {op.kind for op in EVERY} == {"smooth", "piecewise", "flat", "structural"}

@@ -1,0 +1,244 @@
+"""Properties of random expressions: the sweep against complex steps, transposes, symmetry, and text of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from helpers import complex_step, differences, lowered, number, swept
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import gradcli
+from gradcli.engine import transforms
+
+NAMES = ("x", "y", "z")
+SHAPES = {"x": (2, 3), "y": (3,), "z": ()}
+
+
+def steady(examples: int) -> Any:
+    """The same examples in every run, without a clock."""
+    return settings(
+        deadline=None, derandomize=True, max_examples=examples, database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )  # fmt: skip
+
+
+class Pair(NamedTuple):
+    """A program and the same function of NumPy arrays, real or complex."""
+
+    text: str
+    function: Callable[[dict[str, Any]], Any]
+
+
+def name(which: str) -> Pair:
+    return Pair(which, lambda v: v[which])
+
+
+def constant(value: float) -> Pair:
+    return Pair(repr(value), lambda v: value)
+
+
+# Each takes texts and values of its operands; all of them keep an array's shape or broadcast.
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "sin({})": np.sin, "cos({})": np.cos, "tanh({})": np.tanh, "atan({})": np.arctan, "asinh({})": np.arcsinh,
+    "exp(-({})**2)": lambda a: np.exp(-(a**2)), "exp(sin({}))": lambda a: np.exp(np.sin(a)),
+    "sqrt(1 + ({})**2)": lambda a: np.sqrt(1 + a**2), "log(2 + cos({}))": lambda a: np.log(2 + np.cos(a)),
+    "sqrt({})": np.sqrt, "log({})": np.log, "exp({})": np.exp, "1/({})": lambda a: 1 / a,
+    "-({})": lambda a: -a, "-{}**2": None, "({})**3": lambda a: a**3, "({})**-1": lambda a: a**-1, "({})^2": lambda a: a * a,
+    "sigmoid({})": lambda a: 1 / (1 + np.exp(-a)), "softplus({})": lambda a: np.log(1 + np.exp(a)),
+    "2**({})": lambda a: 2**a, "sinh({})/4": lambda a: np.sinh(a) / 4, "({})/3 - 1": lambda a: a / 3 - 1,
+}  # fmt: skip
+del UNARY["-{}**2"]
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "({}) + ({})": lambda a, b: a + b, "({}) - ({})": lambda a, b: a - b, "({})*({})": lambda a, b: a * b,
+    "({}) / (1 + ({})**2)": lambda a, b: a / (1 + b**2), "({}) / ({})": lambda a, b: a / b,
+    "(1 + ({})**2)**sin({})": lambda a, b: (1 + a**2) ** np.sin(b), "hypot(1 + ({})**2, {})": lambda a, b: np.sqrt((1 + a**2) ** 2 + b**2),
+    "logaddexp({}, {})": lambda a, b: np.log(np.exp(a) + np.exp(b)), "where(x > 0, {}, {})": None,
+}  # fmt: skip
+del BINARY["where(x > 0, {}, {})"]
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "sum({})": np.sum, "mean({})": np.mean, "prod(1 + ({})/9)": lambda a: np.prod(1 + a / 9),
+    "logsumexp({})": lambda a: np.log(np.sum(np.exp(a))), "norm(({}) + 2)": lambda a: np.sqrt(np.sum((a + 2) ** 2)),
+}  # fmt: skip
+
+
+def with_one(form: str, function: Callable[[Any], Any]) -> Callable[[Pair], Pair]:
+    return lambda a: Pair(form.format(a.text), lambda v: function(a.function(v)))
+
+
+def with_two(form: str, function: Callable[[Any, Any], Any]) -> Callable[[Pair, Pair], Pair]:
+    return lambda a, b: Pair(form.format(a.text, b.text), lambda v: function(a.function(v), b.function(v)))
+
+
+ATOMS = st.one_of(st.sampled_from(NAMES).map(name), st.sampled_from([0.5, 2.0, 3.0, 0.1]).map(constant))
+
+
+def larger(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
+    unary = [st.builds(with_one(form, f), inner) for form, f in UNARY.items()]
+    binary = [st.builds(with_two(form, f), inner, inner) for form, f in BINARY.items()]
+    reduced = [st.builds(with_one(form, f), inner) for form, f in REDUCTIONS.items()]
+    return st.one_of(*unary, *binary, *reduced)
+
+
+EXPRESSIONS = st.recursive(ATOMS, larger, max_leaves=7)
+SCALARS = st.one_of([st.builds(with_one(form, f), EXPRESSIONS) for form, f in REDUCTIONS.items()])
+VALUES = st.integers(0, 2**32 - 1).map(
+    lambda n: {k: np.random.default_rng(n).uniform(0.2, 2.0, s) * np.random.default_rng(n + 1).choice([1, -1, 1], s) for k, s in SHAPES.items()}
+)
+
+
+def tame(pair: Pair, values: dict[str, Any], seed: Any) -> dict[str, np.ndarray]:
+    """The gradient by complex steps; examples where rounding already costs many digits, or NaN, are passed over."""
+
+    def function(*arrays: Any) -> Any:
+        return pair.function(dict(zip(values, arrays, strict=True)))
+
+    slopes = complex_step(function, values, seed)
+    with np.errstate(all="ignore"):
+        assume(np.all(np.isfinite(pair.function(values))))  # real arithmetic: no logarithm of a negative number
+        nearby = complex_step(function, {k: v * (1 + 1e-12) for k, v in values.items()}, seed)
+    for k, slope in slopes.items():
+        assume(np.all(np.isfinite(slope)) and np.all(np.abs(slope) < 1e8))
+        assume(np.allclose(slope, nearby[k], rtol=1e-9, atol=1e-10))
+    return slopes
+
+
+@steady(400)
+@given(EXPRESSIONS, VALUES)
+def test_gradient_equals_complex_steps(pair: Pair, values: dict[str, Any]) -> None:
+    scope, root = lowered(pair.text, values)
+    seed = np.cos(np.arange(root.shape and np.prod(root.shape) or 1.0)).reshape(root.shape)
+    slopes = tame(pair, values, seed)
+    assert number(scope, root) == pytest.approx(np.broadcast_to(pair.function(values), root.shape), rel=1e-10, abs=1e-12)
+    found = swept(scope, root, seed, list(values))
+    for k, slope in slopes.items():
+        assert found[k] == pytest.approx(slope, rel=1e-8, abs=1e-9), (pair.text, k)
+
+
+@steady(200)
+@given(EXPRESSIONS, VALUES)
+def test_forward_and_reverse_mode_are_transposes(pair: Pair, values: dict[str, Any]) -> None:
+    scope, root = lowered(pair.text, values)
+    u = np.sin(1.0 + np.arange(root.shape and np.prod(root.shape) or 1.0)).reshape(root.shape)
+    slopes = tame(pair, values, u)
+    moved = {k: np.cos(v) for k, v in values.items()}
+    pushed = number(scope, transforms.jvp(root, {scope.names[k]: scope.graph.constant(v) for k, v in moved.items()}))
+    pulled = transforms.vjp(root, [scope.names[k] for k in moved], scope.graph.constant(u))
+    back = sum(np.sum(number(scope, p) * v) for p, v in zip(pulled, moved.values(), strict=True))
+    scale = sum(np.sum(np.abs(s * moved[k])) for k, s in slopes.items())
+    assert np.sum(u * pushed) == pytest.approx(back, rel=1e-8, abs=1e-9 * (1 + scale))
+
+
+@steady(150)
+@given(SCALARS, VALUES)
+def test_hessian_is_symmetric_and_the_derivative_of_the_gradient(pair: Pair, values: dict[str, Any]) -> None:
+    tame(pair, values, 1.0)
+    record = gradcli.evaluate(pair.text, at=values, wrt=NAMES, mode="hessian", check=False, formula=False)
+    hessian = record.hessian
+    assert hessian is not None
+    blocks = {(a, b): np.reshape(hessian[a][b], (np.size(values[a]), np.size(values[b]))) for a in NAMES for b in NAMES}
+    size = 1 + max(np.abs(block).max() for block in blocks.values())
+    assume(np.isfinite(size) and size < 1e5)
+    for a, b in blocks:
+        assert blocks[a, b] == pytest.approx(blocks[b, a].T, rel=1e-7, abs=1e-9 * size), (pair.text, a, b)
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        def function(*arrays: Any) -> Any:
+            return pair.function(dict(zip(NAMES, arrays, strict=True)))
+
+        return complex_step(function, {**values, "x": x}, 1.0)["y"]
+
+    coarse = differences(gradient, values["x"], 1e-3).reshape(3, 6)
+    fine = differences(gradient, values["x"], 2e-4).reshape(3, 6)
+    assume(np.all(np.isfinite(coarse)) and np.allclose(coarse, fine, rtol=1e-5, atol=1e-6 * size))
+    assert blocks["y", "x"] == pytest.approx(fine, rel=1e-4, abs=1e-5 * size), pair.text
+
+
+@steady(100)
+@given(SCALARS, VALUES)
+def test_language_derivatives_agree_with_each_other(pair: Pair, values: dict[str, Any]) -> None:
+    """grad, vjp, jvp, jacobian, hvp and hessian inside expressions say the same."""
+    slopes = tame(pair, values, 1.0)
+
+    def of(text: str) -> Any:
+        return gradcli.evaluate(f"f = {pair.text}\n{text}", at=values, wrt=[], seed=None, check=False, formula=False).value
+
+    assert of("sum(grad(f, x)*cos(x))") == pytest.approx(np.sum(slopes["x"] * np.cos(values["x"])), rel=1e-8, abs=1e-8)
+    assert of("jvp(f, x, cos(x))") == pytest.approx(of("sum(jacobian(f, x)*cos(x))"), rel=1e-8, abs=1e-8)
+    assert of("sum(vjp(f, x, 2)*cos(x))") == pytest.approx(2 * of("sum(grad(f, x)*cos(x))"), rel=1e-8, abs=1e-8)
+    twice = of("sum(hvp(f, y, sin(y)))")
+    assume(np.isfinite(twice) and abs(twice) < 1e5)
+    assert twice == pytest.approx(of("sum(hessian(f, y) @ sin(y))"), rel=1e-7, abs=1e-7 * (1 + abs(twice)))
+    assert twice == pytest.approx(of("sum(jvp(grad(f, y), y, sin(y)))"), rel=1e-7, abs=1e-7 * (1 + abs(twice)))
+
+
+# -- any text at all --------------------------------------------------------------------------------------------------
+
+SEEDLINGS = (
+    "sum((x - y)**2)/2", "torch.nn.functional.binary_cross_entropy_with_logits(x @ y, z, reduction='sum')",
+    "f(t) = t**3 + 2t; f''(z)", "a = x.T @ x\nlog(det(a + eye(3)))", "where(x > 0, sqrt(x), -x)[0, 1:] + y[None, ::2]",
+    "grad(sum(x*z), x)[..., [0, 2]]", "const k = [1, 2, 3]; assert k @ y == sum(k*y) within 1e-9", "max(x, axis=1, keepdims=True)",
+    "1 if z > 0 and not y[0] < 0 else 2", "np.std(x, axis=(0, 1), ddof=1) + torch.std(y)", "x.reshape(3, -1).sum(dim=0) % 2 // 3",
+    "concatenate([x, [y]], axis=0).mean()", "π·z² − ×", "hessian(prod(y), y) @ jvp(x @ y, y, y)", "norm(x, 'fro') + x[[0, 0], [1, -1]]",
+    "softmax(x, axis=-1) + log_softmax(x, 0) + clip(x, None, z)", "e**(1e-3x) + 0x1F + 1_000.5 # end", "arange(3) @ y + linspace(0, 1, 3)[-1]",
+)  # fmt: skip
+PIECES = (
+    *"()[]{}.,:;+-*/%@^=<>!'\"#\\ \n\t_~`?|&$", "**", "//", "==", "...", "None", "True", "x", "y", "z", "f'", "0", "1", "-1", "2.5", "1e400", "nan",
+    "inf", "9**9**9", "'a'", "axis=", "axis=7", "dim=0", "keepdims=True", ".T", ".shape", "x.sum", "torch.", "np.linalg.", "grad(", "jacobian(",
+    "hessian(", "max(", "sum(", "prod(", "stack(", "reshape(", "eye(", "zeros(", "where(", "trace(", "solve(", "inv(", "if", "else", "and", "not",
+    "assert", "within", "const", "def", "lambda", "import", "²", "é", "→", "\u200b", "\x00", "1,5", "x > 0", "[[1], [2, 3]]", "(1, 2)", "x[None]",
+)  # fmt: skip
+SHAPED = {"x": [[1.0, -2.0, 0.5], [0.0, 3.0, 1.5]], "y": [1.0, 2.0, -1.0], "z": 2.0}
+
+
+def survives(text: str) -> None:
+    """A record or a GradcliError with a message; never another exception."""
+    try:
+        gradcli.parse(text)
+        record = gradcli.evaluate(text, at=SHAPED, check=False, formula=False)
+    except gradcli.GradcliError as error:
+        assert error.render()
+        return
+    assert record.error is None
+    for which, slope in (record.grad or {}).items():
+        assert np.shape(slope) == np.shape(SHAPED[which]) or which not in SHAPED
+
+
+@steady(300)
+@given(st.text(max_size=40))
+def test_any_text_is_answered(text: str) -> None:
+    survives(text)
+
+
+@steady(600)
+@given(st.lists(st.sampled_from([*PIECES, *[word for line in SEEDLINGS for word in line.split()]]), max_size=9), st.booleans())
+def test_any_sequence_of_words_is_answered(words: list[str], spaced: bool) -> None:
+    survives((" " if spaced else "").join(words))
+
+
+@steady(900)
+@given(st.sampled_from(SEEDLINGS), st.data())
+def test_a_mutated_program_is_answered(text: str, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(0, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        stop = data.draw(st.integers(start, min(len(text), start + 4)))
+        text = text[:start] + data.draw(st.sampled_from(("", *PIECES))) + text[stop:]
+    survives(text)
+
+
+CALLS = ("sum", "max", "torch.max", "torch.std", "norm", "softmax", "det", "inv", "trace", "reshape", "transpose", "stack", "concatenate",
+         "clip", "where", "cumprod", "logsumexp", "solve", "outer", "dot", "polygamma", "squeeze", "flip", "eye", "arange", "swapaxes",
+         "broadcast_to", "sum_to_size", "torch.round", "xlogy", "slogdet", "expand_dims", "var", "torch.amax", "argmax", "softplus")  # fmt: skip
+ARGUMENTS = ("x", "y", "z", "x @ y", "0", "-1", "2", "1.5", "(0, 1)", "(2, 3)", "None", "True", "'sum'", "[x, x]", "[]", "x > 0", "nan", "()",
+             "x[:, :2]", "axis=1", "axis=(0, 1)", "axis=None", "axis=2.5", "dim=-1", "keepdims=1", "ord=inf", "ddof=3", "ord='nuc'", "x[:0]",
+             "shape=(3, 2)", "axes=(1, 0)", "offset=1")  # fmt: skip
+
+
+@steady(900)
+@given(st.sampled_from(CALLS), st.lists(st.sampled_from(ARGUMENTS), max_size=3), st.booleans())
+def test_any_call_is_answered(function: str, arguments: list[str], differentiated: bool) -> None:
+    call = f"{function}({', '.join(arguments)})"
+    survives(f"sum({call})" if differentiated else call)
