@@ -185,7 +185,7 @@ def _jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
             for i in range(columns):
                 direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
                 out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
-    return out.reshape(*root.shape, *x.shape)[()]
+    return out.reshape((*root.shape, *x.shape))[()]
 
 
 def _hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcli.cli.endings import guarded
+from gradcli.cli.main import app
 from gradcli.evaluation import Options, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
@@ -47,6 +50,29 @@ def run_cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
     return run
+
+
+@pytest.fixture
+def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The same in this process, with its own standard streams: many times faster."""
+
+    def call(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
+        given = io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode())
+        out, err = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patched:
+            patched.chdir(tmp_path)
+            patched.setenv("NO_COLOR", "1")
+            patched.delenv("FORCE_COLOR", raising=False)
+            patched.setattr("sys.argv", ["gradcli", *arguments])
+            patched.setattr("sys.stdin", io.TextIOWrapper(given, "utf-8"))
+            patched.setattr("sys.stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
+            patched.setattr("sys.stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+            code = guarded(app)
+        shown = err.getvalue().decode()
+        assert "Traceback" not in shown, shown
+        return subprocess.CompletedProcess(["gradcli", *arguments], code, out.getvalue().decode(), shown)
+
+    return call
 
 
 @pytest.fixture

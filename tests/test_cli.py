@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-from conftest import COMMAND
 
 QUIET = ("--no-check", "--format", "jsonl")
 
 
 @pytest.fixture
-def records(run_cli):
+def records(call_cli):
     """Run gradcli eval and give its exit code and its JSON Lines records."""
 
     def run(*arguments, **options):
-        done = run_cli("eval", *QUIET, *arguments, **options)
+        done = call_cli("eval", *QUIET, *arguments, **options)
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
     return run
@@ -91,8 +84,8 @@ def test_expressions_and_bindings(records, arguments, value, grad):
         pytest.param(["x**2", "x=1,2", "--wrt", "z"], "", ["error[missing-value]", "'z'"], id="wrt of nothing"),
     ],
 )  # fmt: skip
-def test_refusals(run_cli, arguments, stdin, fragments):
-    done = run_cli("eval", "--no-check", "--no-formula", *arguments, stdin=stdin)
+def test_refusals(call_cli, arguments, stdin, fragments):
+    done = call_cli("eval", "--no-check", "--no-formula", *arguments, stdin=stdin)
     assert (done.returncode, done.stdout) == (2, "")
     for fragment in fragments:
         assert fragment in done.stderr
@@ -143,9 +136,9 @@ def test_an_expression_sees_the_names_of_its_file_and_bindings_override(records,
     assert (code, record["value"], record["grad"]) == (0, 32, {"lr": 16, "x": 16})
 
 
-def test_error_in_a_file_is_rendered_with_its_line(run_cli, tmp_path):
+def test_error_in_a_file_is_rendered_with_its_line(call_cli, tmp_path):
     (tmp_path / "model.grad").write_bytes("\ufeff# Δ\r\nb = 2\r\n3*b**3 - sqr(b)\r\n".encode())
-    done = run_cli("eval", "--no-check", "-f", "model.grad")
+    done = call_cli("eval", "--no-check", "-f", "model.grad")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error[unknown-name]: unknown function 'sqr'\n  --> model.grad:3:10\n3 | 3*b**3 - sqr(b)\n  |          ^^^\n  = help: did you mean 'sqrt'?\n"
@@ -194,38 +187,38 @@ def test_numbers_round_trip_and_non_finite_ones_are_strings(records):
     assert (single["value"], single["dtype"]) == (0.1, "float32")
 
 
-def test_json_is_one_array(run_cli):
-    done = run_cli("eval", "--no-check", "--no-formula", "--format", "json", "x=2", "-", stdin="x\nx +\nx**2\n")
+def test_json_is_one_array(call_cli):
+    done = call_cli("eval", "--no-check", "--no-formula", "--format", "json", "x=2", "-", stdin="x\nx +\nx**2\n")
     found = json.loads(done.stdout)
     assert done.stdout.startswith("[\n  {")
     assert [(r["value"], r["error"] and r["error"]["code"]) for r in found] == [(2, None), (None, "syntax"), (4, None)]
     assert done.returncode == 2
 
 
-def test_csv_has_a_row_for_each_entry(run_cli):
+def test_csv_has_a_row_for_each_entry(call_cli):
     import csv
 
-    done = run_cli("eval", "--no-check", "--format", "csv", "sum(x*k)", "x=[[1, 2], [3, 4]]", "k=10")
+    done = call_cli("eval", "--no-check", "--format", "csv", "sum(x*k)", "x=[[1, 2], [3, 4]]", "k=10")
     assert done.stdout.splitlines()[0] == "id,line,variable,index,value,gradient"
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [(r["variable"], float(r["gradient"]), r["line"]) for r in rows] == [*(("x", 10, "1"),) * 4, ("k", 10, "1")]
     assert len({r["index"] for r in rows[:4]}) == 4
 
 
-def test_text_shows_value_gradient_seed_and_no_escapes(run_cli):
-    done = run_cli("eval", "--no-check", "--no-formula", "3*a**3 - b**2", "a=2,3", "b=6,4")
+def test_text_shows_value_gradient_seed_and_no_escapes(call_cli):
+    done = call_cli("eval", "--no-check", "--no-formula", "3*a**3 - b**2", "a=2,3", "b=6,4")
     assert done.returncode == 0
     for fragment in ("3*a**3 - b**2", "-12", "65", "36", "81", "-8", "float64", "ones, the gradient of the sum"):
         assert fragment in done.stdout
     assert "\x1b" not in done.stdout
 
 
-def test_digits_say_that_they_rounded(run_cli):
-    done = run_cli("eval", "--no-check", "--no-formula", "x/3", "x=1", "--digits", "4")
+def test_digits_say_that_they_rounded(call_cli):
+    done = call_cli("eval", "--no-check", "--no-formula", "x/3", "x=1", "--digits", "4")
     assert "0.3333" in done.stdout
     assert "0.33333" not in done.stdout
     assert "≈" in done.stdout
-    assert "≈" not in run_cli("eval", "--no-check", "--no-formula", "x/4", "x=1", "--digits", "4").stdout
+    assert "≈" not in call_cli("eval", "--no-check", "--no-formula", "x/4", "x=1", "--digits", "4").stdout
 
 
 def test_false_assert_exits_1_and_bad_input_wins(records):
@@ -259,70 +252,11 @@ def test_save(records, tmp_path):
     assert records("x**2", "x=2", "--save", "x=no/such/folder.npy")[0] == 2
 
 
-def test_version_and_help(run_cli):
+def test_version_and_help(call_cli):
     from importlib.metadata import version
 
-    assert run_cli("--version").stdout == f"gradcli {version('gradcli')}\n"
-    shown = run_cli("eval", "--help").stdout
+    assert call_cli("--version").stdout == f"gradcli {version('gradcli')}\n"
+    shown = call_cli("eval", "--help").stdout
     for option in ("--file", "--input", "--wrt", "--freeze", "--seed", "--jacobian", "--hessian", "--jvp", "--save", "--no-check", "--no-formula",
                    "--timeout", "--format", "--dtype", "--digits", "--random-state", "--fail-fast", "--quiet", "--color"):  # fmt: skip
         assert option in shown
-
-
-# -- how it ends ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("format", ["jsonl", "json", "text"])
-def test_full_disk(run_cli, format):
-    with open("/dev/full", "w") as full:
-        done = run_cli("eval", "--no-check", "--no-formula", "--format", format, "x", "x=1", stdout=full)
-    assert done.returncode == 2
-    assert "cannot write" in done.stderr
-
-
-def start(environment, *arguments):
-    return subprocess.Popen(
-        [*COMMAND, "eval", *QUIET, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    )
-
-
-def test_results_come_one_by_one_and_a_closed_pipe_is_quiet(cli_environment):
-    process = start(cli_environment, "-", "x=1")
-    process.stdin.write(b"x + 1\n")
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["value"] == 2
-    process.stdout.close()
-    process.stdin.write(b"x + 2\n" * 1000)
-    process.stdin.close()
-    assert process.wait(20) == 0
-    assert process.stderr.read() == b""
-    process.stderr.close()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_interrupt(cli_environment):
-    process = start(cli_environment, "-", "x=1")
-    process.stdin.write(b"x + 1\n")
-    process.stdin.flush()
-    process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert b"Traceback" not in errors
-
-
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-@pytest.mark.parametrize(("variables", "escapes"), [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)])
-def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
-    import pty
-
-    environment = {k: v for k, v in cli_environment.items() if k not in ("NO_COLOR", "TERM")} | variables
-    outer, inner = pty.openpty()
-    done = run_cli("eval", "--no-check", "--no-formula", "x**2", "x=3", stdout=inner, env=environment)
-    os.close(inner)
-    shown = os.read(outer, 1 << 16)
-    os.close(outer)
-    assert done.returncode == 0
-    assert b"9" in shown
-    assert (b"\x1b[" in shown) is escapes

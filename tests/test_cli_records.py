@@ -11,12 +11,12 @@ QUIET = ("--no-check", "--format", "jsonl")
 
 
 @pytest.fixture
-def records(run_cli):
+def records(call_cli):
     """Run gradcli eval on JSON Lines records and give its exit code and the records that it prints."""
 
     def run(given, *arguments, **options):
         lines = [line if isinstance(line, str) else json.dumps(line) for line in given]
-        done = run_cli("eval", *QUIET, "-i", "jsonl", *arguments, "-", stdin="\n".join(lines), **options)
+        done = call_cli("eval", *QUIET, "-i", "jsonl", *arguments, "-", stdin="\n".join(lines), **options)
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
     return run
@@ -97,9 +97,9 @@ def test_blank_lines_crlf_and_fail_fast(records):
     assert (code, len(found)) == (2, 2)
 
 
-def test_a_binding_on_the_command_line_wins_and_suffix_decides(run_cli, tmp_path):
+def test_a_binding_on_the_command_line_wins_and_suffix_decides(call_cli, tmp_path):
     (tmp_path / "cases.jsonl").write_text('{"expr": "x*2", "at": {"x": 1}}\n')
-    done = run_cli("eval", *QUIET, "-f", "cases.jsonl", "x=5")
+    done = call_cli("eval", *QUIET, "-f", "cases.jsonl", "x=5")
     record = json.loads(done.stdout)
     assert (record["value"], record["grad"], record["source"]) == (10, {"x": 2}, {"file": "cases.jsonl", "line": 1, "column": 1})
 
@@ -130,9 +130,9 @@ def make_data(folder):
         ("plain.csv", [[1, 2], [3, 4]]), ("list.json", [[1, 0.1], [3, 4]]), ("dict.json:x", [7, 8]),
     ],
 )  # fmt: skip
-def test_data_files(run_cli, tmp_path, reference, value):
+def test_data_files(call_cli, tmp_path, reference, value):
     make_data(tmp_path)
-    done = run_cli("eval", *QUIET, "x", f"x=@{reference}")
+    done = call_cli("eval", *QUIET, "x", f"x=@{reference}")
     record = json.loads(done.stdout)
     assert (done.returncode, record["value"], record["grad"]["x"]) == (0, value, np.ones(np.shape(value)).tolist())
 
@@ -144,16 +144,16 @@ def test_data_files(run_cli, tmp_path, reference, value):
         ("pickle.npy", "pickle.npy"), ("data.npz", "KEY"), ("data.npz:z", "x, y"), ("table.csv:prise", "price"), ("dict.json:z", "'z'"),
     ],
 )  # fmt: skip
-def test_refused_data(run_cli, tmp_path, reference, fragment):
+def test_refused_data(call_cli, tmp_path, reference, fragment):
     make_data(tmp_path)
-    done = run_cli("eval", *QUIET, "x", f"x=@{reference}")
+    done = call_cli("eval", *QUIET, "x", f"x=@{reference}")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error[input]")
     assert fragment in done.stderr
     assert not (tmp_path / "pwned").exists()
 
 
-def test_records_reach_only_into_their_own_folder(run_cli, tmp_path):
+def test_records_reach_only_into_their_own_folder(call_cli, tmp_path):
     make_data(tmp_path)
     inner = tmp_path / "inner"
     (inner / "below").mkdir(parents=True)
@@ -161,20 +161,20 @@ def test_records_reach_only_into_their_own_folder(run_cli, tmp_path):
     (inner / "link.npy").symlink_to(tmp_path / "w.npy")
     references = ["@below/v.npy", "@../w.npy", f"@{tmp_path}/w.npy", "@link.npy", "@below/../../w.npy"]
     (inner / "cases.jsonl").write_text("".join(json.dumps({"expr": "x", "at": {"x": r}}) + "\n" for r in references))
-    done = run_cli("eval", *QUIET, "-f", "inner/cases.jsonl")
+    done = call_cli("eval", *QUIET, "-f", "inner/cases.jsonl")
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert found[0]["value"] == [3]
     assert [r["error"]["code"] for r in found[1:]] == ["input"] * 4
     assert done.returncode == 2
 
 
-def test_files_may_name_data_beside_them(run_cli, tmp_path):
+def test_files_may_name_data_beside_them(call_cli, tmp_path):
     make_data(tmp_path)
     inner = tmp_path / "inner"
     inner.mkdir()
     np.save(inner / "v.npy", np.array([3.0, 4.0]))
     (inner / "model.grad").write_text("v = @v.npy\nsum(v**2)\nw = @../w.npy\n")
-    done = run_cli("eval", *QUIET, "-f", "inner/model.grad")
+    done = call_cli("eval", *QUIET, "-f", "inner/model.grad")
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert (first["value"], first["grad"]) == (25, {"v": [6, 8]})
     assert second["error"]["code"] == "input"

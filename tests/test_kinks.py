@@ -55,6 +55,7 @@ PYTORCH: list[Row] = [
     ("torch.max(x, dim=1)[0]", {"x": [[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]]}, ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],)),
     ("torch.min(x, 0)[0]", {"x": [2.0, 1.0, 1.0]}, ([0.0, 1.0, 0.0],)),
     ("torch.max(x)", {"x": [nan, 1.0]}, ([1.0, 0.0],)),
+    ("torch.max(x)", {"x": [nan, nan]}, ([0.5, 0.5],)),
     ("torch.max(x)", {"x": [inf, inf]}, ([0.5, 0.5],)),
     # Clipping
     ("torch.clamp(x, -1, 1)", {"x": 1.0}, (1.0,)),
@@ -113,6 +114,9 @@ PYTORCH: list[Row] = [
     ("torch.linalg.norm(x)", {"x": [0.0, 0.0]}, ([0.0, 0.0],)),
     ("torch.linalg.norm(x, 1)", {"x": [0.0, 2.0]}, ([0.0, 1.0],)),
     ("torch.linalg.norm(x, 3)", {"x": [0.0, 0.0]}, ([0.0, 0.0],)),
+    ("torch.linalg.norm(x, 0.5)", {"x": [1.0, 0.0]}, ([1.0, 0.0],)),
+    ("torch.linalg.norm(x, 1.5)", {"x": [1.0, 0.0]}, ([1.0, 0.0],)),
+    ("torch.linalg.norm(x)", {"x": [1.0, inf]}, ([0.0, nan],)),
     ("torch.linalg.norm(x, torch.inf)", {"x": [2.0, -2.0]}, ([0.5, -0.5],)),
     ("torch.linalg.norm(x, torch.inf)", {"x": [0.0, 0.0]}, ([0.0, 0.0],)),
     ("torch.std(x)", {"x": [2.0, 2.0]}, ([0.0, 0.0],)),

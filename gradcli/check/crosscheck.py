@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.transforms import definition_order
 from gradcli.errors import GradcliError
 from gradcli.exact.algebra import Algebra
+from gradcli.exact.values import exact_array
 from gradcli.language.scope import Scope
 from gradcli.report.records import Check, Record, VariableCheck, Verdict
 
@@ -137,14 +139,13 @@ class _Judge:
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
         value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, reached, self.gradients, self.precision)
-        masses = self._masses
         whole: Any = None
         for digits in DIGITS:
             m.dps = digits
             composed = Composed(m, self.leaves, self.precision)
             y = composed.run(self.root, nodes)
             exact_value = Algebra.map(plain, y)
-            seed = np.asarray(_exact(m, self.seed), dtype=object)
+            seed = exact_array(m, self.seed, "float")
             reference = [Algebra.map(plain, composed.gradient(y, seed, composed.table[x])) for x in nodes]
             trouble = composed.tape.trouble
             engine_value, engine = gradients_exact(m, self.root, nodes, own_leaves, self.seed, self.precision)
@@ -161,7 +162,8 @@ class _Judge:
             if not any(c.mismatched for c in [*comparisons, checked]):
                 break
         results = {
-            name: c.result(source, masses(i), len(_flat(x.shape))) for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
+            name: c.result(source, partial(self._masses, i), math.prod(x.shape))
+            for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
         }
         return checked.result(source, None, 0) if value is not None else None, results
 
@@ -191,16 +193,6 @@ class _Judge:
         """The size of the terms that were summed over entries for one gradient."""
         values = forward([self.root], self.scope.values, self.precision)
         return summed_terms(self.root, list(self.wrt.values()), values, self.seed)[place]
-
-
-def _flat(shape: tuple[int, ...]) -> range:
-    return range(math.prod(shape))
-
-
-def _exact(m: Any, seed: Any) -> np.ndarray:
-    from gradcli.exact.values import exact_array
-
-    return exact_array(m, seed, "float")
 
 
 def scalar_operations(order: Sequence[Expr]) -> int:

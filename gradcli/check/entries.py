@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ class Comparison:
         name = name if name.startswith("the derivative") else f"the derivative of {name}"
         return f"{name} at {shown} is not finite"
 
-    def result(self, source: str, masses: np.ndarray | None, entries: int) -> VariableCheck:
+    def result(self, source: str, masses: Callable[[], np.ndarray] | None, entries: int) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
@@ -103,8 +104,8 @@ class Comparison:
             gravest = [i for i in compared if self.verdicts[i] is verdict] or compared
             worst = max(gravest, key=lambda i: (not math.isfinite(self.computed[i]), errors[i][1]))
             check.digits = _digits(check.max_rel_error)
-            if verdict is Verdict.AGREE and check.digits < _ENOUGH:
-                self._conditioning(check, errors, masses() if callable(masses) else masses)
+            if verdict is Verdict.AGREE and check.digits < _ENOUGH and masses is not None:
+                self._conditioning(check, errors, masses())
             check.worst = self._worst(worst)
         elif self.computed:
             place = next(i for i, v in enumerate(self.verdicts) if v is verdict)
@@ -117,9 +118,9 @@ class Comparison:
         ]
         return check
 
-    def _conditioning(self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray | None) -> None:
+    def _conditioning(self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray) -> None:
         """Digits lost by summing entries are nobody's fault; digits lost on the way are."""
-        terms = np.zeros(len(self.computed)) if masses is None else np.ravel(masses)
+        terms = np.ravel(masses)
         for i, (off, relative) in errors.items():
             if _digits(relative) < _ENOUGH and not off <= 10.0**-_ENOUGH * float(terms[i]):
                 check.verdict = Verdict.ILL_CONDITIONED

@@ -101,7 +101,9 @@ class Prober:
         place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
         if event is None and finite and not equal:
             place, convention = "the derivatives from both sides differ", "what the chain rule gives"
-        return Sides(left, right, (left + right) / 2 if equal and not jump else None, finite, place, convention)
+        middle = (left + right) / 2
+        limit = None if not equal or jump else middle if abs(middle) > m.mpf(10) ** (_STEPS[0] - 1) else m.zero
+        return Sides(left, right, limit, finite, place, convention)
 
     def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[Any, np.ndarray]:
         """The derivative with respect to an entry, and the value, a little to one side of it."""

@@ -1,7 +1,7 @@
 """How far rounding may take the engine: one ulp at every node, carried to the result.
 
 The engine's own forward pass and sweep are run again in float64 with every result moved by its operation's error
-bound, up or down at random, a few times; the spread bounds what rounding explains (stochastic arithmetic,
+bound at most, at random, a few times; the spread bounds what rounding explains (stochastic arithmetic,
 J. Vignes, Mathematics and Computers in Simulation 35, 1993). `summed_terms` tells the loss of digits by summing
 entries, which no calculation avoids, from a loss within the formula.
 """
@@ -19,8 +19,8 @@ from gradcli.engine.sweep import backward
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 
-RUNS = 3
-_SAFETY = 8.0
+RUNS = 4
+_SAFETY = 32.0
 _TINY = 5e-324
 
 
@@ -54,8 +54,7 @@ class Noisy(Carrier):
         return Noisy(result, self.random, self.epsilon)
 
     def _moved(self, value: Any, size: Any) -> Any:
-        sign = self.random.integers(0, 2, np.shape(value)) * 2.0 - 1.0
-        return value + sign * (self.epsilon * size)
+        return value + self.random.uniform(-1.0, 1.0, np.shape(value)) * (self.epsilon * size)
 
     @staticmethod
     def _terms(op: Op, values: list[Any]) -> Any:

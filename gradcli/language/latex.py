@@ -1,0 +1,88 @@
+"""A graph as a LaTeX formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, reachable
+from gradcli.language.printing import formula
+from gradcli.ops.constants import Constant
+from gradcli.report.latex import array, escape, name, number
+
+_SUM, _TERM, _UNARY, _POWER, _ATOM = range(5)
+_NAMED = frozenset("sin cos tan sec csc cot sinh cosh tanh coth exp log max min det".split())
+_RELATIONS = {"equal": "=", "not_equal": "\\ne", "less": "<", "less_equal": "\\le", "greater": ">", "greater_equal": "\\ge"}
+_CONSTANTS = {"pi": "\\pi", "e": "e", "log(2)": "\\log 2", "log(10)": "\\log 10", "(2/sqrt(pi))": "\\frac{2}{\\sqrt{\\pi}}"}
+
+Piece = tuple[str, int]
+
+
+def latex(root: Expr, names: Mapping[Expr, str] | None = None) -> str:
+    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name."""
+    pieces: dict[Expr, Piece] = {}
+    for node in reachable([root]):
+        if node.op is None:
+            label = (names or {}).get(node)
+            pieces[node] = (f"\\mathtt{{{escape(label)}}}", _ATOM) if label else _terminal(node)
+        else:
+            pieces[node] = _operation(node, [None if o is None else pieces[o] for o in node.operands])
+    return pieces[root][0]
+
+
+def _terminal(node: Expr) -> Piece:
+    payload = node.payload
+    if node.is_leaf:
+        return name(payload.name), _ATOM
+    if isinstance(payload, Constant):
+        return _CONSTANTS.get(payload.text, number(float(payload))), _ATOM
+    if isinstance(payload, np.ndarray):
+        return array(payload, None), _ATOM
+    text = number(payload)
+    return text, _UNARY if text.startswith("-") else _ATOM
+
+
+def _in(piece: Piece | None, tightness: int) -> str:
+    assert piece is not None
+    return piece[0] if piece[1] >= tightness else f"\\left({piece[0]}\\right)"
+
+
+def _operation(node: Expr, operands: list[Any]) -> Piece:
+    assert node.op is not None
+    op = node.op.name
+    x = operands[0]
+    y = operands[1] if len(operands) > 1 else None
+    if op in ("add", "sub"):
+        return f"{_in(x, _SUM)} {'+' if op == 'add' else '-'} {_in(y, _SUM if op == 'add' else _TERM)}", _SUM
+    if op in ("mul", "chain", "matmul"):
+        dot = " \\cdot " if op != "matmul" and _in(y, _POWER)[:1].isdigit() else " "
+        return f"{_in(x, _TERM)}{dot}{_in(y, _POWER)}", _TERM
+    if op == "div":
+        return f"\\frac{{{x[0]}}}{{{y[0]}}}", _POWER
+    if op == "pow":
+        return f"{_in(x, _ATOM)}^{{{y[0]}}}", _POWER
+    if op == "neg":
+        return f"-{_in(x, _TERM)}", _UNARY
+    if op == "sqrt":
+        return f"\\sqrt{{{x[0]}}}", _ATOM
+    if op == "abs":
+        return f"\\left|{x[0]}\\right|", _ATOM
+    if op in _RELATIONS:
+        return f"{x[0]} {_RELATIONS[op]} {y[0]}", _SUM
+    if op == "where":
+        return f"\\begin{{cases}} {y[0]} & \\text{{if }} {x[0]} \\\\ {operands[2][0]} & \\text{{else}} \\end{{cases}}", _ATOM
+    if op == "transpose" and node.static["axes"] is None:
+        return f"{_in(x, _ATOM)}^{{\\mathsf T}}", _POWER
+    if op == "inv":
+        return f"{_in(x, _ATOM)}^{{-1}}", _POWER
+    if op in ("alias", "derivative", "to_float"):
+        return x  # type: ignore[no-any-return]
+    if op == "getitem":
+        text = formula(node)
+        inside = text[text.index("[") + 1 : -1] if text and "[" in text else "\\cdot"
+        return f"{_in(x, _ATOM)}_{{{inside}}}", _ATOM
+    inside = ", ".join(piece[0] for piece in operands if piece is not None)
+    shown = f"\\{op}" if op in _NAMED else f"\\operatorname{{{escape(op)}}}"
+    return f"{shown}\\left({inside}\\right)", _ATOM

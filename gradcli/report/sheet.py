@@ -1,0 +1,153 @@
+"""A record as a sheet to read: the same content for a terminal and for a pipe, before any styling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcli.report.records import Asserted, Record, VariableCheck, Verdict
+
+_THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
+
+
+@dataclass
+class Row:
+    """What is known of one derivative."""
+
+    name: str
+    numbers: str
+    formula: str
+    verdict: Verdict | None
+    remark: str
+
+
+@dataclass
+class Sheet:
+    """Everything that is shown of a record."""
+
+    title: str
+    value: str
+    kind: str  # shape and dtype
+    seed: str | None
+    heading: str  # what the numbers of the rows are
+    rows: list[Row] = field(default_factory=list)
+    verdict: Verdict | None = None
+    verdict_text: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "assert": ""}
+
+
+def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
+    """Numbers as they are, shortest round-trip; with digits rounded, and then marked by ≈ where that changed them."""
+    value = np.asarray(array)
+    if value.dtype.kind != "f":
+        return str(value) if value.ndim else str(value[()])
+    rounded = {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    if not value.ndim:
+        exact = str(value[()])
+        text = exact if digits is None else f"{float(value):.{digits}g}"
+    else:
+        finite = np.abs(value[np.isfinite(value) & (value != 0)])
+        plain = bool(finite.size) and 1e-5 <= finite.min() and finite.max() < 1e16
+        text = np.array2string(
+            value, suppress_small=plain, separator=", ", floatmode="unique", threshold=_THRESHOLD, max_line_width=width or 10**9, **rounded  # type: ignore[arg-type]
+        )
+    if digits is None:
+        return text
+    shown = np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value) if value.size else value
+    return text if np.array_equal(shown, value, equal_nan=True) else f"≈ {text}" if "\n" not in text else "≈\n" + text
+
+
+def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sheet:
+    """The sheet of a record without an error."""
+    shape = f", shape {record.shape}" if record.shape else ""
+    sheet = Sheet(record.expr, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
+    checks = record.check.variables if record.check is not None else {}
+    formulas = record.derivative or {}
+    for name, numbers in _derivatives(record).items():
+        check = checks.get(name)
+        sheet.rows.append(
+            Row(name, array_text(numbers, digits, width), formulas.get(name) or "", None if check is None else check.verdict, _remark(check))
+        )
+        sheet.notes += _details(name, check)
+    if record.mode == "grad" and record.grad:
+        if record.seed_given:
+            sheet.seed = array_text(record.seed, digits, width)
+        elif record.shape:
+            sheet.seed = "ones, the gradient of the sum"
+    if record.asserted is not None:
+        sheet.value = "true" if record.asserted.holds else "false"
+        sheet.kind = ""
+        sheet.notes += _difference(record.asserted)
+    if record.check is not None:
+        sheet.verdict = record.check.verdict
+        sheet.verdict_text = _verdict(record)
+        if record.check.value is not None and record.check.value.verdict is not Verdict.AGREE:
+            sheet.notes += _details("the value", record.check.value)
+    sheet.notes += record.warnings
+    return sheet
+
+
+def _derivatives(record: Record) -> dict[str, Any]:
+    if record.mode == "jvp":
+        return {"jvp": record.jvp}
+    if record.mode == "hessian":
+        return {f"{a},{b}": block for a, row in (record.hessian or {}).items() for b, block in row.items()}
+    return (record.jacobian if record.mode == "jacobian" else record.grad) or {}
+
+
+def _remark(check: VariableCheck | None) -> str:
+    if check is None:
+        return ""
+    if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < 12:
+        return f"{check.digits} digits"
+    return ""
+
+
+def _details(name: str, check: VariableCheck | None) -> list[str]:
+    if check is None or check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
+        return []
+    if check.kinks:
+        return [
+            f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; chosen is {k.chosen:g}"
+            + (f" (convention: {k.convention})" if k.convention else "")
+            for k in check.kinks[:3]
+        ] + ([f"{name}: and {len(check.kinks) - 3} more kinks"] if len(check.kinks) > 3 else [])
+    lines = []
+    where = _entry(name, check.worst.index) if check.worst is not None else name
+    if check.verdict is Verdict.MISMATCH and check.worst is not None:
+        count = f"; {check.wrong} of {check.entries[1]} entries are wrong" if check.entries and check.entries[1] > 1 else ""
+        lines.append(f"{where}: MISMATCH, the engine has {check.worst.engine!r}, the reference {check.worst.reference!r}{count}")
+    if check.reason:
+        lines.append(f"{where}: {check.verdict.word}: {check.reason}" if not lines else f"{where}: {check.reason}")
+    return lines
+
+
+def _entry(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
+
+
+def _difference(asserted: Asserted) -> list[str]:
+    if asserted.holds or asserted.worst is None:
+        return []
+    worst = asserted.worst
+    return [f"{_entry('left', worst.index)} is {worst.engine!r}, {_entry('right', worst.index)} is {worst.reference!r}"]
+
+
+def _verdict(record: Record) -> str:
+    check = record.check
+    assert check is not None
+    parts = [*check.variables.values()] or ([check.value] if check.value else [])
+    sources = sorted({c.decided_by for c in parts if c.decided_by})
+    names = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
+    text = " and ".join(names.get(s, s) for s in sources)
+    digits = [c.digits for c in parts if c.digits is not None]
+    if check.verdict is Verdict.AGREE and text:
+        return f"with {text}, to {min(digits)} digits" if digits else f"with {text}"
+    if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED):
+        return check.reason or "nothing to check"
+    return f"against {text}" if text else ""

@@ -1,0 +1,47 @@
+"""Records as plain text for pipes and files: no styles, nothing wrapped."""
+
+from __future__ import annotations
+
+from gradcli.report.records import Record
+from gradcli.report.sheet import Sheet, sheet_of
+
+
+def text_record(record: Record, digits: int | None) -> str:
+    """The text of one record, ending in a newline."""
+    return render(sheet_of(record, digits))
+
+
+def render(sheet: Sheet) -> str:
+    lines = [*sheet.title.splitlines()]
+    lines += _labelled("value", f"{sheet.value}  ({sheet.kind})" if sheet.kind and "\n" not in sheet.value else sheet.value)
+    if sheet.kind and "\n" in sheet.value:
+        lines.append(f"{'':11}({sheet.kind})")
+    if sheet.seed is not None:
+        lines += _labelled("seed", sheet.seed)
+    if sheet.rows:
+        header = ["", sheet.heading, "derivative" if any(r.formula for r in sheet.rows) else "", "check" if sheet.verdict is not None else ""]
+        table = [[row.name, row.numbers, row.formula, (row.verdict.word if row.verdict else "") + (f", {row.remark}" if row.remark else "")] for row in sheet.rows]
+        lines += _columns([header, *table])
+    if sheet.verdict is not None:
+        lines += _labelled("check", f"{sheet.verdict.word}{' ' + sheet.verdict_text if sheet.verdict_text else ''}")
+    for note in sheet.notes:
+        lines += _labelled("note", note)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    first, *rest = text.split("\n") or [""]
+    return [f"  {label:<9}{first}", *(f"{'':11}{line}" for line in rest)]
+
+
+def _columns(table: list[list[str]]) -> list[str]:
+    """Aligned columns; a cell may have several lines."""
+    used = [i for i in range(len(table[0])) if any(row[i] for row in table)]
+    widths = {i: max(len(line) for row in table for line in (row[i].split("\n") or [""])) for i in used}
+    lines = []
+    for row in table:
+        cells = {i: row[i].split("\n") for i in used}
+        for depth in range(max(len(c) for c in cells.values())):
+            parts = [f"{(cells[i][depth] if depth < len(cells[i]) else ''):<{widths[i]}}" for i in used]
+            lines.append("  " + "  ".join(parts))
+    return lines
