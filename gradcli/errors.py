@@ -26,6 +26,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+_LONGEST = 400  # characters of a message
 _WINDOW = 160  # columns of a long source line that are shown around the caret
 
 
@@ -79,6 +80,7 @@ class GradcliError(Exception):
         also: tuple[Label, ...] = (),
         source: Source | None = None,
     ) -> None:
+        message, help = _clipped(message), None if help is None else _clipped(help)
         super().__init__(message)
         self.message = message
         self.span = span
@@ -123,6 +125,11 @@ class GradcliError(Exception):
 
     def __str__(self) -> str:
         return self.render() if self.span is not None else self.message
+
+
+def _clipped(text: str) -> str:
+    """A message without the megabytes of a name that it quotes."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 4 :]}"
 
 
 def _excerpt(source: Source, span: Span, label: str) -> list[str]:

@@ -21,10 +21,10 @@ from gradcli.language.program import Lowered, Program, default_wrt
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.promotion import numpy_dtype
-from gradcli.report.records import Asserted, Failure, Record, Worst
+from gradcli.report.records import Asserted, Failure, Record
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Options:
     """What to compute for each query."""
 
@@ -225,13 +225,15 @@ def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:
         raise ShapeError(f"an assert of shapes {left.shape} and {right.shape}, which do not broadcast") from None
     with np.errstate(all="ignore"):
         scale = np.maximum(np.abs(left), np.abs(right))
-        epsilon = np.finfo(numpy_dtype("float", scope.precision)).eps  # type: ignore[arg-type]
+        epsilon = float(np.finfo(scope.precision).eps)
         within = lowered.within if lowered.within is not None else 0.0
         allowed = within + (0.0 if lowered.within is not None else 64 * epsilon * scale)
         off = np.abs(left - right)
         fine = (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right))
     worst = None
     if not fine.all():
+        from gradcli.report.verdicts import Worst
+
         place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
         worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]))
     record.value = bool(fine.all())

@@ -25,7 +25,8 @@ COMMAND = [sys.executable, "-m", "gradcli.cli.main"]
 
 def plain_environment() -> dict[str, str]:
     """The environment of a pipe that wants no colour, whatever terminal or CI the tests run in."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE", "GRADCLI_TRACEBACK")}
+    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE",
+    "GRADCLI_TRACEBACK")}
     return {**kept, "NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
 
 
@@ -57,20 +58,19 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., s
     """The same in this process, with its own standard streams: many times faster."""
 
     def call(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
-        given = io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode())
-        out, err = io.BytesIO(), io.BytesIO()
+        given = io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()), "utf-8")
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         with monkeypatch.context() as patched:
             patched.chdir(tmp_path)
             patched.setenv("NO_COLOR", "1")
             patched.delenv("FORCE_COLOR", raising=False)
             patched.setattr("sys.argv", ["gradcli", *arguments])
-            patched.setattr("sys.stdin", io.TextIOWrapper(given, "utf-8"))
-            patched.setattr("sys.stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patched.setattr("sys.stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+            for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+                patched.setattr(f"sys.{name}", stream)
             code = guarded(app)
-        shown = err.getvalue().decode()
+        printed, shown = (stream.buffer.getvalue().decode() for stream in (out, err))
         assert "Traceback" not in shown, shown
-        return subprocess.CompletedProcess(["gradcli", *arguments], code, out.getvalue().decode(), shown)
+        return subprocess.CompletedProcess(["gradcli", *arguments], code, printed, shown)
 
     return call
 
@@ -79,7 +79,9 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., s
 def evaluate_all() -> Callable[..., list[Record]]:
     """The records of every query, assert and error of a program, without formulas and cross-checks."""
 
-    def run(text: str, file: str | None = None, options: Options | None = None, dtype: str = "float64", **bindings: Any) -> list[Record]:
+    def run(
+        text: str, file: str | None = None, options: Options | None = None, dtype: str = "float64", **bindings: Any
+    ) -> list[Record]:
         scope = Scope(precision=dtype)
         for name, value in bindings.items():
             scope.bind_value(name, np.asarray(value))

@@ -38,7 +38,7 @@ def records(call_cli):
         pytest.param(["-q*x", "x=3", "q=2"], -6, {"x": -2, "q": -3}, id="-q*x"),
         pytest.param(["-f(x)", "x=3", "f=2"], None, None, id="-f(x) of a variable f"),
         pytest.param(["-sin(x)", "x=0"], 0, {"x": -1}, id="-sin(x)"),
-        pytest.param(["--x", "x=3"], None, None, id="--x"),
+        pytest.param(["--x", "x=3"], 3, {"x": 1}, id="--x"),
         pytest.param(["-(x)", "x=3"], -3, {"x": -1}, id="-(x)"),
         pytest.param(["-x", "x=3"], -3, {"x": -1}, id="-x"),
         pytest.param(["-i*x", "x=3", "i=2"], -6, {"x": -2, "i": -3}, id="-i*x"),
@@ -62,7 +62,8 @@ def test_expressions_and_bindings(records, arguments, value, grad):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "fragments"),
     [
-        pytest.param(["y=x**2", "x=3"], "", ["error[usage]", "'y=x**2'", "binding", "mentions", "x", "write"], id="the binding trap"),
+        pytest.param(["y=x**2", "x=3"], "", ["error[usage]", "'y=x**2'", "binding", "mentions", "x",
+        "write"], id="the binding trap"),
         pytest.param(["x + 1", "y + 1"], "", ["error[usage]", "two expressions", "'x + 1'", "'y + 1'"], id="two expressions"),
         pytest.param(["x=1", "x=2", "x"], "", ["error[usage]", "twice", "'x'"], id="bound twice"),
         pytest.param([], "", ["nothing to evaluate"], id="nothing"),
@@ -141,7 +142,8 @@ def test_error_in_a_file_is_rendered_with_its_line(call_cli, tmp_path):
     done = call_cli("eval", "--no-check", "-f", "model.grad")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error[unknown-name]: unknown function 'sqr'\n  --> model.grad:3:10\n3 | 3*b**3 - sqr(b)\n  |          ^^^\n  = help: did you mean 'sqrt'?\n"
+        "error[unknown-name]: unknown function 'sqr'\n  --> model.grad:3:10\n"
+        "3 | 3*b**3 - sqr(b)\n  |          ^^^\n  = help: did you mean 'sqrt'?\n"
     )
 
 
@@ -176,7 +178,8 @@ def test_schema(records):
     assert (code, list(bad), bad["value"], bad["grad"]) == (2, FIELDS, None, None)
     assert list(bad["error"]) == ERROR_FIELDS
     assert bad["error"] == {
-        "code": "unknown-name", "message": "unknown function 'sqr'", "line": 1, "column": 5, "end_column": 8, "help": "did you mean 'sqrt'?",
+        "code": "unknown-name", "message": "unknown function 'sqr'", "line": 1, "column": 5, "end_column": 8,
+        "help": "did you mean 'sqrt'?",
     }  # fmt: skip
 
 
@@ -257,6 +260,8 @@ def test_version_and_help(call_cli):
 
     assert call_cli("--version").stdout == f"gradcli {version('gradcli')}\n"
     shown = call_cli("eval", "--help").stdout
-    for option in ("--file", "--input", "--wrt", "--freeze", "--seed", "--jacobian", "--hessian", "--jvp", "--save", "--no-check", "--no-formula",
-                   "--timeout", "--format", "--dtype", "--digits", "--random-state", "--fail-fast", "--quiet", "--color"):  # fmt: skip
+    for option in ("--file", "--input", "--wrt", "--freeze", "--seed", "--jacobian", "--hessian", "--jvp", "--save",
+    "--no-check", "--no-formula",
+                   "--timeout", "--format", "--dtype", "--digits", "--random-state", "--fail-fast", "--quiet",
+                   "--color"):  # fmt: skip
         assert option in shown

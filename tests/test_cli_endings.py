@@ -54,7 +54,8 @@ def test_interrupt(cli_environment):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-@pytest.mark.parametrize(("variables", "escapes"), [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)])
+@pytest.mark.parametrize(("variables",
+"escapes"), [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)])
 def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
     import pty
 

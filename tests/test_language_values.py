@@ -50,18 +50,22 @@ NUMBERS = [
 
 ARRAYS = [
     case("[1, 2, 3]", [1, 2, 3]), case("[[1, 2], [3, 4]]", [[1, 2], [3, 4]]), case("[1, 2] + 1", [2, 3]), case("[1, 2,]", [1, 2]),
-    case("[[1], [2]] + [10, 20]", [[11, 21], [12, 22]]), case("zeros(2, 3)", np.zeros((2, 3))), case("ones((2, 2))", np.ones((2, 2))),
+    case("[[1], [2]] + [10, 20]", [[11, 21], [12, 22]]), case("zeros(2, 3)", np.zeros((2, 3))),
+    case("ones((2, 2))", np.ones((2, 2))),
     case("full((2,), 7)", [7, 7]), case("eye(2)", np.eye(2)), case("eye(2, 3)", np.eye(2, 3)), case("arange(4)", [0, 1, 2, 3]),
-    case("arange(1, 2, 0.25)", [1, 1.25, 1.5, 1.75]), case("arange(3, 0, -1)", [3, 2, 1]), case("linspace(0, 1, 5)", [0, 0.25, 0.5, 0.75, 1]),
+    case("arange(1, 2, 0.25)", [1, 1.25, 1.5, 1.75]), case("arange(3, 0, -1)", [3, 2, 1]),
+    case("linspace(0, 1, 5)", [0, 0.25, 0.5, 0.75, 1]),
     case("[x, 2*x]", [3, 6], x=3), case("[[x, 1], [0, x]] @ [1, 2]", [5, 6], x=3), case("zeros(0)", []), case("sum(zeros(0))", 0),
-    case("[]", []), case("([1, 2,\n 3])", [1, 2, 3], id="newlines in brackets"), case("rand(3).shape[0]", 3), case("randn(2, 5).shape[1]", 5),
+    case("[]", []), case("([1, 2,\n 3])", [1, 2, 3], id="newlines in brackets"), case("rand(3).shape[0]", 3),
+    case("randn(2, 5).shape[1]", 5),
     case("[True, False]", [True, False]), case("len([4, 5, 6])", 3), case("A.shape[1]", 3, A=A), case("A.ndim", 3, A=A),
 ]  # fmt: skip
 
 INDEXING = [
     case(f"A{text}", eval(f"A{text}"), A=A)
     for text in (
-        "[0]", "[-1]", "[1, 2]", "[1, 2, 3]", "[-1, -2, -3]", "[:, 1]", "[0:1]", "[:, ::2]", "[:, ::-1]", "[..., 1]", "[0, ..., -1]",
+        "[0]", "[-1]", "[1, 2]", "[1, 2, 3]", "[-1, -2, -3]", "[:, 1]", "[0:1]", "[:, ::2]", "[:, ::-1]", "[..., 1]",
+        "[0, ..., -1]",
         "[None]", "[:, None, 1]", "[..., None]", "[[1, 0]]", "[:, [0, 2]]", "[[0, 1], [2, 0]]", "[A > 11]", "[A[:, 0, 0] > 5]",
         "[0, 0:0]", "[1][2][3]", "[:, -2:, 1:3]", "[0, [[0, 1], [1, 2]]]", "[:, :, :]", "[...]", "[1:, [2], None]", "[(0, 1, 2)]",
         "[0, 100:]", "[:, [-1]]", "[[True, False]]", "[[], :]", "[:, 2:0:-1, 3]", "[:, [0, 1], [1, 2]]", "[0][:, [1]]",
@@ -69,7 +73,8 @@ INDEXING = [
     )
 ]  # fmt: skip
 INDEXING += [
-    case("V[argmax(V)]", 5, V=V), case("V[V > 1.5]", [3, 2, 5], V=V), case("V[i]", 2, V=V, i=2), case("V[i:j]", [1, 2], V=V, i=1, j=3),
+    case("V[argmax(V)]", 5, V=V), case("V[V > 1.5]", [3, 2, 5], V=V), case("V[i]", 2, V=V, i=2),
+    case("V[i:j]", [1, 2], V=V, i=1, j=3),
     case("V[len(V) - 1]", 5, V=V), case("V[::-1][0]", 5, V=V), case("V[arange(0, 4, 2)]", [3, 2], V=V), case("(4, 5)[1]", 5),
     case("V[-i]", 5, V=V, i=1), case("V[2 - 1]", 1, V=V),
 ]  # fmt: skip
@@ -77,7 +82,8 @@ INDEXING += [
 CONDITIONS = [
     case("x if x > 0 else -x", [1, 2, 3], x=[-1, 2, -3]), case("where(x > 0, x, 0)", [0, 2], x=[-1, 2]),
     case("x > 0 and x < 2", [False, True, False], x=[-1, 1, 3]), case("not x > 0", [True, False], x=[-1, 1]),
-    case("sum(x > 0)", 2, x=[-1, 1, 3]), case("x*(x > 0)", [0, 1, 3], x=[-1, 1, 3]), case("sqrt(x) if x > 0 else 0", [0, 2], x=[-1, 4]),
+    case("sum(x > 0)", 2, x=[-1, 1, 3]), case("x*(x > 0)", [0, 1, 3], x=[-1, 1, 3]),
+    case("sqrt(x) if x > 0 else 0", [0, 2], x=[-1, 4]),
     case("1 if x == 0 else sin(x)/x", 1, x=0.0, id="both sides safe"),
 ]  # fmt: skip
 
@@ -131,7 +137,8 @@ def test_random_numbers_are_reproducible_and_one_stream(evaluate_all):
     assert ((first >= 0) & (first < 1)).all()
 
 
-@pytest.mark.parametrize("text", ["3*a**3 - b**2", "3 a^3 − b²", "3·a³ - b^2", "3a³ - b²", "3(a**3) - b*b", "np.subtract(3*a**3, b**2)"])
+@pytest.mark.parametrize("text", ["3*a**3 - b**2", "3 a^3 − b²", "3·a³ - b^2", "3a³ - b²", "3(a**3) - b*b",
+"np.subtract(3*a**3, b**2)"])
 def test_spellings_are_the_same_program(evaluate_last, text):
     record = evaluate_last(text, a=[2, 3], b=[6, 4])
     np.testing.assert_array_equal(record.value, [-12, 65])

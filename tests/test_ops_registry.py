@@ -14,6 +14,7 @@ from helpers import applied, exact, exact_partial, swept
 import gradcli
 import gradcli.evaluation  # the engine registers operations of its own
 from gradcli.engine.evaluate import forward
+from gradcli.engine.sweep import scaled
 from gradcli.ops.spec import Op, find, registry
 
 EVERY = list(registry().values())
@@ -103,7 +104,8 @@ def test_partial_is_the_derivative_that_sympy_finds(op: Op, place: int) -> None:
             if found is None and op.name == "pow" and operands[0] < 0:
                 continue  # ((-2)**3 by the exponent is NaN by convention)
             assert found is not None, f"{op.name} has no partial at {operands}, sympy {mpmath.nstr(wanted.real, 20)}"
-            assert abs(found - wanted.real) <= mpmath.mpf("1e-30") * abs(wanted.real), (operands, found, wanted)
+            allowed = mpmath.mpf("1e-30") * abs(wanted.real) + mpmath.mpf("1e-230")
+            assert abs(found - wanted.real) <= allowed, (operands, found, wanted)
         compared += 1
     assert compared >= 9
 
@@ -139,6 +141,8 @@ def test_forward_is_as_accurate_as_its_record_says(op: Op) -> None:
         with np.errstate(all="ignore"):
             found = float(op.forward(*[np.float64(x) for x in operands], **op.static))
         unit = math.ulp(float(wanted))
+        if op.name == "logaddexp":  # near its zero as good as its operands, no better
+            unit = max(unit, math.ulp(max(abs(x) for x in operands)))
         error = float(abs(mpmath.mpf(found) - wanted) / unit) if math.isfinite(found) else math.inf
         worst = max(worst, (error, operands, found, float(wanted)), key=lambda w: w[0])
         compared += 1
@@ -162,7 +166,7 @@ def test_float32_stays_float32(op: Op) -> None:
     for rule in op.partials or ():
         if rule is not None:
             slope = rule(value, *operands, **op.static)
-            assert np.result_type(value, slope) == np.float32, "the sweep would leave float32"
+            assert np.asarray(scaled(value, slope)).dtype == np.float32, "the sweep would leave float32"
     assert len(names) == len(op.operands)
 
 

@@ -52,9 +52,10 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sin({})": np.sin, "cos({})": np.cos, "tanh({})": np.tanh, "atan({})": np.arctan, "asinh({})": np.arcsinh,
     "exp(-({})**2)": lambda a: np.exp(-(a**2)), "exp(sin({}))": lambda a: np.exp(np.sin(a)),
     "sqrt(1 + ({})**2)": lambda a: np.sqrt(1 + a**2), "log(2 + cos({}))": lambda a: np.log(2 + np.cos(a)),
-    "sqrt({})": lambda a: np.sqrt(away(a)), "log({})": lambda a: np.log(away(a)), "exp({})": np.exp, "1/({})": lambda a: 1 / away(a),
-    "-({})": lambda a: -a, "({})**3": lambda a: a**3, "({})**-1": lambda a: away(a) ** -1, "({})^2": lambda a: a * a,
-    "sigmoid({})": lambda a: 1 / (1 + np.exp(-a)), "softplus({})": lambda a: np.log(1 + np.exp(a)),
+    "sqrt({})": lambda a: np.sqrt(away(a)), "log({})": lambda a: np.log(away(a)), "exp({})": np.exp,
+    "1/({})": lambda a: 1 / away(a), "-({})": lambda a: -a, "({})**3": lambda a: a**3, "({})**-1": lambda a: away(a) ** -1,
+    "({})^2": lambda a: a * a, "sigmoid({})": lambda a: 1 / (1 + np.exp(-a)),
+    "softplus({})": lambda a: np.log(1 + np.exp(a)),
     "2**({})": lambda a: 2**a, "sinh({})/4": lambda a: np.sinh(a) / 4, "({})/3 - 1": lambda a: a / 3 - 1,
 }  # fmt: skip
 BINARY: dict[str, Callable[[Any, Any], Any]] = {

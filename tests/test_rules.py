@@ -204,6 +204,7 @@ CASES = [
     Case("flip(x, axis=1)", lambda x: np.flip(x, 1), CUBE),
     Case("squeeze(expand_dims(x, 1))", lambda x: x, X),
     Case("where(x > y, x, y*y)", lambda x, y: np.where(x.real > y.real, x, y * y), {"x": some(2, 3), "y": some(3)}),
+    Case("x*(x > y) + (x < 1)", lambda x, y: x * (x.real > y.real) + (x.real < 1), {"x": some(2, 3), "y": some(3)}),
     Case("clip(x, low, high)", between, {"x": some(2, 3), "low": some(3) - 1, "high": some(2, 1) + 1}, "array bounds"),
     Case("clip(x, low, high)", between, {"x": some(3), "low": positive(3) + 1, "high": positive(3) - 1}, "low above high"),
     Case("clip(x, None, high)", lambda x, high: between(x, -np.inf, high), {"x": some(2, 3), "high": some(3)}),
@@ -351,3 +352,11 @@ def test_every_structural_operation_has_a_case() -> None:
 def test_detach_stops_the_gradient() -> None:
     scope, root = lowered("sum(x*detach(x))", {"x": [1.0, 2.0]})
     assert swept(scope, root, 1.0, ["x"])["x"].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("jacobian", 12.0), ("hessian", 12.0)])
+def test_number_by_number_in_every_mode(mode: str, wanted: float) -> None:
+    record = gradcli.evaluate("x**3", x=2.0, mode=mode, check=False, formula=False)
+    found = record.jacobian["x"] if mode == "jacobian" else record.hessian["x"]["x"]
+    assert np.shape(found) == ()
+    assert found == wanted

@@ -12,9 +12,10 @@ import numpy as np
 
 from gradcli.check.scalars import Event, Traced, Tracing, plain
 from gradcli.engine.graph import Expr
-from gradcli.engine.transforms import Derivation, definition_order, derivative
+from gradcli.engine.transforms import Derivation, definition_order
 from gradcli.exact.algebra import Algebra
 from gradcli.exact.values import constant_array, exact_array
+from gradcli.ops.structure import derivative
 
 Array = np.ndarray
 
@@ -79,7 +80,7 @@ class Composed:
 
     def _derivative(self, of: Derivation) -> Array:
         y, x = self.table[of.y], self.table[of.x]
-        vector = None if of.vector is None else self.table[of.vector]
+        vector: Any = None if of.vector is None else self.table[of.vector]
         ones = Algebra.map(lambda _: self.m.one, y)
         if of.kind == "vjp":
             return self.gradient(y, ones if vector is None else vector, x, traced=True)

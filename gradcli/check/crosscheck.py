@@ -29,7 +29,8 @@ from gradcli.errors import GradcliError
 from gradcli.exact.algebra import Algebra
 from gradcli.exact.values import exact_array
 from gradcli.language.scope import Scope
-from gradcli.report.records import Check, Record, VariableCheck, Verdict
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 DIGITS = (50, 100, 200, 400, 800)
 LARGEST = 250_000  # scalar operations that the composed reference may take
@@ -155,8 +156,8 @@ class _Judge:
                 whole = self._whole(m) if whole is None else whole
                 source, reference = self._symbolic(m, whole, reference)
             comparisons = [
-                Comparison(m, *parts, prober.of(x), trouble)
-                for x, *parts in zip(nodes, reference, engine, self.gradients, bounds, strict=True)
+                Comparison(m, r, e, computed, bound, prober.of(x), trouble)
+                for x, r, e, computed, bound in zip(nodes, reference, engine, self.gradients, bounds, strict=True)
             ]
             checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, None, None)
             if not any(c.mismatched for c in [*comparisons, checked]):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.kinks import Sides
-from gradcli.report.records import OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT = 15  # the same where the reference is a limit from both sides

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.carrier import Carrier
+from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward
 from gradcli.exact.algebra import Numbers
@@ -16,7 +16,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 
 
-class Reals(Carrier):
+class Reals(Operand):
     """An array of multi-precision numbers that rules compute with."""
 
     __slots__ = ("algebra", "array")

@@ -21,7 +21,7 @@ _STEPS = (-40, -60)  # powers of ten, relative to the entry
 _MOST_PROBES = 24
 
 
-@dataclass
+@dataclass(eq=False)
 class Sides:
     """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.carrier import Carrier
+from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, constant_value, reachable
 from gradcli.engine.sweep import backward
 from gradcli.ops.constants import Constant
@@ -22,9 +22,10 @@ from gradcli.ops.spec import Op
 RUNS = 4
 _SAFETY = 32.0
 _TINY = 5e-324
+_ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
 
 
-class Noisy(Carrier):
+class Noisy(Operand):
     """A float64 array each of whose results is off by its rounding error."""
 
     __slots__ = ("epsilon", "random", "value")
@@ -45,6 +46,8 @@ class Noisy(Carrier):
         if op.core_dims is not None and op.name != "matmul":
             # backward stable: right for operands that are off by rounding, relative to their size
             values = [self._moved(v, np.max(np.abs(v), initial=0.0)) for v in values]
+        elif op.elementwise and op.ulps > _ELEMENTARY:
+            values = [v if v is None or np.asarray(v).dtype.kind != "f" else self._moved(v, np.abs(v)) for v in values]
         result = op.forward(*values, **static)
         if isinstance(result, tuple):
             return tuple(Noisy(part, self.random, self.epsilon) for part in result)
@@ -114,7 +117,7 @@ def allowances(
     return bounds[0], bounds[1:]
 
 
-class Massed(Carrier):
+class Massed(Operand):
     """A cotangent with the size of the terms that were summed over entries to make it."""
 
     __slots__ = ("mass", "value")

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.exact.algebra import Algebra, Numbers, Scalar, real
 from gradcli.ops.spec import Kink, Op, find
 
+
 class Traced:
     """A scalar with its history: the function and the arguments that made it."""
 

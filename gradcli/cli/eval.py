@@ -13,9 +13,6 @@ from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
 from gradcli.cli.output import Writer, make_writer
 from gradcli.errors import GradcliError, ParseError, Source, UsageError
 from gradcli.evaluation import Options, failed, run_statement
-from gradcli.files.arrays import load_array
-from gradcli.files.jsonl import parse_record
-from gradcli.files.sources import lines_of
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
@@ -24,7 +21,7 @@ from gradcli.report.records import Record
 _FORMATS = ("text", "json", "jsonl", "csv", "latex")
 
 
-@dataclass
+@dataclass(eq=False)
 class Request:
     """The options of ``gradcli eval``."""
 
@@ -130,6 +127,8 @@ class _Job:
         program = Program(self._scope())
         for name, text in self.bindings.items():
             if text.startswith("@"):
+                from gradcli.files.arrays import load_array
+
                 values[name] = load_array(text[1:], self.limits)
                 continue
             if not text.strip():
@@ -194,6 +193,8 @@ class _Job:
             yield from self._text(program, text.splitlines(keepends=True) or [""], None)
 
     def _lines(self, path: str) -> Iterable[str]:
+        from gradcli.files.sources import lines_of
+
         return lines_of(path, self.limits.length)
 
     def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
@@ -219,6 +220,8 @@ class _Job:
 
     def _record(self, line: str, folder: Path, name: str | None, number: int) -> Record:
         """The result of one record: that of the last query of its program."""
+        from gradcli.files.jsonl import parse_record
+
         try:
             given = parse_record(line, self.limits, folder)
         except GradcliError as error:

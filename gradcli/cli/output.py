@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradcli.report.plain import as_dict, dumps
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
@@ -39,6 +37,8 @@ class Writer:
 
 class JsonLines(Writer):
     def emit(self, record: Record) -> None:
+        from gradcli.report.plain import dumps
+
         self.put(dumps(record) + "\n")
 
 
@@ -48,9 +48,13 @@ class Json(Writer):
         self.records: list[dict[str, Any]] = []
 
     def emit(self, record: Record) -> None:
+        from gradcli.report.plain import as_dict
+
         self.records.append(as_dict(record))
 
     def close(self) -> None:
+        import json
+
         self.put(json.dumps(self.records, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
 

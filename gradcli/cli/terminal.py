@@ -11,8 +11,9 @@ from rich.text import Text
 
 from gradcli.cli.output import Writer
 from gradcli.errors import GradcliError, printable
-from gradcli.report.records import Record, Verdict
+from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
+from gradcli.report.verdicts import Verdict
 
 _COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",

@@ -1,22 +1,18 @@
-"""What carries a value through rules: anything with ``shape`` and ``apply_op`` whose operators are operations."""
+"""Carriers of values whose operators are operations, so that rules read as mathematics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.ops import arithmetic, exponential, products
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Carrier
 
 
-class Carrier:
+class Operand(Carrier):
     """Operators of a value that rules compute with: each applies the registered operation."""
 
     __slots__ = ()
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-
-    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
         return self.apply_op(arithmetic.add, (self, other), {})

@@ -35,6 +35,10 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
             except GradcliError as error:
                 error.node = node  # type: ignore[attr-defined]
                 raise
+            except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+                failure = EvaluationError(f"{node.op.name}: {error}")
+                failure.node = node  # type: ignore[attr-defined]
+                raise failure from None
             except MemoryError:
                 failure = EvaluationError(f"not enough memory for the result of {node.op.name}, of shape {node.shape}")
                 failure.node = node  # type: ignore[attr-defined]

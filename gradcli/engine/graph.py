@@ -13,20 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.carrier import Carrier
-from gradcli.errors import ShapeError
+from gradcli.engine.carrier import Operand
+from gradcli.errors import LimitError, ShapeError
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.constants import Constant
 from gradcli.ops.promotion import BOOL, FLOAT
-from gradcli.ops.spec import Op, Shape, elementwise
+from gradcli.ops.spec import Op, Shape
+from gradcli.ops.structure import to_float
 
 NO_STATIC: Mapping[str, Any] = {}
-
-to_float = elementwise(
-    "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
-    lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
-)  # fmt: skip
-
 
 class Leaf:
     """The payload of a node that takes its value from outside."""
@@ -37,7 +32,7 @@ class Leaf:
         self.name = name
 
 
-class Expr(Carrier):
+class Expr(Operand):
     """A node. ``op`` is None for leaves and constants, whose ``payload`` says what they are."""
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
@@ -95,6 +90,10 @@ class Graph:
 
     def next_index(self) -> int:
         self._last += 1
+        if self._last > self.limits.nodes:
+            raise LimitError(
+                f"the program has more than {self.limits.nodes:,} operations", help=f"raise it with --limit nodes={2 * self.limits.nodes}"
+            )
         return self._last
 
     def leaf(self, name: str, shape: Shape, kind: str = FLOAT) -> Expr:
@@ -120,7 +119,7 @@ class Graph:
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
         """The node of an operation on nodes (or numbers), made once."""
         nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
-        if op.result == FLOAT:
+        if op.result == FLOAT and op is not to_float:
             for node in nodes:
                 if node is not None and node.kind != FLOAT:
                     nodes = tuple([n if n is None or n.kind == FLOAT else self._as_float(n) for n in nodes])
@@ -135,12 +134,15 @@ class Graph:
     def _as_float(self, node: Expr) -> Expr:
         if isinstance(node.payload, bool):
             return self.constant(int(node.payload))
-        return self.apply(to_float, (node,), {}) if node.op is not to_float else node
+        return self.apply(to_float, (node,))
 
     def _shape(self, op: Op, nodes: tuple[Expr | None, ...], static: Mapping[str, Any]) -> Any:
         shapes_ = [None if n is None else n.shape for n in nodes]
         if op.shape is not None:
-            shape = op.shape(*shapes_, **static)
+            try:
+                shape = op.shape(*shapes_, **static)
+            except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+                raise ShapeError(f"{op.name}: {error}") from None
             if op.outputs == 1:
                 self.limits.check_shape(shape)
             return shape

@@ -17,10 +17,8 @@ from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.engine.rewrites import rewrite
 from gradcli.ops import arithmetic, exponential, products
 from gradcli.ops.constants import Constant
-from gradcli.ops.linalg import adjugate, det, inv
-from gradcli.ops.reductions import sum_
 from gradcli.ops.shapes import broadcast_to, stack, sum_to, transpose
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Op, find
 
 Coefficient = Fraction | float
 Terms = dict[Expr, Coefficient]
@@ -77,7 +75,6 @@ class Simplifier:
             exponential.pow_: self._power,
             products.matmul: self._matmul,
             sum_to: self._total,
-            sum_: self._total,
         }
 
     def simplify(self, root: Expr) -> Expr:
@@ -90,7 +87,7 @@ class Simplifier:
         if node.op is None:
             return self._constant(node) if node.is_constant else node
         operands = [None if o is None else self.done[o] for o in node.operands]
-        collect = self._collect.get(node.op)
+        collect = self._total if node.op.name == "sum" else self._collect.get(node.op)
         if collect is not None:
             result = collect(node, [o for o in operands if o is not None])
         else:
@@ -262,7 +259,7 @@ class Simplifier:
         lead = x.ndim - node.ndim
         if node.op is sum_to and (not node.shape or x.shape[lead:] == node.shape):
             axis = None if not node.shape else tuple(range(lead)) if lead > 1 else 0
-            total = sum_(core, axis=axis, keepdims=False)
+            total = find("sum")(core, axis=axis, keepdims=False)
         else:
             total = node.graph.apply(node.op, (core,), node.static)  # type: ignore[arg-type]
         inner[total] = _plus(inner.get(total, Fraction(0)), ONE)
@@ -367,14 +364,14 @@ def _inverses(factors: Factors) -> Factors:
     """adjugate(X).T/det(X) is inv(X).T."""
     for base, exponent in factors.items():
         source = base.operands[0] if base.op is transpose else None
-        if exponent != 1 or source is None or source.op is not adjugate:
+        if exponent != 1 or source is None or source.op is None or source.op.name != "adjugate":
             continue
         for other, power in factors.items():
-            if other.op is det and other.operands[0] is source.operands[0] and power <= -1:
+            if other.op is not None and other.op.name == "det" and other.operands[0] is source.operands[0] and power <= -1:
                 rest = {b: e for b, e in factors.items() if b not in (base, other)}
                 if power != -1:
                     rest[other] = power + 1
-                inverse = transpose(inv(source.operands[0]), axes=None)
+                inverse = transpose(find("inv")(source.operands[0]), axes=None)
                 return {**rest, inverse: _plus(rest.get(inverse, Fraction(0)), ONE)}
     return factors
 

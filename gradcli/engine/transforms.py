@@ -16,8 +16,8 @@ from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward, depending, itself, scaled
 from gradcli.errors import LimitError, ShapeError
 from gradcli.ops.shapes import broadcast_to, reshape, stack
-from gradcli.ops.spec import Op, on_arrays, structural
-from gradcli.ops.structure import output
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import derivative, output
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,6 @@ class Derivation:
     y: Expr
     x: Expr
     vector: Expr | None = None
-
-
-derivative = structural(
-    "derivative", "x", lambda x, of: x, on_arrays(lambda x, of: x), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
-    shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
-    doc="A derivative that the engine's rules have expanded, together with its definition.",
-)  # fmt: skip
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
@@ -53,7 +46,8 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         expanded = hvp(y, x, vector)
     else:
         expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
-    return derivative(expanded, of=Derivation(kind, y, x, vector))
+    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector))
+    return node
 
 
 def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
@@ -77,12 +71,18 @@ def definition(node: Expr) -> list[Expr]:
     return [operand for operand in node.operands if operand is not None]
 
 
+def _filled(node: Expr, value: float) -> Expr:
+    constant = node.graph.constant(value)
+    filled: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
+    return filled
+
+
 def zeros_like(node: Expr) -> Expr:
-    return broadcast_to(node.graph.constant(0.0), shape=node.shape) if node.shape else node.graph.constant(0.0)
+    return _filled(node, 0.0)
 
 
 def ones_like(node: Expr) -> Expr:
-    return broadcast_to(node.graph.constant(1.0), shape=node.shape) if node.shape else node.graph.constant(1.0)
+    return _filled(node, 1.0)
 
 
 def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
@@ -150,7 +150,8 @@ def _sum(x: Expr | None, y: Expr | None) -> Expr | None:
 def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
     """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
     operand = node.operands[place]
-    assert op.vjp is not None and operand is not None
+    assert op.vjp is not None
+    assert operand is not None
     wanted = tuple(i == place for i in range(len(node.operands)))
     shapes = node.shape if op.outputs > 1 else (node.shape,)
     cotangents = [node.graph.leaf("cotangent", shape) for shape in shapes]
@@ -180,13 +181,17 @@ def jacobian(y: Expr, x: Expr) -> Expr:
         )
     if not y.shape:
         return grad(y, x)
+    matrix: Expr
     if rows * columns == 0:
-        return broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
+        matrix = broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
+        return matrix
     if rows <= columns:
         parts = [vjp(y, [x], y.graph.constant(one_hot(i, y.shape)))[0] for i in range(rows)]
-        return reshape(stack(*parts, axis=0), shape=(*y.shape, *x.shape))
+        matrix = reshape(stack(*parts, axis=0), shape=(*y.shape, *x.shape))
+        return matrix
     parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
-    return reshape(stack(*parts, axis=-1), shape=(*y.shape, *x.shape))
+    matrix = reshape(stack(*parts, axis=-1), shape=(*y.shape, *x.shape))
+    return matrix
 
 
 def hessian(y: Expr, x: Expr) -> Expr:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None) -> np
         raise InputError(f"there is no file '{path}'") from None
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from None
-    except (ValueError, KeyError, UnicodeDecodeError, RecursionError, MemoryError) as error:
+    except (ValueError, KeyError, RecursionError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         reason = "it holds Python objects, not numbers" if "pickle" in str(error) else str(error) or type(error).__name__
         raise InputError(f"cannot read '{path}': {reason}") from None
     if array.dtype.kind not in "fiub":

@@ -14,7 +14,7 @@ from gradcli.files.arrays import array_of, load_array
 from gradcli.limits import Limits
 
 
-@dataclass
+@dataclass(eq=False)
 class InputRecord:
     """One record; ``raw`` keeps what ``check`` reads beyond it (expect, skip, xfail)."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gradcli.errors import ArgumentError, TypeMismatchError, suggestion
+from gradcli.errors import ArgumentError, suggestion
 from gradcli.language import composed
-from gradcli.ops.dialects import MATH, NUMPY, TORCH, DType, Signature, lookup, names
+from gradcli.language.parameters import static_parameters
+from gradcli.ops.dialects import Signature, lookup, names
+from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
 from gradcli.ops.spec import Op, find, public_names
 
 if TYPE_CHECKING:
@@ -27,16 +28,13 @@ _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 @cache
 def exists(name: str, library: str) -> bool:
     """Whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
-    if name in ("torch_max", "torch_min", "torch_var", "torch_std", "torch_add", "torch_sub", "torch_div", "round_decimals", "math_log"):
-        return False
     return name in composed.FUNCTIONS or name in composed.ALIASES or lookup(name, library) is not None
 
 
 @cache
 def all_names() -> list[str]:
     """Every name that a program can call, for suggestions."""
-    hidden = {"torch_max", "torch_min", "torch_var", "torch_std", "torch_add", "torch_sub", "torch_div", "round_decimals", "math_log"}
-    return sorted({*public_names(), *names(), *composed.FUNCTIONS, *_DERIVATIVES} - hidden)
+    return sorted({*public_names(), *names(), *composed.FUNCTIONS, *_DERIVATIVES})
 
 
 def known(name: str) -> bool:
@@ -61,8 +59,9 @@ def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords:
     if signature is None:
         return _composed(low, name, arguments, keywords)
     given = _bind(name, signature, arguments, keywords)
-    if signature.target in composed.FUNCTIONS:
-        return _run(low, signature.target, given)
+    composition = composed.ADAPTED.get(signature.target) or composed.FUNCTIONS.get(signature.target)
+    if composition is not None:
+        return _run(low, composition, given)
     return _operation(low, find(signature.target), name, signature, given)
 
 
@@ -75,24 +74,18 @@ def _composed(low: Lowering, name: str, arguments: list[Any], keywords: dict[str
     keywords = {"axis" if k == "dim" else "x" if k in ("input", "a") else k: v for k, v in keywords.items()}
     arguments = [a for a in arguments if not isinstance(a, DType)]
     try:
-        return composed.FUNCTIONS[name](low, *arguments, **keywords)
+        bound = inspect.signature(composed.FUNCTIONS[name]).bind(low, *arguments, **keywords)
     except TypeError as error:
-        if "argument" not in str(error):
-            raise
-        raise ArgumentError(f"wrong arguments for {name}: {_without_function(str(error))}") from None
+        raise ArgumentError(f"wrong arguments for {name}: {error}") from None
+    return composed.FUNCTIONS[name](*bound.args, **bound.kwargs)
 
 
-def _without_function(text: str) -> str:
-    return text.split("() ", 1)[-1].replace("positional ", "")
-
-
-def _run(low: Lowering, target: str, given: Mapping[str, Any]) -> Any:
+def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     try:
-        return composed.FUNCTIONS[target](low, **given)
+        inspect.signature(composition).bind(low, **given)
     except TypeError as error:
-        if "argument" not in str(error):
-            raise
-        raise ArgumentError(f"wrong arguments: {_without_function(str(error))}") from None
+        raise ArgumentError(f"wrong arguments: {error}") from None
+    return composition(low, **given)
 
 
 def _bind(name: str, signature: Signature, arguments: list[Any], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +127,8 @@ def _operation(low: Lowering, op: Op, name: str, signature: Signature, given: di
             operands = [low.value(item) for item in items]
         elif items is not None:
             array = low.value(items)
-            operands = [low.graph.apply(find("getitem"), [array], {"index": (i,)}) for i in range(array.shape[0] if array.shape else 0)]
+            count = array.shape[0] if array.shape else 0
+            operands = [low.graph.apply(find("getitem"), [array], {"index": (i,)}) for i in range(count)]
         if not operands:
             raise ArgumentError(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
     else:
@@ -146,52 +140,10 @@ def _operation(low: Lowering, op: Op, name: str, signature: Signature, given: di
                 continue
             value = given.pop(operand)
             operands.append(None if value is None and operand in op.optional else low.value(value))
-    static = dict(op.static)
-    static.update(signature.defaults)
-    for key, value in given.items():
-        static[key] = _parameter(key, low.static(value), op)
-    if op.name == "norm":
-        _check_norm(operands[0].ndim, static)
-    return low.call_op(op, operands, static)
-
-
-def _check_norm(ndim: int, static: dict[str, Any]) -> None:
-    order = static["ord"]
-    if order == "fro":
-        static["ord"] = None
-    elif isinstance(order, str):
-        raise ArgumentError(f"norm does not take ord={order!r} yet")
-    matrix = (ndim == 2 and static["axis"] is None) or (isinstance(static["axis"], tuple) and len(static["axis"]) == 2)
-    if matrix and order not in (None, "fro"):
-        raise ArgumentError("norm of a matrix takes no ord here but 'fro'", help="norm(ravel(A), ord) treats the entries as a vector")
-
-
-def _parameter(key: str, value: Any, op: Op) -> Any:
-    """A static argument in the form that the operation's functions take."""
-    default = op.static.get(key)
-    if isinstance(value, np.ndarray):
-        value = tuple(value.tolist()) if value.ndim == 1 else value.tolist()
-    if isinstance(value, list):
-        value = tuple(value)
-    if key == "shape":
-        extents = value if isinstance(value, tuple) else (value,)
-        if not all(isinstance(n, int) and not isinstance(n, bool) for n in extents):
-            raise ArgumentError(f"a shape consists of whole numbers, not {value!r}")
-        return tuple(extents)
-    if key in ("axis", "axes", "axis1", "axis2", "offset"):
-        parts = value if isinstance(value, tuple) else (value,)
-        if not all(p is None or (isinstance(p, int) and not isinstance(p, bool)) for p in parts):
-            raise ArgumentError(f"{key} must be a whole number, not {value!r}")
-        if isinstance(value, tuple) and op.name in ("cumsum", "cumprod", "stack", "concatenate", "argmax", "argmin"):
-            raise ArgumentError(f"{op.name} takes one axis")
-        return value
-    if isinstance(default, bool):
-        return bool(value)
-    if isinstance(default, str) and not isinstance(value, str):
-        raise TypeMismatchError(f"{key} must be a string, not {value!r}")
-    if isinstance(value, str) and not isinstance(default, str) and key != "ord":
-        raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    return value
+    given = {key: low.static(value) for key, value in given.items()}
+    if op.name == "concatenate" and given.get("axis", 0) is None:
+        operands, given = [composed.ravel(low, operand) for operand in operands], {}
+    return low.call_op(op, operands, static_parameters(op, operands, {**dict(signature.defaults), **given}))
 
 
 def call_method(low: Lowering, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine.graph import Expr
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.language.parameters import static_parameters
 from gradcli.ops import arithmetic, exponential, logic, reductions, shapes
 from gradcli.ops.spec import axes_of
 
@@ -36,7 +37,8 @@ def _shape(low: Lowering, *extents: Any) -> tuple[int, ...]:
 
 def _filled(low: Lowering, value: Any, shape: tuple[int, ...]) -> Expr:
     node = value if isinstance(value, Expr) else low.graph.constant(value)
-    return shapes.broadcast_to(node, shape=shape) if shape else node  # type: ignore[no-any-return]
+    filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
+    return filled
 
 
 def zeros(low: Lowering, *extents: Any, **_: Any) -> Expr:
@@ -64,8 +66,8 @@ def full_like(low: Lowering, x: Any, value: Any) -> Expr:
 
 
 def eye(low: Lowering, n: Any, m: Any = None, k: Any = 0) -> Expr:
-    shape = _shape(low, n, n if m is None else m)
-    return low.graph.constant(np.eye(*shape, k=low.integer(k)))
+    rows, columns = _shape(low, n, n if m is None else m)
+    return low.graph.constant(np.eye(rows, columns, low.integer(k)))
 
 
 def arange(low: Lowering, start: Any, stop: Any = None, step: Any = 1) -> Expr:
@@ -79,8 +81,8 @@ def arange(low: Lowering, start: Any, stop: Any = None, step: Any = 1) -> Expr:
 
 
 def linspace(low: Lowering, start: Any, stop: Any, num: Any = 50) -> Expr:
-    shape = _shape(low, num)
-    return low.graph.constant(np.linspace(low.number(start), low.number(stop), *shape))
+    (count,) = _shape(low, num)
+    return low.graph.constant(np.linspace(low.number(start), low.number(stop), count))
 
 
 def rand(low: Lowering, *extents: Any) -> Expr:
@@ -150,8 +152,11 @@ def _torch_spread(low: Lowering, op: Any, x: Any, axis: Any, correction: Any, ke
     place, ddof = low.static(axis), low.static(correction)
     if isinstance(place, bool):
         place, ddof = None, int(place)
-    ddof = 1 if ddof is None else int(ddof) if isinstance(ddof, bool) else ddof
-    return low.call_op(op, [low.value(x)], {"axis": place, "keepdims": bool(low.static(keepdims)), "ddof": ddof})
+    if ddof is None or isinstance(ddof, bool):
+        ddof = 1 if ddof is None else int(ddof)
+    node = low.value(x)
+    given = {"axis": place, "keepdims": low.static(keepdims), "ddof": ddof}
+    return low.call_op(op, [node], static_parameters(op, [node], given))
 
 
 def torch_var(low: Lowering, x: Any, axis: Any = None, correction: Any = None, keepdims: Any = False) -> Any:
@@ -214,6 +219,8 @@ def expand_dims(low: Lowering, x: Any, axis: Any) -> Any:
     node, place = low.value(x), low.static(axis)
     count = len(place) if isinstance(place, tuple) else 1
     axes = axes_of(place, node.ndim + count)
+    if len(axes) != count:
+        raise ArgumentError("an axis is missing")
     rest = iter(node.shape)
     return shapes.reshape(node, shape=tuple(1 if i in axes else next(rest) for i in range(node.ndim + count)))
 
@@ -237,10 +244,15 @@ def item(low: Lowering, x: Any) -> Any:
 FUNCTIONS = {
     f.__name__: f
     for f in (
-        zeros, ones, full, zeros_like, ones_like, full_like, eye, arange, linspace, rand, randn, array, torch_max, torch_min,
-        torch_var, torch_std, torch_add, torch_sub, torch_div, round_decimals, math_log, ravel, t, squeeze, expand_dims, item,
+        zeros, ones, full, zeros_like, ones_like, full_like, eye, arange, linspace, rand, randn, array, ravel, t, squeeze,
+        expand_dims, item,
     )
 }  # fmt: skip
+# Called through a library's signature only, never by these names.
+ADAPTED = {
+    f.__name__: f
+    for f in (torch_max, torch_min, torch_var, torch_std, torch_add, torch_sub, torch_div, round_decimals, math_log)
+}
 FUNCTIONS.update(len=length, clone=as_is, contiguous=as_is, double=as_is, float=as_is, flatten=ravel, unsqueeze=expand_dims)
 ALIASES = {"random": "rand", "standard_normal": "randn"}
 

@@ -13,7 +13,7 @@ from gradcli.ops.constants import Constant
 from gradcli.report.latex import array, escape, name, number
 
 _SUM, _TERM, _UNARY, _POWER, _ATOM = range(5)
-_NAMED = frozenset("sin cos tan sec csc cot sinh cosh tanh coth exp log max min det".split())
+_NAMED = frozenset(("sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh", "coth", "exp", "log", "max", "min", "det"))
 _RELATIONS = {"equal": "=", "not_equal": "\\ne", "less": "<", "less_equal": "\\le", "greater": ">", "greater_equal": "\\ge"}
 _CONSTANTS = {"pi": "\\pi", "e": "e", "log(2)": "\\log 2", "log(10)": "\\log 10", "(2/sqrt(pi))": "\\frac{2}{\\sqrt{\\pi}}"}
 
@@ -53,7 +53,7 @@ def _operation(node: Expr, operands: list[Any]) -> Piece:
     assert node.op is not None
     op = node.op.name
     x = operands[0]
-    y = operands[1] if len(operands) > 1 else None
+    y: Any = operands[1] if len(operands) > 1 else None
     if op in ("add", "sub"):
         return f"{_in(x, _SUM)} {'+' if op == 'add' else '-'} {_in(y, _SUM if op == 'add' else _TERM)}", _SUM
     if op in ("mul", "chain", "matmul"):
@@ -78,7 +78,8 @@ def _operation(node: Expr, operands: list[Any]) -> Piece:
     if op == "inv":
         return f"{_in(x, _ATOM)}^{{-1}}", _POWER
     if op in ("alias", "derivative", "to_float"):
-        return x  # type: ignore[no-any-return]
+        transparent: Piece = x
+        return transparent
     if op == "getitem":
         text = formula(node)
         inside = text[text.index("[") + 1 : -1] if text and "[" in text else "\\cdot"

@@ -24,7 +24,6 @@ from gradcli.errors import (
     TypeMismatchError,
     UnknownNameError,
 )
-from gradcli.language import calls, composed
 from gradcli.language.names import Function, Module, Unbound, missing_value, unknown_function
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
@@ -46,7 +45,7 @@ from gradcli.language.tree import (
 )
 from gradcli.ops import arithmetic, exponential, logic, products, shapes, structure
 from gradcli.ops.constants import NAMED
-from gradcli.ops.dialects import NUMPY, PREFIXES, TORCH, DType, named_constant
+from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH, DType, named_constant
 from gradcli.ops.spec import Op
 
 _BINARY: dict[str, Op] = {
@@ -55,7 +54,6 @@ _BINARY: dict[str, Op] = {
     ">": logic.greater, ">=": logic.greater_equal, "==": logic.equal, "!=": logic.not_equal, "and": logic.logical_and,
     "or": logic.logical_or,
 }  # fmt: skip
-_UNARY: dict[str, Op] = {"-": arithmetic.neg, "not": logic.logical_not}
 _DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
 _ALL = slice(None)
 
@@ -166,7 +164,8 @@ class Lowering:
             payloads = [node.payload for node in nodes]
             if len({np.shape(p) for p in payloads}) == 1:
                 return self.graph.constant(np.array(payloads))
-        return self.call_op(shapes.stack, nodes, {"axis": 0})
+        rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
+        return rows
 
     def static(self, result: Any) -> Any:
         """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
@@ -215,7 +214,7 @@ class Lowering:
 
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
         """An operation on nodes; of several results, a tuple."""
-        node = self.graph.apply(op, operands, static)
+        node = self.graph.apply(op, operands, {**op.static, **static})
         if op.outputs == 1:
             return node
         return tuple(structure.output(node, place=i) for i in range(op.outputs))
@@ -238,7 +237,9 @@ class Lowering:
             return self.graph.apply(_BINARY[node.operator], (left, right))  # type: ignore[attr-defined]
         if isinstance(node, Unary):
             operand = self._operand(results[node.operand.place], node.operand, activation)
-            return operand if node.operator == "+" else self._negated(operand) if node.operator == "-" else _UNARY["not"](operand)
+            if node.operator == "+":
+                return operand
+            return self._negated(operand) if node.operator == "-" else logic.logical_not(operand)
         if isinstance(node, Call):
             return self._call(node, activation)
         if isinstance(node, Subscript):
@@ -258,7 +259,8 @@ class Lowering:
     def _negated(self, operand: Expr) -> Expr:
         if type(operand.payload) in (int, float) and operand.op is None:
             return self.graph.constant(-operand.payload)
-        return arithmetic.neg(operand)  # type: ignore[no-any-return]
+        negated: Expr = arithmetic.neg(operand)
+        return negated
 
     def _operand(self, result: Any, node: Node, activation: _Activation) -> Expr:
         if isinstance(result, Expr):
@@ -284,6 +286,8 @@ class Lowering:
         return Unbound(name)
 
     def _attribute(self, node: Attribute, base: Any) -> Any:
+        from gradcli.language import calls
+
         if isinstance(base, Unbound):
             raise missing_value(self.scope, base)
         if isinstance(base, Module):
@@ -300,6 +304,8 @@ class Lowering:
         raise UnknownNameError(f"an array has no attribute '{node.name}'", help=calls.suggested(node.name))
 
     def _constant(self, path: str, name: str) -> Any:
+        from gradcli.language import calls
+
         try:
             value = named_constant(path, name)
         except UnknownNameError as error:
@@ -348,7 +354,7 @@ class Lowering:
     def _index(self, part: Any) -> Any:
         if part is None or part is ...:
             return part
-        value = self.static(part)
+        value = self.static(self.value(part) if isinstance(part, list) and part else part)
         if isinstance(value, bool):
             return shapes.StaticArray(np.asarray(value))
         if isinstance(value, int):
@@ -363,6 +369,8 @@ class Lowering:
     # -- calls ------------------------------------------------------------------------------------------------
 
     def _call(self, node: Call, activation: _Activation) -> Any:
+        from gradcli.language import calls
+
         results = activation.results
         arguments = [results[a.place] for a in node.arguments]
         keywords = {name: results[value.place] for name, value in node.keywords}
@@ -400,10 +408,16 @@ class Lowering:
         """The body of a user's function with the arguments in place of the parameters."""
         if keywords or len(arguments) != len(definition.parameters):
             wanted = f"{definition.name}({', '.join(definition.parameters)})"
-            raise ArgumentError(f"{wanted} takes {len(definition.parameters)} arguments by position, not {len(arguments) + len(keywords)}")
+            count = len(arguments) + len(keywords)
+            raise ArgumentError(f"{wanted} takes {len(definition.parameters)} arguments by position, not {count}")
+        if len(self._inlined) >= self.scope.limits.calls:
+            raise LimitError(
+                f"more than {self.scope.limits.calls:,} calls of functions in one statement",
+                help=f"raise it with --limit calls={10 * self.scope.limits.calls}",
+            )
         if any(a.definition is definition for a in self._stack):
             raise ArgumentError(f"the function '{definition.name}' calls itself")
-        values = [a if isinstance(a, (tuple, str)) else self.value(a) for a in arguments]
+        values: list[Any] = [a if isinstance(a, (tuple, str)) else self.value(a) for a in arguments]
         key = (id(definition), node.primes, *(id(v) for v in values))
         if key in self._inlined:
             return self._inlined[key][0]
@@ -411,7 +425,7 @@ class Lowering:
         if node.primes:
             if len(values) != 1:
                 raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
-            parameters = [self.named(values[0], definition.parameters[0])]
+            parameters = [self.named(self.value(values[0]), definition.parameters[0])]
 
         def finish(result: Any) -> Any:
             if node.primes:
@@ -419,7 +433,8 @@ class Lowering:
             self._inlined[key] = (result, values)
             return result
 
-        return _Activation(definition.expression, definition.source, dict(zip(definition.parameters, parameters, strict=True)), definition, finish)
+        bound = dict(zip(definition.parameters, parameters, strict=True))
+        return _Activation(definition.expression, definition.source, bound, definition, finish)
 
     def _primed(self, result: Expr, parameter: Expr, primes: int) -> Expr:
         for _ in range(primes):
@@ -431,12 +446,14 @@ class Lowering:
     def named(self, node: Expr, name: str) -> Expr:
         """A node under an identity of its own, so that something can be differentiated with respect to it."""
         self.scope.serial += 1
-        return structure.alias(node, name=name, serial=self.scope.serial)  # type: ignore[no-any-return]
+        renamed: Expr = structure.alias(node, name=name, serial=self.scope.serial)
+        return renamed
 
     def _derivative(self, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v)."""
         vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
-        usage = {"grad": "grad(y, x) or grad(y, x, seed=v)"}.get(name, f"{name}(y, x{', v' if name in ('vjp', 'jvp', 'hvp') else ''})")
+        third = ", v" if name in ("vjp", "jvp", "hvp") else ""
+        usage = "grad(y, x) or grad(y, x, seed=v)" if name == "grad" else f"{name}(y, x{third})"
         if len(arguments) == 3 and vector is None and name not in ("jacobian", "hessian"):
             vector = arguments.pop()
         if keywords or len(arguments) != 2 or (vector is None and name in ("vjp", "jvp", "hvp")):
@@ -447,7 +464,8 @@ class Lowering:
             )
         y, x = (self.value(a) for a in arguments)
         if x.is_constant:
-            raise ArgumentError(f"'{node.arguments[1].name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
+            name = node.arguments[1].name
+            raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
         return transforms.derive(_DERIVATIVES[name], y, x, None if vector is None else self.value(vector))
 
 

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, UnknownNameError, suggestion
-from gradcli.language import calls
 from gradcli.language.scope import Scope
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Module:
     """A library prefix such as np or torch.nn.functional."""
 
     path: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Function:
     """A function of a library, or (with a base) a method of a value."""
 
@@ -26,7 +25,7 @@ class Function:
     base: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unbound:
     """A name without a value."""
 
@@ -35,6 +34,8 @@ class Unbound:
 
 def missing_value(scope: Scope, unbound: Unbound) -> GradcliError:
     """The error of a name used where it needs a value."""
+    from gradcli.language import calls
+
     name = unbound.name
     if name in scope.failed:
         return MissingValueError(f"'{name}' has no value: its binding on line {scope.failed[name]} has an error")
@@ -52,5 +53,7 @@ def missing_value(scope: Scope, unbound: Unbound) -> GradcliError:
 
 def unknown_function(scope: Scope, name: str) -> GradcliError:
     """The error of calling a name that is no function."""
+    from gradcli.language import calls
+
     close = suggestion(name, [*scope.functions, *calls.all_names()])
     return UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else None)

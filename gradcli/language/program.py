@@ -26,7 +26,7 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
             yield from parse_statements(Source(text, name, first), limits.length)
 
 
-@dataclass
+@dataclass(eq=False)
 class Lowered:
     """A query or assert as nodes of the graph."""
 
@@ -93,8 +93,8 @@ class Program:
         if not self.lowering.mentions:
             self.scope.bind_value(name, self.raw(expr), const=statement.const)
             return
-        node = self.lowering.named(expr, name)
-        self.scope.names[name] = detach(node) if statement.const else node
+        own = self.lowering.named(expr, name)
+        self.scope.names[name] = detach(own) if statement.const else own
         self.scope.failed.pop(name, None)
 
     def raw(self, expr: Expr) -> Any:

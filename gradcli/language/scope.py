@@ -15,12 +15,16 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import kind_of, numpy_dtype
 
 # Operations under which whole numbers stay whole.
-_INTEGRAL = frozenset({"add", "sub", "mul", "neg", "positive", "floor_divide", "remainder", "pow", "abs", "getitem", "stack",
-                       "reshape", "transpose", "alias", "to_float", "sum", "prod", "max", "min", "maximum", "minimum", "broadcast_to",
-                       "concatenate", "argmax", "argmin", "floor", "ceil", "round", "trunc"})  # fmt: skip
+_INTEGRAL = frozenset(
+    (
+        "add", "sub", "mul", "neg", "positive", "floor_divide", "remainder", "pow", "abs", "getitem", "stack", "concatenate",
+        "reshape", "transpose", "broadcast_to", "alias", "to_float", "sum", "prod", "max", "min", "maximum", "minimum", "floor",
+        "ceil", "round", "trunc",
+    )
+)  # fmt: skip
 
 
-@dataclass
+@dataclass(eq=False)
 class Scope:
     """Names, functions and leaf values of one program."""
 
@@ -39,6 +43,7 @@ class Scope:
     more_places: dict[Expr, list[tuple[Source, Node]]] = field(default_factory=dict)  # and the others
     serial: int = 0
     _random: np.random.Generator | None = None
+    _integral: dict[Expr, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.graph = Graph(self.limits)
@@ -82,19 +87,22 @@ class Scope:
 
     def is_integral(self, node: Expr) -> bool:
         """Whether a node is a whole number (or an array of them) by construction."""
-        for part in reachable([node]):
-            if part.op is not None:
-                if part.op.name not in _INTEGRAL or (part.op.name == "pow" and not self._nonnegative(part.operands[1])):
-                    return False
-            elif part.is_leaf:
-                if part not in self.whole:
-                    return False
-            elif not _is_whole(part.payload):
-                return False
-        return True
+        known = self._integral
+        if node not in known:
+            for part in reachable([node]):
+                if part not in known:
+                    known[part] = self._stays_whole(part)
+        return known[node]
 
-    def _nonnegative(self, node: Expr | None) -> bool:
-        return node is not None and self.is_integral(node) and bool(np.all(self.evaluate(node) >= 0))
+    def _stays_whole(self, node: Expr) -> bool:
+        if node.op is None:
+            return node in self.whole if node.is_leaf else _is_whole(node.payload)
+        if node.kind == "int":
+            return True
+        operands = [operand for operand in node.operands if operand is not None]
+        if node.op.name not in _INTEGRAL or not all(self._integral[operand] for operand in operands):
+            return False
+        return node.op.name != "pow" or (operands[1].op is None and bool(np.all(self.evaluate(operands[1]) >= 0)))
 
 
 def _is_whole(payload: Any) -> bool:

@@ -159,7 +159,7 @@ class Sequence(Node):
         return tuple(self.items)
 
 
-@dataclass
+@dataclass(eq=False)
 class Expression:
     """A whole expression: its root, and all nodes with operands before their users."""
 
@@ -167,7 +167,7 @@ class Expression:
     nodes: list[Node]
 
 
-@dataclass
+@dataclass(eq=False)
 class Statement:
     """One statement; ``text`` is what the user wrote, without comments around it."""
 
@@ -179,12 +179,12 @@ class Statement:
         return self.source.text[self.span.start : self.span.end]
 
 
-@dataclass
+@dataclass(eq=False)
 class Query(Statement):
     expression: Expression
 
 
-@dataclass
+@dataclass(eq=False)
 class Binding(Statement):
     name: str
     name_span: Span
@@ -192,7 +192,7 @@ class Binding(Statement):
     const: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Definition(Statement):
     name: str
     name_span: Span
@@ -200,14 +200,14 @@ class Definition(Statement):
     expression: Expression
 
 
-@dataclass
+@dataclass(eq=False)
 class Assertion(Statement):
     left: Expression
     right: Expression
     within: Expression | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """The statements of a text in order."""
 

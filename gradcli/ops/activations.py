@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import less_equal, where
 from gradcli.ops.spec import Kink, Shape, elementwise, structural
 from gradcli.ops.special import sigmoid, softplus
-from gradcli.errors import ArgumentError, ShapeError
 
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,

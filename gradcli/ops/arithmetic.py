@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-
+from gradcli.ops.logic import isnan, where
 from gradcli.ops.spec import Function, Kink, Op, elementwise
 
 add = elementwise(
@@ -41,7 +41,7 @@ positive = elementwise(
 
 
 def _chain(cotangent: Any, partial: Any) -> Any:
-    product = np.multiply(cotangent, partial)
+    product = np.multiply(cotangent, partial, dtype=np.asarray(cotangent).dtype, casting="same_kind")
     if np.isfinite(product).all():
         return product
     return np.where(np.equal(cotangent, 0), np.zeros((), np.result_type(product)), product)[()]
@@ -91,9 +91,9 @@ rint = _flat(
 )  # fmt: skip
 
 abs_ = elementwise(
-    "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: sign(x),
+    "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0,
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="The absolute value of x.", examples=("abs(x)",),
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
 )
 
 
@@ -107,14 +107,14 @@ floor_divide = elementwise(
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
-    lambda out, x, y: 1, lambda out, x, y: -floor(x / y),
+    lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves=("x", "y"), ulps=0,
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
 )
 fmod = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, lambda out, x, y: -trunc(x / y),
+    lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y),
     kind="piecewise", saves=("x", "y"), ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
 )

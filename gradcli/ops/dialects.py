@@ -10,32 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gradcli.errors import UnknownNameError
-from gradcli.ops.constants import NAMED, PI, E
+from gradcli.ops.prefixes import MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import Op, find
 
-NUMPY, TORCH, SCIPY, MATH = "numpy", "torch", "scipy", "math"
 
-# The prefixes that a program may write, and the library whose names and defaults they select.
-PREFIXES = {
-    "np": NUMPY, "numpy": NUMPY, "jnp": NUMPY, "np.linalg": NUMPY, "numpy.linalg": NUMPY, "jnp.linalg": NUMPY,
-    "jax": NUMPY, "jax.numpy": NUMPY, "jax.numpy.linalg": NUMPY, "jax.nn": TORCH, "jax.lax": NUMPY,
-    "np.random": NUMPY, "numpy.random": NUMPY,
-    "torch": TORCH, "torch.nn": TORCH, "torch.nn.functional": TORCH, "F": TORCH, "nn": TORCH, "nn.functional": TORCH,
-    "torch.linalg": TORCH, "torch.special": TORCH,
-    "scipy": SCIPY, "scipy.special": SCIPY, "special": SCIPY, "scipy.linalg": SCIPY,
-    "math": MATH,
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parameter:
     name: str
     spellings: tuple[str, ...]
     ignored: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Signature:
     """How one library calls one operation (or one of the composed functions of the language)."""
 
@@ -157,26 +143,3 @@ def lookup(name: str, library: str) -> Signature | None:
 def names() -> list[str]:
     """Every name that some library's table adds."""
     return sorted({name for table in _TABLES.values() for name in table})
-
-
-_DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
-
-
-def named_constant(path: str, name: str) -> Any:
-    """The value of ``np.pi``, ``torch.inf``, ``np.newaxis``, ``torch.float64``. Raises UnknownNameError."""
-    if name in ("pi", "e"):
-        return PI if name == "pi" else E
-    if name in ("inf", "nan"):
-        return NAMED[name]
-    if name == "newaxis":
-        return None
-    if name in _DTYPES:
-        return DType(name)
-    raise UnknownNameError(f"unknown name '{path}.{name}'")
-
-
-@dataclass(frozen=True)
-class DType:
-    """A dtype as an argument (``dtype=torch.float64``): every number here has the program's precision."""
-
-    name: str

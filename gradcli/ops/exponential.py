@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.logic import equal, greater_equal, logical_and, where
-from gradcli.ops.spec import Kink, elementwise
+from gradcli.ops.spec import Kink, Op, elementwise
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -59,7 +58,7 @@ expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     saves=("x",), doc="exp(x) - 1, accurate near 0.",
 )
-log = elementwise(
+log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain="x > 0",
     doc="The natural logarithm.", examples=("log(x)",),
 )
@@ -75,14 +74,6 @@ log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.",
 )
-logaddexp = elementwise(
-    "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
-    lambda out, x, y: exp(x - out), lambda out, x, y: exp(y - out),
-    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y", "out"),
-    doc="log(exp(x) + exp(y)), without overflow.", ulps=2,
-)
-
-
 def _xlogy(m: Any, x: Any, y: Any) -> Any:
     return m.zero if x == 0 else x * m.log(y)
 

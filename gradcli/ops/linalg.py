@@ -74,7 +74,8 @@ def eliminate(m: Any, x: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     n = len(x)
     x, rhs = x.copy(), rhs.copy()
     for i in range(n):
-        pivot = max(range(i, n), key=lambda r: abs(m.plain(x[r, i])))  # noqa: B023
+        sizes = [abs(m.plain(v)) for v in x[i:, i]]
+        pivot = i + sizes.index(max(sizes))
         if m.plain(x[pivot, i]) == 0:
             raise EvaluationError("the matrix is singular")
         x[[i, pivot]], rhs[[i, pivot]] = x[[pivot, i]], rhs[[pivot, i]]
@@ -138,15 +139,61 @@ def _adjugate_reference(m: Any, x: Any) -> Any:
 
 
 def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    inverse_t, adjugate_t = _t(inv(x)), _t(out)
-    inner = sum_(cotangent * out, axis=(-2, -1))
-    return (_as_matrix(inner) * inverse_t - matmul(matmul(adjugate_t, cotangent), inverse_t),)
+    # <c, adj(x)> is the derivative of det in the direction c.T, and second derivatives are symmetric.
+    return (_t(adjugate_jvp(x, _t(cotangent))),)
 
 
 adjugate = structural(
     "adjugate", "x", _adjugate, _batched(_adjugate_reference), vjp=_adjugate_vjp, shape=lambda x: _square(x, "adjugate"),
     saves=("x", "out"), core_dims=(2,), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
+)  # fmt: skip
+
+
+def _adjugate_jvp(x: Any, h: Any) -> Any:
+    # In the basis of the singular vectors x is diagonal, where the derivative has a closed form without a division.
+    if x.shape[-1] == 0:
+        return x
+    u, s, vt = np.linalg.svd(x)
+    g = np.swapaxes(u, -1, -2) @ h @ np.swapaxes(vt, -1, -2)
+    n = s.shape[-1]
+    out = np.zeros_like(g)
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                others = np.prod(np.delete(s, [i, j], axis=-1), axis=-1)
+                out[..., i, j] = -others * g[..., i, j]
+                out[..., i, i] += others * g[..., j, j]
+    orientation = np.round(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
+    return np.swapaxes(vt, -1, -2) @ out @ np.swapaxes(u, -1, -2) * orientation
+
+
+def _adjugate_jvp_reference(m: Any, x: Any, h: Any) -> Any:
+    n = len(x)
+    out = np.full((n, n), m.zero, dtype=object)
+    for i in range(n if n > 1 else 0):
+        for j in range(n):
+            minor, change = (np.delete(np.delete(a, i, axis=0), j, axis=1) for a in (x, h))
+            out[j, i] = (_adjugate_reference(m, minor) * change.T).sum() * (-1) ** (i + j)
+    return out
+
+
+def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    by_x = None
+    if wanted[0]:
+        # tr(Y h) A - A h Y with Y = inv(x) and A = adj(x), differentiated through both
+        y, a = inv(x), adjugate(x)
+        inner = _as_matrix(sum_(cotangent * a, axis=(-2, -1)))
+        by_y = inner * _t(h) - matmul(_t(matmul(a, h)), cotangent)
+        by_a = _as_matrix(sum_(y * _t(h), axis=(-2, -1))) * cotangent - matmul(cotangent, _t(matmul(h, y)))
+        by_x = -matmul(matmul(_t(y), by_y), _t(y)) + _t(adjugate_jvp(x, _t(by_a)))
+    return by_x, _t(adjugate_jvp(x, _t(cotangent))) if wanted[1] else None
+
+
+adjugate_jvp = structural(
+    "adjugate_jvp", "x h", _adjugate_jvp, _batched(_adjugate_jvp_reference), vjp=_adjugate_jvp_vjp,
+    shape=lambda x, h: np.broadcast_shapes(_square(x, "adjugate"), h), saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
+    doc="The derivative of the adjugate in a direction, at singular matrices too.",
 )  # fmt: skip
 
 

@@ -49,10 +49,14 @@ def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: An
     return None, where(condition, cotangent, 0.0) if wanted[1] else None, where(condition, 0.0, cotangent) if wanted[2] else None
 
 
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return np.asarray(np.where(condition, x, y))[()]
+
+
 where = elementwise(
     "where",
     "condition x y",
-    lambda c, x, y: np.where(c, x, y)[()],
+    _where,
     lambda m, c, x, y: x if c else y,
     kind="piecewise",
     vjp=_where_vjp,
@@ -133,7 +137,7 @@ clip = elementwise(
     vjp=_clip_vjp,
     optional=frozenset({"low", "high"}),
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
-    kinks=(Kink(lambda x, low, high: x == low or x == high, "x = low or x = high", "1 for x (PyTorch's clamp)"),),
+    kinks=(Kink(lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)"),),
     saves=("x", "low", "high"),
     aliases=("clamp",),
     doc="x limited to the range from low to high; either bound may be None.",

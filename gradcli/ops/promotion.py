@@ -12,14 +12,15 @@ FLOAT = "float"
 BOOL = "bool"
 INT = "int"
 
-_DTYPES = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
+_DTYPES: dict[str, np.dtype[np.generic]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32),
+                                          "bool": np.dtype(np.bool_), "int64": np.dtype(np.int64)}  # fmt: skip
 
 
 def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
     """The NumPy dtype of a value of a kind ("float", "bool", "int") at a program's precision."""
     if kind == FLOAT:
         return _DTYPES[precision]
-    return np.dtype(np.bool_) if kind == BOOL else np.dtype(np.int64)
+    return _DTYPES["bool"] if kind == BOOL else _DTYPES["int64"]
 
 
 def kind_of(value: np.ndarray | np.generic) -> str:

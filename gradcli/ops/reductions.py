@@ -62,9 +62,15 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 mean = _reduction(
-    "mean", np.mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
+    "mean", lambda x, axis, keepdims: np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis), _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
     examples=("mean(x, axis=1)",), ulps=4,
 )
+
+
+def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    n = count(np.shape(x), axis)
+    deviation = x - np.sum(x, axis=axis, keepdims=True) / n
+    return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / np.float64(n - ddof)
 
 
 def _var_reference(m: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
@@ -79,7 +85,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 var = _reduction(
-    "var", np.var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
+    "var", _var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).", ulps=8,
 )
 
@@ -92,7 +98,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 std = _reduction(
-    "std", np.std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
+    "std", lambda x, axis, keepdims, ddof: np.sqrt(_var(x, axis, keepdims, ddof)), lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
     static={"ddof": 0}, saves=("x", "out"), ulps=8,
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
@@ -177,7 +183,7 @@ def _logsumexp_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     out = np.empty(rows.shape[:-1], dtype=object)
     for index in np.ndindex(out.shape):
         row = list(rows[index])
-        top = row.pop(max(range(len(row)), key=lambda i: row[i]))  # noqa: B023
+        top = row.pop(row.index(max(row)))
         out[index] = top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
     return out.reshape(reduced(x.shape, axis, keepdims))
 
@@ -277,7 +283,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     if ord in (None, "fro", 2):
         slope = x / best
     else:
-        slope = sign(x) * (abs_(x) / best) ** (ord - 1)
+        slope = where(equal(x, 0), 0.0, sign(x) * (abs_(x) / best) ** (ord - 1))
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 

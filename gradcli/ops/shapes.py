@@ -43,7 +43,7 @@ def _reshape(x: Any, shape: Any) -> Any:
 
 
 def _reshape_shape(old: Shape, shape: Any) -> Shape:
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = tuple(shape)
     known = math.prod(n for n in wanted if n != -1)
     size = math.prod(old)
     if wanted.count(-1) == 1 and known and size % known == 0:
@@ -64,7 +64,7 @@ reshape = structural(
 
 
 def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    wanted = tuple(shape)
     try:
         fits = np.broadcast_shapes(old, wanted) == wanted
     except ValueError:
@@ -90,10 +90,14 @@ def _sum_to(x: Any, shape: Shape) -> Any:
     return np.reshape(np.asarray(x).sum(axis=axes), shape)[()]
 
 
-sum_to = structural(
+def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
+    return _broadcast_shape(shape, old) and tuple(shape)
+
+
+sum_to: Op = structural(
     "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
-    shape=lambda old, shape: tuple(shape), static={"shape": ()}, linear=True, ulps=4,
+    shape=_sum_to_shape, static={"shape": ()}, linear=True, ulps=4,
     doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
 )  # fmt: skip
 
@@ -117,7 +121,7 @@ def _swap(x: Any, axis1: int, axis2: int) -> Any:
     return np.swapaxes(x, axis1, axis2)
 
 
-swapaxes = structural(
+swapaxes: Op = structural(
     "swapaxes", "x", _swap, on_arrays(_swap),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
@@ -140,12 +144,12 @@ getitem = structural(
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
     out = np.zeros(shape, dtype=np.asarray(x).dtype)
-    np.add.at(out, numpy_index(index), x) if any(isinstance(i, StaticArray) for i in index) else _assign(out, index, x)
+    place = numpy_index(index)
+    if any(isinstance(part, StaticArray) for part in index):
+        np.add.at(out, place, x)
+    else:
+        out[place] = x
     return out
-
-
-def _assign(out: np.ndarray, index: Index, x: Any) -> None:
-    out[numpy_index(index)] = x
 
 
 scatter_add = structural(
@@ -161,7 +165,7 @@ def _joined(wanted: Sequence[bool], parts: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _concatenate(*arrays: Any, axis: int) -> Any:
-    return np.concatenate([np.atleast_1d(a) for a in arrays] if axis is None else arrays, axis=axis)
+    return np.concatenate(arrays, axis=axis)
 
 
 def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
@@ -208,9 +212,14 @@ def _flip(x: Any, axis: Any) -> Any:
     return np.flip(x, axis)
 
 
-flip = structural(
+def _flip_shape(old: Shape, axis: Any) -> Shape:
+    axes_of(axis, len(old))
+    return old
+
+
+flip: Op = structural(
     "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=lambda old, axis: axes_of(axis, len(old)) and old or old, static={"axis": None}, linear=True, result="same", ulps=0,
+    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0,
     doc="The entries in reverse order along axes.",
 )  # fmt: skip
 

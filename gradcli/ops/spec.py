@@ -8,7 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -24,7 +24,7 @@ Kind = Literal["smooth", "piecewise", "flat", "structural"]
 REQUIRED: Any = object()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
@@ -34,6 +34,15 @@ class Kink:
     where: Function
     place: str
     convention: str
+
+
+class Carrier:
+    """What carries values through rules in place of plain arrays: it decides what applying an operation means."""
+
+    __slots__ = ()
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +103,11 @@ class Op:
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands: graph nodes, multi-precision arrays, or plain arrays."""
+        if self.static:
+            static = {**self.static, **static}
         for operand in operands:
-            apply = getattr(operand, "apply_op", None)
-            if apply is not None:
-                return apply(self, operands, static)
+            if isinstance(operand, Carrier):
+                return operand.apply_op(self, operands, static)
         return self.forward(*operands, **static)
 
     def __repr__(self) -> str:
@@ -121,18 +131,27 @@ def register(op: Op) -> Op:
     return op
 
 
+def _load() -> None:
+    """Import every family; expressions of arithmetic alone never need most of them."""
+    import gradcli.ops.catalogue  # noqa: F401
+
+
 def registry() -> Mapping[str, Op]:
     """Every operation by its name."""
+    _load()
     return MappingProxyType(_REGISTRY)
 
 
 def find(name: str) -> Op:
     """The operation of that name or alias; KeyError if there is none."""
+    if name not in _BY_NAME:
+        _load()
     return _BY_NAME[name]
 
 
 def public_names() -> list[str]:
     """All names under which a program may call an operation."""
+    _load()
     return [name for name, op in _BY_NAME.items() if op.public]
 
 
@@ -200,10 +219,11 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     result = []
     for a in axes:
-        if not -max(ndim, 1) <= a < max(ndim, 1):
+        if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
+            raise ShapeError(f"an axis is a whole number, not {a!r}")
+        if not -ndim <= a < ndim:
             raise ShapeError(f"axis {a} is out of bounds for an array of {ndim} axes")
-        if ndim:
-            result.append(a % ndim)
+        result.append(int(a) % ndim)
     if len(set(result)) != len(result):
         raise ShapeError(f"axis {axis} names an axis twice")
     return tuple(result)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.spec import on_arrays, structural
+import numpy as np
+
+from gradcli.ops.spec import elementwise, on_arrays, structural
 
 
 def _same(x: Any, **_: Any) -> Any:
@@ -26,4 +28,12 @@ output = structural(
     vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
     doc="One result of an operation that has several.",
 )  # fmt: skip
-
+derivative = structural(
+    "derivative", "x", lambda x, of: x, on_arrays(lambda x, of: x), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
+    shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
+    doc="A derivative that the engine's rules have expanded, together with its definition.",
+)  # fmt: skip
+to_float = elementwise(
+    "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
+    lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+)  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradcli.ops.arithmetic import abs_
 from gradcli.ops.exponential import sqrt
 from gradcli.ops.logic import equal, logical_and, where
-from gradcli.ops.spec import Kink, elementwise
+from gradcli.ops.spec import Kink, Op, elementwise
 
 sin = elementwise("sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.")
-cos = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.")
+cos: Op = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.")
 tan = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
     domain="x is not pi/2 + k*pi", ulps=2,
@@ -22,7 +23,7 @@ csc = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
     domain="x is not k*pi", doc="The cosecant, 1/sin(x).", ulps=2,
 )
-cot = elementwise(
+cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
     domain="x is not k*pi", doc="The cotangent, 1/tan(x).", ulps=2,
 )
@@ -39,11 +40,11 @@ atan = elementwise(
     doc="The inverse tangent.", ulps=1,
 )
 asec = elementwise(
-    "asec", "x", lambda x: np.arccos(1 / x), lambda m, x: m.asec(x), lambda out, x: 1 / (x**2 * sqrt((1 - 1 / x) * (1 + 1 / x))),
+    "asec", "x", lambda x: np.arccos(1 / x), lambda m, x: m.asec(x), lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases=("arcsec",), saves=("x",), domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=3,
 )
 acsc = elementwise(
-    "acsc", "x", lambda x: np.arcsin(1 / x), lambda m, x: m.acsc(x), lambda out, x: -1 / (x**2 * sqrt((1 - 1 / x) * (1 + 1 / x))),
+    "acsc", "x", lambda x: np.arcsin(1 / x), lambda m, x: m.acsc(x), lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases=("arccsc",), saves=("x",), domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=3,
 )
 acot = elementwise(

@@ -32,8 +32,11 @@ def latex_record(record: Record, digits: int | None) -> str:
 
 
 _GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega".split()
-)
+    (
+        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi",
+        "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+    )
+)  # fmt: skip
 
 
 def name(text: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.report.records import Asserted, Check, Claim, Failure, OneSided, Record, VariableCheck, Worst
+from gradcli.report.records import Asserted, Failure, Record
+
+if TYPE_CHECKING:
+    from gradcli.report.verdicts import Check, Claim, OneSided, VariableCheck, Worst
 
 SCHEMA = 1
 

@@ -3,91 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError
 
+if TYPE_CHECKING:
+    from gradcli.report.verdicts import Check, Worst
+
 Array = Any  # a NumPy array or scalar
 
 
-class Verdict(IntEnum):
-    """Verdicts of the cross-check and of claims; the larger is the graver."""
-
-    SKIPPED = 0
-    AGREE = 1
-    KINK = 2
-    ILL_CONDITIONED = 3
-    UNDEFINED = 4
-    UNDETERMINED = 5
-    MISMATCH = 6
-
-    @property
-    def word(self) -> str:
-        return self.name.lower().replace("_", "-")
-
-
-@dataclass
-class Worst:
-    """The entry of a gradient that is furthest from its reference."""
-
-    index: tuple[int, ...]
-    engine: float
-    reference: float
-
-
-@dataclass
-class OneSided:
-    """A kink at one entry: the derivatives from both sides and the value that the engine chose."""
-
-    index: tuple[int, ...]
-    left: float
-    right: float
-    chosen: float
-    convention: str
-
-
-@dataclass
-class VariableCheck:
-    """The cross-check of one gradient (or of the value)."""
-
-    verdict: Verdict
-    decided_by: str | None = None  # "symbolic", "composed"
-    max_abs_error: float | None = None
-    max_rel_error: float | None = None
-    digits: int | None = None  # right digits of the worst entry, at most 17
-    entries: tuple[int, int] | None = None  # checked, of how many
-    wrong: int = 0  # how many entries are wrong
-    worst: Worst | None = None
-    kinks: list[OneSided] = field(default_factory=list)
-    reason: str | None = None  # why undetermined, where undefined, which digits were lost
-
-
-@dataclass
-class Claim:
-    """Somebody's statement about a result, and what became of it."""
-
-    of: str
-    kind: str  # "formula", "numbers", "assert" or "value"
-    verdict: Verdict
-    worst: Worst | None = None
-    reason: str | None = None
-
-
-@dataclass
-class Check:
-    """The cross-check of one result."""
-
-    verdict: Verdict
-    variables: dict[str, VariableCheck] = field(default_factory=dict)
-    value: VariableCheck | None = None
-    claims: list[Claim] = field(default_factory=list)
-    reason: str | None = None
-
-
-@dataclass
+@dataclass(eq=False)
 class Asserted:
     """The outcome of an ``assert``."""
 
@@ -98,7 +26,7 @@ class Asserted:
     worst: Worst | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class Failure:
     """Why a record has no result; ``error`` renders itself with carets."""
 
@@ -116,7 +44,7 @@ class Failure:
         return cls(error.code, error.message, line, column, end, error.help, error)
 
 
-@dataclass
+@dataclass(eq=False)
 class Record:
     """The result of one query: its value, gradients and formulas, and the verdict on them."""
 
@@ -152,6 +80,5 @@ class Record:
     @property
     def failed(self) -> bool:
         """Whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false assert."""
-        return (self.check is not None and self.check.verdict is Verdict.MISMATCH) or (
-            self.asserted is not None and not self.asserted.holds
-        )
+        mismatch = self.check is not None and self.check.verdict.word == "mismatch"
+        return mismatch or (self.asserted is not None and not self.asserted.holds)

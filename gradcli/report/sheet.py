@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.report.records import Asserted, Record, VariableCheck, Verdict
+from gradcli.report.records import Asserted, Record
+from gradcli.report.verdicts import VariableCheck, Verdict
 
 _THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
 
 
-@dataclass
+@dataclass(eq=False)
 class Row:
     """What is known of one derivative."""
 
@@ -23,7 +24,7 @@ class Row:
     remark: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Sheet:
     """Everything that is shown of a record."""
 

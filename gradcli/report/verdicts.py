@@ -1,0 +1,80 @@
+"""Verdicts of the cross-check and of claims, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Verdict(IntEnum):
+    """Verdicts of the cross-check and of claims; the larger is the graver."""
+
+    SKIPPED = 0
+    AGREE = 1
+    KINK = 2
+    ILL_CONDITIONED = 3
+    UNDEFINED = 4
+    UNDETERMINED = 5
+    MISMATCH = 6
+
+    @property
+    def word(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(eq=False)
+class Worst:
+    """The entry of a gradient that is furthest from its reference."""
+
+    index: tuple[int, ...]
+    engine: float
+    reference: float
+
+
+@dataclass(eq=False)
+class OneSided:
+    """A kink at one entry: the derivatives from both sides and the value that the engine chose."""
+
+    index: tuple[int, ...]
+    left: float
+    right: float
+    chosen: float
+    convention: str
+
+
+@dataclass(eq=False)
+class VariableCheck:
+    """The cross-check of one gradient (or of the value)."""
+
+    verdict: Verdict
+    decided_by: str | None = None  # "symbolic", "composed"
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    digits: int | None = None  # right digits of the worst entry, at most 17
+    entries: tuple[int, int] | None = None  # checked, of how many
+    wrong: int = 0  # how many entries are wrong
+    worst: Worst | None = None
+    kinks: list[OneSided] = field(default_factory=list)
+    reason: str | None = None  # why undetermined, where undefined, which digits were lost
+
+
+@dataclass(eq=False)
+class Claim:
+    """Somebody's statement about a result, and what became of it."""
+
+    of: str
+    kind: str  # "formula", "numbers", "assert" or "value"
+    verdict: Verdict
+    worst: Worst | None = None
+    reason: str | None = None
+
+
+@dataclass(eq=False)
+class Check:
+    """The cross-check of one result."""
+
+    verdict: Verdict
+    variables: dict[str, VariableCheck] = field(default_factory=dict)
+    value: VariableCheck | None = None
+    claims: list[Claim] = field(default_factory=list)
+    reason: str | None = None

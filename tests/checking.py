@@ -1,0 +1,133 @@
+"""What the tests of the judge share: verdicts of programs, and operations with a mistake planted in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import gradcli
+from gradcli.check.crosscheck import cross_check
+from gradcli.engine.evaluate import forward
+from gradcli.engine.graph import Expr
+from gradcli.evaluation import gradient
+from gradcli.language.scope import Scope
+from gradcli.ops.reductions import spread
+from gradcli.ops.shapes import broadcast_to, swapaxes
+from gradcli.ops.spec import Op, find
+from gradcli.report.records import Record
+
+Values = Mapping[str, Any]
+
+
+def judged(text: str, values: Values, **options: Any) -> Any:
+    """The cross-check of a program's last query."""
+    return gradcli.evaluate(text, at=values, formula=False, **options).check
+
+
+def said(check: Any) -> str:
+    """A check in a line, for messages of failing tests."""
+    parts = {"value": check.value, **check.variables}
+    return f"{check.verdict.word}: {check.reason}; {parts}"
+
+
+def recorded(scope: Scope, root: Expr, names: Sequence[str]) -> Record:
+    """What the engine says of a node: its value, and the gradient of its sum."""
+    values = forward([root], scope.values, scope.precision)
+    record = Record("", value=values[root], seed=np.ones(root.shape)[()])
+    record.grad = gradient(scope, root, {n: scope.names[n] for n in names}, record.seed, values)
+    return record
+
+
+def verdict_of(scope: Scope, root: Expr, record: Record) -> Any:
+    """The cross-check of a record, which a test may have tampered with."""
+    assert record.grad is not None
+    return cross_check(scope, root, {n: scope.names[n] for n in record.grad}, record, None)
+
+
+@contextmanager
+def planted(name: str, **fields: Any) -> Iterator[Op]:
+    """An operation with some fields of its record replaced; each is given as a function of what was there."""
+    op = find(name)
+    before = {field: getattr(op, field) for field in fields}
+    try:
+        for field, change in fields.items():
+            object.__setattr__(op, field, change(before[field]))
+        yield op
+    finally:
+        for field, value in before.items():
+            object.__setattr__(op, field, value)
+
+
+Rule = Callable[..., Any]
+
+
+def partial(place: int, wrong: Callable[[Rule], Rule]) -> dict[str, Any]:
+    """One partial derivative replaced by a function of the right one."""
+    return {"partials": lambda rules: tuple(wrong(rule) if i == place else rule for i, rule in enumerate(rules))}
+
+
+def instead(rule: Rule) -> Callable[[Rule], Rule]:
+    """Another rule, whatever the right one was."""
+    return lambda right: rule
+
+
+def times(factor: float) -> Callable[[Rule], Rule]:
+    """A rule's result (a number, or a cotangent for each operand) times a factor."""
+
+    def wrong(right: Rule) -> Rule:
+        def rule(*given: Any, **static: Any) -> Any:
+            result = right(*given, **static)
+            return tuple(None if r is None else r * factor for r in result) if isinstance(result, tuple) else result * factor
+
+        return rule
+
+    return wrong
+
+
+def operand(place: int, change: Callable[[Any], Any]) -> Callable[[Rule], Rule]:
+    """A VJP whose cotangent of one operand is changed."""
+
+    def wrong(right: Rule) -> Rule:
+        def rule(*given: Any, **static: Any) -> Any:
+            parts = right(*given, **static)
+            return tuple(change(part) if i == place and part is not None else part for i, part in enumerate(parts))
+
+        return rule
+
+    return wrong
+
+
+def rounded(forward: Rule) -> Rule:
+    """A forward pass that takes a detour through float32."""
+
+    def narrow(*arrays: Any, **static: Any) -> Any:
+        result = np.asarray(forward(*arrays, **static))
+        return result.astype(np.float32).astype(result.dtype)[()]
+
+    return narrow
+
+
+def vjp(rule: Callable[..., Any]) -> dict[str, Any]:
+    """Another VJP of an operation with one operand, as cotangent of that operand."""
+    return {"vjp": instead(lambda wanted, c, out, x, **static: (rule(c, out, x, **static),))}
+
+
+def scaled(factor: float) -> dict[str, Any]:
+    return {"vjp": times(factor)}
+
+
+def t(x: Any) -> Any:
+    return swapaxes(x, axis1=-1, axis2=-2)
+
+
+def full(c: Any, x: Any, axis: Any) -> Any:
+    return broadcast_to(spread(c, x.shape, axis), shape=x.shape)
+
+
+def one_off(n: int, place: int, by: float) -> Callable[[Any], Any]:
+    factors = np.ones(n)
+    factors[place] += by
+    return lambda part: part * factors

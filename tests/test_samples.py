@@ -1,0 +1,214 @@
+"""Every sample prints what stands beside it, its verdicts are those expected of mathematics, and its formulas hold.
+
+A sample is samples/NAME.grad or samples/NAME.jsonl; NAME.out is what its command prints in a pipe, results and
+messages together. A .grad file names its command in its heading; that of a .jsonl file is "gradcli eval -f".
+``python tests/test_samples.py`` writes the .out files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.files.arrays import load_array
+from gradcli.language.tree import Binding, Definition
+from gradcli.limits import DEFAULT
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = sorted(p for p in (ROOT / "samples").iterdir() if p.suffix in (".grad", ".jsonl"))
+
+EXITS = {"nan_and_repair": 1, "records": 2}  # every other sample ends with 0
+
+# Every verdict that is not "agree", by the query it belongs to.
+VERDICTS = {
+    "ill_conditioned": {
+        "(1 - cos(x))/x**2": "ill-conditioned",
+        "(b - sqrt(b**2 - 4))/2": "ill-conditioned",
+    },
+    "kinks": {"abs(x)": "kink", "relu(x)": "kink", "abs(v)": "kink", "max(tied)": "kink"},
+    "nan_and_repair": {
+        "sqrt(zero)": "undefined",
+        "sqrt(sum(u**2))": "undefined",
+        "norm(u)": "kink",
+        "log(1 + exp(big))": "mismatch",
+        "sin(t)/t": "undefined",
+        "sum(p*log(p))": "undefined",
+        "sum(xlogy(p, p))": "undefined",
+    },
+    "one_layer_network": {"F.binary_cross_entropy_with_logits(stepped, y) < loss": "skipped"},
+}
+
+sample = pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+
+
+def arguments(path: Path) -> list[str]:
+    """What the sample's heading says to type after ``gradcli``."""
+    if path.suffix == ".jsonl":
+        return ["eval", "-f", f"samples/{path.name}"]
+    (command,) = re.findall(r"^# +gradcli (eval .*)$", path.read_text("utf-8"), re.MULTILINE)
+    return shlex.split(command)
+
+
+def run(path: Path, *more: str, stderr: int = subprocess.STDOUT) -> subprocess.CompletedProcess[str]:
+    unwanted = ("FORCE_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "GRADCLI_TRACEBACK")
+    environment = {k: v for k, v in os.environ.items() if k not in unwanted}
+    environment |= {"NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
+    # the package under test, which need not be the one of the checkout that the samples are in
+    environment |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(gradcli.__file__).resolve().parent.parent)}
+    return subprocess.run(
+        [sys.executable, "-m", "gradcli.cli.main", *arguments(path), *more],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+# --- What is printed
+
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w.])")
+DIGITS = re.compile(r"\b(\d+) digits")
+
+
+def skeleton(text: str) -> str:
+    """The text without its numbers, without the remark that few digits are right, and without the blanks that line it up."""
+    bare = NUMBER.sub("#", re.sub(r", \d+ digits\b", "", text))
+    return re.sub(r" *([\[\],]) *", r"\1", re.sub(r" +", " ", bare))
+
+
+def close(found: str, wanted: str) -> bool:
+    """Whether two blocks of output differ by rounding only: to 1e-9, or to the digits for which they vouch if those are fewer."""
+    digits = [int(n) for n in DIGITS.findall(found) + DIGITS.findall(wanted)]
+    tolerance = max(1e-9, 10.0 ** (2 - min(digits, default=17)))
+    x, y = ([float(n) for n in NUMBER.findall(DIGITS.sub("", text))] for text in (found, wanted))
+    return len(x) == len(y) and np.allclose(x, y, rtol=tolerance, atol=0, equal_nan=True)
+
+
+def test_numbers_are_compared_to_rounding():
+    block = "value [ 0.1, 2.]\nx 1e-07 sin(x)**2 agree\ncheck agree, to 16 digits"
+    assert close(block, block.replace("0.1", "0.10000000001"))
+    assert not close(block, block.replace("0.1", "0.100001"))
+    assert not close(block, block.replace("1e-07", "2e-07"))
+    assert not close(block, block.replace("**2", "**3"))
+    assert close(block.replace("16 digits", "4 digits"), block.replace("0.1", "0.100001"))
+    assert skeleton(block) == skeleton(block.replace("[ 0.1,", "[0.10000000001,").replace("16 digits", "9 digits"))
+    assert skeleton(block) == skeleton(block.replace("agree\n", "agree, 11 digits\n"))
+    assert skeleton(block) != skeleton(block.replace("agree", "kink"))
+
+
+@pytest.mark.parametrize("found", sorted({p.stem for p in (ROOT / "samples").iterdir() if p.is_file()}))
+def test_a_sample_and_its_output_go_together(found):
+    suffixes = {p.suffix for p in (ROOT / "samples").glob(f"{found}.*")}
+    assert suffixes in ({".grad", ".out"}, {".jsonl", ".out"})
+
+
+@sample
+def test_output(path):
+    done = run(path)
+    wanted = path.with_suffix(".out").read_text("utf-8")
+    for found, expected in zip_longest(done.stdout.split("\n\n"), wanted.split("\n\n"), fillvalue=""):
+        assert skeleton(found) == skeleton(expected)
+        assert close(found, expected), f"found\n{found}\nwanted\n{expected}"
+    assert done.returncode == EXITS.get(path.stem, 0)
+
+
+# --- What is true
+
+
+@cache
+def records(path: Path) -> list[dict[str, Any]]:
+    done = run(path, "--format", "jsonl", "--formula", stderr=subprocess.PIPE)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@sample
+def test_verdicts(path):
+    judged = {r["expr"]: r["check"]["verdict"] for r in records(path) if r["error"] is None and r.get("check")}
+    assert {expr: verdict for expr, verdict in judged.items() if verdict != "agree"} == VERDICTS.get(path.stem, {})
+
+
+@sample
+def test_asserts_hold_and_only_records_fail(path):
+    found = records(path)
+    assert [r["expr"] for r in found if r.get("assert") and not r["assert"]["holds"]] == []
+    assert [r["id"] or r["expr"] for r in found if r["error"]] == (["an error"] if path.stem == "records" else [])
+
+
+@sample
+def test_formulas_give_the_gradient(path):
+    wrong = []
+    for record in records(path):
+        if record.get("derivative") is None:
+            continue
+        seed = numbers(record["seed"])
+        program, outside = context(path, record)
+        for name, formula in record["derivative"].items():
+            gradient = numbers(record["grad"][name])
+            if formula is None:
+                continue
+            value = evaluated(f"{program}\n{formula}", {**outside, "seed": seed})
+            if record["derivative_kind"] == "partial":
+                value = summed(value * seed, gradient.shape)
+            tolerance = 10.0 ** (2 - min(record["check"]["variables"][name].get("digits", 17), 11))
+            fits = np.broadcast_shapes(value.shape, gradient.shape) == gradient.shape
+            if not fits or not np.allclose(value, gradient, rtol=tolerance, atol=0, equal_nan=True):
+                wrong.append(f"{record['expr']}: by {name} {formula} is {value}, the gradient {gradient}")
+    assert wrong == []
+
+
+def context(path: Path, record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The bindings and functions that a record's query sees: a program, and values from outside."""
+    if path.suffix == ".jsonl":
+        (given,) = (r for r in map(json.loads, path.read_text("utf-8").splitlines()) if r["id"] == record["id"])
+        text, line = given["expr"], len(given["expr"].splitlines())
+        at = given["at"].items()
+        values = {n: load_array(v[1:], DEFAULT, path.parent) if str(v).startswith("@") else numbers(v) for n, v in at}
+    else:
+        text, line = path.read_text("utf-8"), record["source"]["line"]
+        bindings = (a.partition("=@") for a in arguments(path) if "=@" in a)
+        values = {name: load_array(str(ROOT / source), DEFAULT) for name, _, source in bindings}
+    kept = [
+        s.text
+        for s in gradcli.parse(text).statements
+        if isinstance(s, (Binding, Definition)) and s.source.position(s.span.start)[0] < line
+    ]
+    return "\n".join(kept), values
+
+
+def evaluated(program: str, at: dict[str, Any]) -> np.ndarray:
+    """The value of a program's last query."""
+    return np.asarray(gradcli.evaluate(program, at=at, wrt=[], mode="jacobian", check=False, formula=False).value)
+
+
+def numbers(value: Any) -> np.ndarray:
+    """The numbers of a record, "nan" and "inf" among them."""
+    return np.asarray(value, dtype=object).astype(float)
+
+
+def summed(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An array summed over the axes along which one of this shape was broadcast."""
+    lead = array.ndim - len(shape)
+    axes = tuple(i for i in range(array.ndim) if i < lead or (shape[i - lead] == 1 and array.shape[i] != 1))
+    with np.errstate(all="ignore"):
+        return np.asarray(array.sum(axis=axes)).reshape(shape)
+
+
+if __name__ == "__main__":
+    for each in SAMPLES:
+        each.with_suffix(".out").write_text(run(each).stdout, "utf-8")
