@@ -218,7 +218,7 @@ def suggestion(word: str, candidates: list[str]) -> str | None:
     """The one candidate close enough to be a likely spelling of word, else None."""
     import difflib
 
-    if len(word) < 2:
+    if not 2 <= len(word) <= 60:
         return None
     folded = {c.lower(): c for c in candidates}
     close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.72 if len(word) > 3 else 0.66)

@@ -131,7 +131,11 @@ def _finished(adjoint: Any, x: Expr, scope: Scope) -> Any:
 def _variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
     """The names to differentiate with respect to, in order."""
     if options.wrt is None:
-        return {x.payload.name: x for x in default_wrt(scope, root) if x.payload.name not in options.freeze and scope.names.get(x.payload.name) is x}
+        return {
+            x.payload.name: x
+            for x in default_wrt(scope, root)
+            if x.payload.name not in options.freeze and scope.names.get(x.payload.name) is x
+        }
     found = {}
     for name in options.wrt:
         node = scope.names.get(name)

@@ -36,7 +36,9 @@ def derivative_formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_
     if len(order) > _LARGEST_GRAPH or not _printable_names(scope, order):
         return kind, nothing, {} if latex else None
     try:
-        texts, pictures = _partials(scope, root, wrt, order, latex) if entrywise else _gradients(scope, root, wrt, seed_given, latex)
+        texts, pictures = (
+            _partials(scope, root, wrt, order, latex) if entrywise else _gradients(scope, root, wrt, seed_given, latex)
+        )
     except (GradcliError, RecursionError):
         return kind, nothing, {} if latex else None
     return kind, texts, pictures
@@ -71,7 +73,9 @@ def _partials(
     return _printed(scope, graph, wrt, engine, values, names, latex)
 
 
-def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool) -> tuple[dict[str, str | None], dict[str, str] | None]:
+def _gradients(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool
+) -> tuple[dict[str, str | None], dict[str, str] | None]:
     if "seed" in scope.names:
         return dict.fromkeys(wrt), {} if latex else None
     values = dict(scope.values)
@@ -86,7 +90,13 @@ def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool,
 
 
 def _printed(
-    scope: Scope, graph: Graph, wrt: dict[str, Expr], engine: dict[str, Expr], values: dict[Expr, object], names: dict[Expr, str], latex: bool
+    scope: Scope,
+    graph: Graph,
+    wrt: dict[str, Expr],
+    engine: dict[str, Expr],
+    values: dict[Expr, object],
+    names: dict[Expr, str],
+    latex: bool,
 ) -> tuple[dict[str, str | None], dict[str, str] | None]:
     texts: dict[str, str | None] = dict.fromkeys(wrt)
     pictures: dict[str, str] = {}
@@ -109,6 +119,8 @@ def _agrees(simple: Expr, raw: Expr, values: dict[Expr, object], scope: Scope) -
     table = forward([simple, raw], values, scope.precision)
     x, y = np.broadcast_arrays(np.asarray(table[simple]), np.asarray(table[raw]))
     tolerance = 1e-9 if scope.precision == "float64" else 1e-3
-    return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * float(np.max(np.abs(y[np.isfinite(y)]), initial=0)), equal_nan=True))
-
-
+    return bool(
+        np.allclose(
+            x, y, rtol=tolerance, atol=tolerance * 1e-3 * float(np.max(np.abs(y[np.isfinite(y)]), initial=0)), equal_nan=True
+        )
+    )

@@ -72,7 +72,9 @@ def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> C
     return Check(worst, variables, value, reason=reasons[0] if reasons else None)
 
 
-def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+def _by_mode(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record
+) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
     if record.mode == "grad":
         assert record.grad is not None
         return _Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)

@@ -31,7 +31,10 @@ class Comparison:
         self.m = m
         self.shape = np.shape(computed)
         self.reference, self.engine = list(np.ravel(reference)), list(np.ravel(engine))
-        self.computed, self.bounds = [float(v) for v in np.ravel(computed)], [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
+        self.computed, self.bounds = (
+            [float(v) for v in np.ravel(computed)],
+            [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))],
+        )
         self.sides = sides or {}
         self.trouble = trouble
         self.largest = float(np.finfo(np.asarray(computed).dtype).max) if np.asarray(computed).dtype.kind == "f" else math.inf
@@ -95,7 +98,11 @@ class Comparison:
         """The entries' verdicts as one, with the worst entry and the errors."""
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
-        compared = [i for i, v in enumerate(self.verdicts) if v in (Verdict.AGREE, Verdict.MISMATCH) and not isinstance(self.reference[i], bool)]
+        compared = [
+            i
+            for i, v in enumerate(self.verdicts)
+            if v in (Verdict.AGREE, Verdict.MISMATCH) and not isinstance(self.reference[i], bool)
+        ]
         errors = {i: self._errors(i) for i in compared}
         check.wrong = self.verdicts.count(Verdict.MISMATCH)
         if errors:
@@ -110,7 +117,9 @@ class Comparison:
         elif self.computed:
             place = next(i for i, v in enumerate(self.verdicts) if v is verdict)
             check.worst = self._worst(place)
-        check.reason = check.reason or next((self.reasons[i] for i, v in enumerate(self.verdicts) if v is verdict and i in self.reasons), None)
+        check.reason = check.reason or next(
+            (self.reasons[i] for i, v in enumerate(self.verdicts) if v is verdict and i in self.reasons), None
+        )
         check.kinks = [
             OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention)
             for i, s in self.sides.items()

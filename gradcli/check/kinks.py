@@ -64,7 +64,9 @@ class Prober:
             return {}
         events = dict(self.found.get(x, {}))
         seed = exact_array(m, self.judge.seed, "float")
-        slopes = np.ravel(Algebra.map(plain, self.composed.gradient(self.composed.table[self.judge.root], seed, self.composed.table[x])))
+        slopes = np.ravel(
+            Algebra.map(plain, self.composed.gradient(self.composed.table[self.judge.root], seed, self.composed.table[x]))
+        )
         places = sorted({*events, *(i for i, v in enumerate(slopes) if not m.isfinite(v))})
         sides = {}
         before = m.dps
@@ -90,7 +92,8 @@ class Prober:
                 slopes.append(slope)
                 if step == _STEPS[-1]:
                     jump = jump or any(
-                        not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b)) for a, b in zip(np.ravel(value), np.ravel(self.value), strict=True)
+                        not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b))
+                        for a, b in zip(np.ravel(value), np.ravel(self.value), strict=True)
                     )
             near, nearer = slopes
             stable = m.isfinite(nearer) and abs(near - nearer) <= m.mpf(10) ** -15 * max(abs(near), abs(nearer)) + m.mpf(10) ** -25

@@ -68,7 +68,9 @@ class Noisy(Operand):
 _SUMS = frozenset({"matmul", "dot"})
 
 
-def noisy_table(root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: float, precision: str) -> dict[Expr, Any]:
+def noisy_table(
+    root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: float, precision: str
+) -> dict[Expr, Any]:
     """One forward pass with every node off by its rounding."""
     table: dict[Expr, Any] = {}
     dtype = np.dtype(precision)

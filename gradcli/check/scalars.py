@@ -210,7 +210,10 @@ class Tracing(Algebra):
                 if not traced and not self.m.isfinite(node.value):
                     part = self.nan  # a result that has no value has no derivative
                 if self.trouble is None and not self.m.isfinite(plain(part)):
-                    self.trouble = (node.function if isinstance(node.function, str) else node.function[0], [plain(a) for a in node.arguments])
+                    self.trouble = (
+                        node.function if isinstance(node.function, str) else node.function[0],
+                        [plain(a) for a in node.arguments],
+                    )
                 earlier = adjoints.get(argument.serial)
                 adjoints[argument.serial] = part if earlier is None else earlier + part
         return [adjoints.get(x.serial, self.zero) for x in wrt]

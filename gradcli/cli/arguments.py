@@ -31,7 +31,12 @@ class ExpressionCommand(TyperCommand):
             option = takes_value.get(word)
             if option is not None:
                 prepared.append(word)
-                if not getattr(option, "is_flag", False) and not getattr(option, "count", False) and i < len(args) and word not in ("-h", "--help"):
+                if (
+                    not getattr(option, "is_flag", False)
+                    and not getattr(option, "count", False)
+                    and i < len(args)
+                    and word not in ("-h", "--help")
+                ):
                     prepared.append(args[i])
                     i += 1
             elif word in ("-h", "--help", "-") or not word.startswith("-") or _LONG.match(word):

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -53,10 +54,8 @@ def _run(app: Callable[..., Any]) -> int:
 
 def _silence(stream: Any) -> None:
     """Let the interpreter's own flush at exit go nowhere."""
-    try:
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    except (OSError, ValueError):
-        pass
 
 
 def _say(text: str) -> None:

@@ -140,7 +140,7 @@ class _Job:
                 if unbound and self.expression is None:
                     raise UsageError(
                         f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
-                        help=f"to evaluate the right side, write '{text}'; a program with a binding of its own needs spaces: '{name} = {text}'",
+                        help=f"to evaluate the right side, write '{text}'; for a binding in a program put spaces: '{name} = {text}'",
                     ) from None
                 if unbound:
                     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
@@ -149,7 +149,9 @@ class _Job:
 
     def _options(self) -> Options:
         request = self.request
-        modes = [name for name, on in (("jacobian", request.jacobian), ("hessian", request.hessian), ("jvp", bool(request.jvp))) if on]
+        modes = [
+            name for name, on in (("jacobian", request.jacobian), ("hessian", request.hessian), ("jvp", bool(request.jvp))) if on
+        ]
         if len(modes) > 1:
             raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
         if modes and request.seed is not None:

@@ -55,7 +55,9 @@ class Terminal(Writer):
     def _facts(self, sheet: Sheet) -> None:
         lines = sheet.value.split("\n")
         kind = f"   {sheet.kind}" if sheet.kind else ""
-        self.console.print(Text.assemble(("  = ", "dim"), (lines[0], "bold cyan"), (kind if len(lines) == 1 else "", "dim")), soft_wrap=True)
+        self.console.print(
+            Text.assemble(("  = ", "dim"), (lines[0], "bold cyan"), (kind if len(lines) == 1 else "", "dim")), soft_wrap=True
+        )
         for line in lines[1:]:
             self.console.print(Text("    " + line, style="bold cyan"), soft_wrap=True)
         if len(lines) > 1 and kind:

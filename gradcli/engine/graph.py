@@ -23,6 +23,7 @@ from gradcli.ops.structure import to_float
 
 NO_STATIC: Mapping[str, Any] = {}
 
+
 class Leaf:
     """The payload of a node that takes its value from outside."""
 
@@ -78,6 +79,7 @@ class Expr(Operand):
     def __bool__(self) -> bool:
         raise TypeError("a graph node has no value; rules may not branch on values")
 
+
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
@@ -92,7 +94,8 @@ class Graph:
         self._last += 1
         if self._last > self.limits.nodes:
             raise LimitError(
-                f"the program has more than {self.limits.nodes:,} operations", help=f"raise it with --limit nodes={2 * self.limits.nodes}"
+                f"the program has more than {self.limits.nodes:,} operations",
+                help=f"raise it with --limit nodes={2 * self.limits.nodes}",
             )
         return self._last
 
@@ -204,5 +207,3 @@ def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
     if kind == BOOL:
         return np.asarray(value, np.bool_)[()]
     return np.asarray(float(value) if isinstance(value, (Constant, int)) else value, dtype)[()]
-
-

@@ -55,6 +55,11 @@ def _plus(x: Coefficient, y: Coefficient) -> Coefficient:
 ONE = Fraction(1)
 
 
+def _is_binary(value: Fraction) -> bool:
+    """Whether a fraction is a float exactly, such as 0.375."""
+    return value.denominator & (value.denominator - 1) == 0
+
+
 class Simplifier:
     """Simplifies nodes of one graph into another; ``graph`` is where results live."""
 
@@ -194,7 +199,7 @@ class Simplifier:
         if isinstance(value, Fraction):
             if value.denominator == 1:
                 return self.graph.constant(value.numerator)
-            if (value.denominator & (value.denominator - 1)) == 0:
+            if _is_binary(value):
                 return self.graph.constant(float(value))
             quotient = self.graph.constant(value.numerator) / value.denominator
             self.sums[quotient] = self.products[quotient] = (value, {})
@@ -313,10 +318,9 @@ class Simplifier:
         above = [_to_the(base, exponent) for base, exponent in factors.items() if exponent > 0]
         below = [_to_the(base, -exponent) for base, exponent in factors.items() if exponent < 0]
         top: Coefficient = coefficient
-        if isinstance(coefficient, Fraction) and coefficient.denominator != 1:
-            if below or (coefficient.denominator & (coefficient.denominator - 1)):
-                top = Fraction(coefficient.numerator)
-                below.insert(0, self.graph.constant(coefficient.denominator))
+        if isinstance(coefficient, Fraction) and (below or not _is_binary(coefficient)) and coefficient.denominator != 1:
+            top = Fraction(coefficient.numerator)
+            below.insert(0, self.graph.constant(coefficient.denominator))
         result: Expr | None = None
         if not above or top not in (1, -1):
             result = self._number(top)
@@ -378,7 +382,12 @@ def _inverses(factors: Factors) -> Factors:
 
 def _is_identity(node: Expr) -> bool:
     value = node.payload
-    return isinstance(value, np.ndarray) and value.ndim == 2 and value.shape[0] == value.shape[1] and bool((value == np.eye(len(value))).all())
+    return (
+        isinstance(value, np.ndarray)
+        and value.ndim == 2
+        and value.shape[0] == value.shape[1]
+        and bool((value == np.eye(len(value))).all())
+    )
 
 
 def _unbroadcast(node: Expr) -> Expr:

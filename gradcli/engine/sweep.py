@@ -48,9 +48,7 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     return needed
 
 
-def backward(
-    order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any], value_of: Callable[[Any], Any]
-) -> dict[Any, Any]:
+def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any], value_of: Callable[[Any], Any]) -> dict[Any, Any]:
     """The adjoint of every node of ``wrt`` that a seeded node depends on.
 
     order     the nodes, each after its operands
@@ -79,10 +77,9 @@ def backward(
         for operand, part in zip(node.operands, contributions(node, op, wanted, cotangent, value_of), strict=True):
             if part is None:
                 continue
-            if part.shape != operand.shape:
-                part = sum_to(part, shape=operand.shape)
+            fitting = part if part.shape == operand.shape else sum_to(part, shape=operand.shape)
             earlier = adjoints.get(operand)
-            adjoints[operand] = part if earlier is None else earlier + part
+            adjoints[operand] = fitting if earlier is None else earlier + fitting
     return found
 
 

@@ -125,7 +125,9 @@ def _push(node: Expr, op: Op, moving: Mapping[Expr, Any]) -> Any:
     parts = [None if operand is None else moving.get(operand) for operand in node.operands]
     total: Any = None
     if op.linear and not op.elementwise:
-        operands = [part if part is not None else zeros_like(o) for part, o in zip(parts, node.operands, strict=True) if o is not None]
+        operands = [
+            part if part is not None else zeros_like(o) for part, o in zip(parts, node.operands, strict=True) if o is not None
+        ]
         return op(*operands, **node.static)
     for i, part in enumerate(parts):
         if part is None:
@@ -202,5 +204,3 @@ def hessian(y: Expr, x: Expr) -> Expr:
 def hvp(y: Expr, x: Expr, v: Expr) -> Expr:
     """The Hessian of a scalar y times v: a Hessian is symmetric, so a VJP of the gradient."""
     return vjp(grad(y, x), [x], v)[0]
-
-

@@ -52,7 +52,9 @@ def _inside(path: Path, folder: Path, reference: str) -> Path:
     base = folder.resolve()
     full = (base / path).resolve()
     if path.is_absolute() or not full.is_relative_to(base):
-        raise InputError(f"'@{reference}' leads out of the folder of the file that names it", help="put the data in or below that folder")
+        raise InputError(
+            f"'@{reference}' leads out of the folder of the file that names it", help="put the data in or below that folder"
+        )
     return full
 
 
@@ -117,7 +119,11 @@ def _table(path: Path, rows: list[list[str]], columns: list[int], flat: bool) ->
                 out[i, j] = float(cell) if cell else np.nan
             except ValueError:
                 raise InputError(f"'{path}': {cell!r} in row {i + 1} of the data, column {column + 1}, is not a number") from None
-    if np.all(out == np.round(out)) and np.all(np.abs(out) < 2**53) and not any("." in row[c] or "e" in row[c].lower() for row in rows for c in columns):
+    if (
+        np.all(out == np.round(out))
+        and np.all(np.abs(out) < 2**53)
+        and not any("." in row[c] or "e" in row[c].lower() for row in rows for c in columns)
+    ):
         out = out.astype(np.int64)
     return out[:, 0] if flat else out
 

@@ -151,9 +151,8 @@ def torch_min(low: Lowering, x: Any, other: Any = None, keepdims: Any = False) -
 def _torch_spread(low: Lowering, op: Any, x: Any, axis: Any, correction: Any, keepdims: Any) -> Any:
     place, ddof = low.static(axis), low.static(correction)
     if isinstance(place, bool):
-        place, ddof = None, int(place)
-    if ddof is None or isinstance(ddof, bool):
-        ddof = 1 if ddof is None else int(ddof)
+        place, ddof = None, place
+    ddof = 1 if ddof is None else int(ddof) if isinstance(ddof, bool) else ddof
     node = low.value(x)
     given = {"axis": place, "keepdims": low.static(keepdims), "ddof": ddof}
     return low.call_op(op, [node], static_parameters(op, [node], given))
@@ -250,8 +249,7 @@ FUNCTIONS = {
 }  # fmt: skip
 # Called through a library's signature only, never by these names.
 ADAPTED = {
-    f.__name__: f
-    for f in (torch_max, torch_min, torch_var, torch_std, torch_add, torch_sub, torch_div, round_decimals, math_log)
+    f.__name__: f for f in (torch_max, torch_min, torch_var, torch_std, torch_add, torch_sub, torch_div, round_decimals, math_log)
 }
 FUNCTIONS.update(len=length, clone=as_is, contiguous=as_is, double=as_is, float=as_is, flatten=ravel, unsqueeze=expand_dims)
 ALIASES = {"random": "rand", "standard_normal": "randn"}

@@ -19,7 +19,7 @@ def parameter(op: Op, key: str, value: Any) -> Any:
     if isinstance(value, (np.ndarray, list)):
         if np.ndim(value) > 1:
             raise ArgumentError(f"{key} cannot be an array of {np.ndim(value)} axes")
-        value = tuple(np.asarray(value).tolist())
+        value = tuple(value.tolist() if isinstance(value, np.ndarray) else value)
     if isinstance(value, str) and key not in ("reduction", "ord"):
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
     return _CHECKS.get(key, _number)(op, key, value)
@@ -112,4 +112,6 @@ _CHECKS: dict[str, Callable[[Op, str, Any], Any]] = {
 def _check_norm(ndim: int, static: dict[str, Any]) -> None:
     matrix = (ndim == 2 and static["axis"] is None) or (isinstance(static["axis"], tuple) and len(static["axis"]) == 2)
     if matrix and static["ord"] is not None:
-        raise ArgumentError("norm of a matrix takes no ord here but 'fro'", help="norm(ravel(A), ord) treats the entries as a vector")
+        raise ArgumentError(
+            "norm of a matrix takes no ord here but 'fro'", help="norm(ravel(A), ord) treats the entries as a vector"
+        )

@@ -156,13 +156,19 @@ class _ExpressionParser:
             return True
         frame = self.frames[-1] if self.frames else None
         following = self.peek()
-        if frame is not None and frame.kind == _CALL and following.kind == SYMBOL and following.text == "=" and frame.keyword is None:
-            if not self.operators_here():
-                if any(text == name for name, _ in frame.keywords):
-                    self.fail(f"the argument {text!r} is given twice", token.span)
-                frame.keyword = token
-                self.at += 1
-                return True
+        if (
+            frame is not None
+            and frame.kind == _CALL
+            and following.kind == SYMBOL
+            and following.text == "="
+            and frame.keyword is None
+            and not self.operators_here()
+        ):
+            if any(text == name for name, _ in frame.keywords):
+                self.fail(f"the argument {text!r} is given twice", token.span)
+            frame.keyword = token
+            self.at += 1
+            return True
         self.push(Name(text, token.start, token.start + len(text)))
         return False
 
@@ -194,7 +200,11 @@ class _ExpressionParser:
     def number(self, token: Token) -> float:
         text = token.text
         if text == "0" and (after := self.peek()).kind == NAME and after.start == token.start + 1 and after.text[0] in "xXoObB":
-            self.fail("numbers are decimal", Span(token.start, after.start + len(after.text)), "hexadecimal, octal and binary are not read")
+            self.fail(
+                "numbers are decimal",
+                Span(token.start, after.start + len(after.text)),
+                "hexadecimal, octal and binary are not read",
+            )
         try:
             plain = text.replace("_", "")
             if plain.isdigit():
@@ -265,9 +275,7 @@ class _ExpressionParser:
         left, middle = self.values[-2], self.values[-1]
         text = self.source.text
         a, b = text[left.start : left.end], text[middle.start : middle.end]
-        self.fail(
-            "a chain of comparisons is not read", token.span, f"write ({a} {earlier.symbol} {b}) and ({b} {token.text} ...)"
-        )
+        self.fail("a chain of comparisons is not read", token.span, f"write ({a} {earlier.symbol} {b}) and ({b} {token.text} ...)")
 
     def ternary(self, token: Token) -> bool:
         base = self.base()
@@ -364,7 +372,9 @@ class _ExpressionParser:
             before, after = self.tokens[self.at - 2], self.peek()
             if before.kind == NUMBER and after.kind == NUMBER:
                 number = f"{before.text}.{after.text}"
-                self.fail("a comma is never a decimal point", token.span, f"write {number}, or [{before.text}, {after.text}] for an array")
+                self.fail(
+                    "a comma is never a decimal point", token.span, f"write {number}, or [{before.text}, {after.text}] for an array"
+                )
             self.fail("a comma outside brackets", token.span, "write [x, y] for an array")
         self.finish_item(self.finished())
         return True
@@ -513,11 +523,17 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
         if first.text == "const" and second.kind == NAME:
             third = tokens[start + 2] if start + 2 < stop else None
             if third is None or third.text != "=":
-                raise ParseError("'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2")
+                raise ParseError(
+                    "'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2"
+                )
             return Binding(source, span, second.text, second.span, expression(start + 3), const=True)
         if second.kind == SYMBOL and second.text == "=":
             return Binding(source, span, first.text, first.span, expression(start + 2))
-        if first.text == "assert" and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+")) and second.kind != END:
+        if (
+            first.text == "assert"
+            and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+"))
+            and second.kind != END
+        ):
             return _assertion(source, span, tokens, start + 1, stop)
         if second.kind == SYMBOL and second.text == "(":
             equals = _definition_end(tokens, start + 2, stop)
@@ -556,7 +572,9 @@ def _assertion(source: Source, span: Span, tokens: list[Token], start: int, stop
         elif depth == 0 and token.kind == NAME and token.text == "within" and equals is not None:
             within = i
     if equals is None:
-        raise ParseError("an assert compares two values with ==", span=tokens[start].span, source=source, help="write: assert x == y")
+        raise ParseError(
+            "an assert compares two values with ==", span=tokens[start].span, source=source, help="write: assert x == y"
+        )
 
     def part(at: int, end: int) -> Expression:
         return _ExpressionParser(source, tokens, at, end).parse()

@@ -29,7 +29,9 @@ class Unprintable(Exception):
     """Something has no short form in the language."""
 
 
-def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] | None = None, taken: Collection[str] = ()) -> str | None:
+def formula(
+    root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] | None = None, taken: Collection[str] = ()
+) -> str | None:
     """The text of a node, or None where the language has none of at most ``limit`` nodes.
 
     names   texts of leaves that are not called by their own name
@@ -75,7 +77,12 @@ def _terminal(node: Expr, taken: Collection[str]) -> Piece:
             return number(float(payload))
         return payload.text, _ATOM
     if isinstance(payload, np.ndarray):
-        if payload.ndim == 2 and payload.shape[0] == payload.shape[1] > 1 and "eye" not in taken and (payload == np.eye(len(payload))).all():
+        if (
+            payload.ndim == 2
+            and payload.shape[0] == payload.shape[1] > 1
+            and "eye" not in taken
+            and (payload == np.eye(len(payload))).all()
+        ):
             return f"eye({len(payload)})", _ATOM
         if payload.size > _LARGEST_ARRAY or 0 in payload.shape:
             raise Unprintable
@@ -102,7 +109,8 @@ def _operation(node: Expr, pieces: Mapping[Expr, Piece], taken: Collection[str])
     if infix is not None:
         symbol, tightness = infix
         left, right = operands
-        assert left is not None and right is not None
+        assert left is not None
+        assert right is not None
         if symbol == "**":
             return f"{_wrapped(left, _ATOM)}**{_wrapped(right, _UNARY)}", _POWER
         join = symbol if tightness == _TERM and symbol != "@" else f" {symbol} "

@@ -131,7 +131,13 @@ def default_wrt(scope: Scope, root: Expr) -> list[Expr]:
         for place, operand in enumerate(node.operands):
             if operand is None or operand in seen:
                 continue
-            if place == 1 and node.op is not None and node.op.name == "pow" and not operand.is_constant and scope.is_integral(operand):
+            if (
+                place == 1
+                and node.op is not None
+                and node.op.name == "pow"
+                and not operand.is_constant
+                and scope.is_integral(operand)
+            ):
                 continue
             seen.add(operand)
             stack.append(operand)

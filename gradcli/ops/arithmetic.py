@@ -93,7 +93,8 @@ rint = _flat(
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0,
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),),
+    doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
 )
 
 

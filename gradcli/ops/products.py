@@ -41,7 +41,8 @@ def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: A
         return by_x, outer(x, cotangent) if len(y.shape) == 2 else _column(x) * _row(cotangent)
     by_y = None
     if wanted[1]:
-        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(_row(cotangent), x), shape=(*cotangent.shape[:-1], x.shape[-1]))
+        batched = (*cotangent.shape[:-1], x.shape[-1])
+        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(_row(cotangent), x), shape=batched)
     if not wanted[0]:
         return None, by_y
     return outer(cotangent, y) if len(x.shape) == 2 else _column(cotangent) * y, by_y

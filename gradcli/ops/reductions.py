@@ -53,6 +53,10 @@ def _object(x: Any) -> np.ndarray:
     return np.asarray(x, dtype=object)
 
 
+def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+
+
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
 
@@ -62,7 +66,7 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 mean = _reduction(
-    "mean", lambda x, axis, keepdims: np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis), _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
+    "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
     examples=("mean(x, axis=1)",), ulps=4,
 )
 
@@ -90,6 +94,10 @@ var = _reduction(
 )
 
 
+def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    return np.sqrt(_var(x, axis, keepdims, ddof))
+
+
 def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
@@ -98,7 +106,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 std = _reduction(
-    "std", lambda x, axis, keepdims, ddof: np.sqrt(_var(x, axis, keepdims, ddof)), lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
+    "std", _std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
     static={"ddof": 0}, saves=("x", "out"), ulps=8,
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
@@ -280,10 +288,9 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     if ord in (math.inf, -math.inf):
         chosen = where(equal(abs_(x), best), 1.0, 0.0)
         return (scale * (sign(x) * chosen / sum_(chosen, axis=axis, keepdims=True)),)
-    if ord in (None, "fro", 2):
-        slope = x / best
-    else:
-        slope = where(equal(x, 0), 0.0, sign(x) * (abs_(x) / best) ** (ord - 1))
+    slope = x / best
+    if ord not in (None, "fro", 2):
+        slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** (ord - 1))
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 

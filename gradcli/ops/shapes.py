@@ -58,8 +58,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape = structural(
-    "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True, result="same",
-    doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
+    "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
+    result="same", doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
 )
 
 
@@ -203,8 +203,8 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 
 stack = structural(
-    "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True, result="same",
-    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).", examples=("stack([x, y], axis=1)",), ulps=0,
+    "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
+    result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).", examples=("stack([x, y], axis=1)",), ulps=0,
 )  # fmt: skip
 
 
@@ -272,7 +272,8 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
     every = ((None, None, None),) * len(lead)
     total: Any = 0.0
     for i in range(n):
-        others = concatenate(getitem(rows, index=(*every, (None, i, None))), getitem(rows, index=(*every, (i + 1, None, None))), axis=-1)
+        before, after = getitem(rows, index=(*every, (None, i, None))), getitem(rows, index=(*every, (i + 1, None, None)))
+        others = concatenate(before, after, axis=-1)
         part = getitem(weights, index=(*every, (i, i + 1, None))) * exclusive_products(others, axis=-1)
         zero = 0.0 * getitem(rows, index=(*every, (i, i + 1, None)))
         pieces = (getitem(part, index=(*every, (None, i, None))), zero, getitem(part, index=(*every, (i, None, None))))

@@ -19,7 +19,8 @@ alias = structural(
     doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.",
 )  # fmt: skip
 detach = structural(
-    "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same", ulps=0,
+    "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
+    result="same", ulps=0,
     aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
     examples=("x*detach(x)",),
 )  # fmt: skip

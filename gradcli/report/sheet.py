@@ -53,9 +53,15 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
         text = exact if digits is None else f"{float(value):.{digits}g}"
     else:
         finite = np.abs(value[np.isfinite(value) & (value != 0)])
-        plain = bool(finite.size) and 1e-5 <= finite.min() and finite.max() < 1e16
+        plain = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
         text = np.array2string(
-            value, suppress_small=plain, separator=", ", floatmode="unique", threshold=_THRESHOLD, max_line_width=width or 10**9, **rounded  # type: ignore[arg-type]
+            value,
+            suppress_small=plain,
+            separator=", ",
+            floatmode="unique",
+            threshold=_THRESHOLD,
+            max_line_width=width or 10**9,
+            **rounded,  # type: ignore[arg-type]
         )
     if digits is None:
         return text
@@ -72,7 +78,13 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     for name, numbers in _derivatives(record).items():
         check = checks.get(name)
         sheet.rows.append(
-            Row(name, array_text(numbers, digits, width), formulas.get(name) or "", None if check is None else check.verdict, _remark(check))
+            Row(
+                name,
+                array_text(numbers, digits, width),
+                formulas.get(name) or "",
+                None if check is None else check.verdict,
+                _remark(check),
+            )
         )
         sheet.notes += _details(name, check)
     if record.mode == "grad" and record.grad:
@@ -114,7 +126,8 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
         return []
     if check.kinks:
         return [
-            f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; chosen is {k.chosen:g}"
+            f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; "
+            f"chosen is {k.chosen:g}"
             + (f" (convention: {k.convention})" if k.convention else "")
             for k in check.kinks[:3]
         ] + ([f"{name}: and {len(check.kinks) - 3} more kinks"] if len(check.kinks) > 3 else [])

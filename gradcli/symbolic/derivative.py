@@ -182,7 +182,9 @@ class WholeDerivative:
             return self._slopes(self._weighted(y, weights), x, algebra)
         if of.kind == "hessian":
             slopes = self._slopes(self._weighted(y, [1]), x, algebra)
-            return np.array([self._slopes(v.expression, x, algebra) for v in np.ravel(slopes)], dtype=object).reshape((*x.shape, *x.shape))
+            return np.array([self._slopes(v.expression, x, algebra) for v in np.ravel(slopes)], dtype=object).reshape(
+                (*x.shape, *x.shape)
+            )
         raise Unsupported(of.kind)
 
     @staticmethod
