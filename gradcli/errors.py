@@ -221,5 +221,5 @@ def suggestion(word: str, candidates: list[str]) -> str | None:
     if not 2 <= len(word) <= 60:
         return None
     folded = {c.lower(): c for c in candidates}
-    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.72 if len(word) > 3 else 0.66)
+    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.78)
     return folded[close[0]] if close else None

@@ -7,39 +7,29 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-_LONG = re.compile(r"--[A-Za-z][A-Za-z-]*(=.*)?$", re.DOTALL)
 _BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
 class ExpressionCommand(TyperCommand):
     """A command whose positionals may begin with "-".
 
-    Only exact short options and ``--name`` or ``--name=value`` are options; ``-x**2`` and ``-q*x`` are expressions.
-    Short options take no attached value, so nothing of an expression is ever read as one.
+    Only what is exactly an option, or a long one with ``=value``, is read as one; ``-x**2``, ``-q*x`` and ``--x`` are
+    expressions. Short options take no attached value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        takes_value = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
+        options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
+        flags = ("-h", "--help")
         prepared: list[str] = []
-        i = 0
-        while i < len(args):
-            word = args[i]
-            i += 1
+        rest = iter(args)
+        for word in rest:
             if word == "--":
-                prepared += ["--", *args[i:]]
-                break
-            option = takes_value.get(word)
-            if option is not None:
+                prepared += ["--", *rest]
+            elif (option := options.get(word)) is not None:
                 prepared.append(word)
-                if (
-                    not getattr(option, "is_flag", False)
-                    and not getattr(option, "count", False)
-                    and i < len(args)
-                    and word not in ("-h", "--help")
-                ):
-                    prepared.append(args[i])
-                    i += 1
-            elif word in ("-h", "--help", "-") or not word.startswith("-") or _LONG.match(word):
+                if word not in flags and not getattr(option, "is_flag", False):
+                    prepared += [value for value in [next(rest, None)] if value is not None]
+            elif word in ("-", *flags) or not word.startswith("-") or word.partition("=")[0] in options:
                 prepared.append(word)
             else:
                 prepared.append(" " + word)

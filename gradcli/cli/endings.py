@@ -36,9 +36,18 @@ def guarded(app: Callable[..., Any]) -> int:
         return INTERNAL
 
 
+def until_pipe_closes(command: Callable[..., int], *arguments: Any) -> int:
+    """Run a command; whoever reads its output may close the pipe, which is a quiet and good end."""
+    try:
+        return command(*arguments)
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        return FINE
+
+
 def _run(app: Callable[..., Any]) -> int:
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
         code = end.code
     except Exception as error:

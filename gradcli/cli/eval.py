@@ -5,19 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
 from gradcli.cli.output import Writer, make_writer
-from gradcli.errors import GradcliError, ParseError, Source, UsageError
+from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion
 from gradcli.evaluation import Options, failed, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.report.records import Record
 
+OPTIONS = (
+    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
+    "timeout", "format", "dtype", "digits", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
+)  # fmt: skip
 _FORMATS = ("text", "json", "jsonl", "csv", "latex")
 
 
@@ -69,7 +74,7 @@ def run_eval(request: Request) -> int:
         job.writer.close()
         raise
     job.writer.close()
-    if not produced and not job.bound_only():
+    if not produced:
         print("error[usage]: nothing to evaluate", file=sys.stderr)
         return BAD_INPUT
     return code
@@ -105,6 +110,7 @@ class _Job:
                     raise UsageError(f"the name '{binding[0]}' is bound twice")
                 bindings[binding[0]] = binding[1]
             elif expression is None:
+                _refuse_misspelled_option(argument)
                 expression = argument
             else:
                 raise UsageError(
@@ -140,7 +146,7 @@ class _Job:
                 if unbound and self.expression is None:
                     raise UsageError(
                         f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
-                        help=f"to evaluate the right side, write '{text}'; for a binding in a program put spaces: '{name} = {text}'",
+                        help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: '{name} = {text}'",
                     ) from None
                 if unbound:
                     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
@@ -166,18 +172,21 @@ class _Job:
     def _scope(self) -> Scope:
         return Scope(self.limits, self.request.dtype, self.request.random_state)
 
-    def _program(self, values: dict[str, Any]) -> Program:
+    def _program(self, values: dict[str, Any], folder: Path | None = None) -> Program:
+        """A fresh program with these values; the data files that it names lie in or below the folder, if there is one."""
         scope = self._scope()
+        scope.load = partial(self._load, folder)
         for name, value in values.items():
             scope.bind_value(name, value)
         scope.outside = values
         return Program(scope)
 
-    # -- records ----------------------------------------------------------------------------------------------
+    def _load(self, folder: Path | None, reference: str) -> Any:
+        from gradcli.files.arrays import load_array
 
-    def bound_only(self) -> bool:
-        """Whether only files were read (one without a query is no error)."""
-        return False
+        return load_array(reference, self.limits, folder)
+
+    # -- records ----------------------------------------------------------------------------------------------
 
     def records(self) -> Iterator[Record]:
         """The results in order, each as soon as it is there."""
@@ -186,7 +195,7 @@ class _Job:
             if (self.request.input_format or _format_of(path)) == "jsonl":
                 yield from self._jsonl(path)
             else:
-                program = self._program(self.scope_values)
+                program = self._program(self.scope_values, _folder(path))
                 yield from self._text(program, self._lines(path), None if path == "-" else path)
         if self.expression is not None:
             if program is None or len(self.files) > 1:
@@ -209,7 +218,7 @@ class _Job:
             yield failed(error)
 
     def _jsonl(self, path: str) -> Iterator[Record]:
-        folder = Path() if path == "-" else Path(path).parent
+        folder = _folder(path)
         name = None if path == "-" else path
         number = 0
         try:
@@ -229,7 +238,7 @@ class _Job:
         except GradcliError as error:
             record = failed(error, id=getattr(error, "id", None))
         else:
-            program = self._program({**given.at, **self.scope_values})
+            program = self._program({**given.at, **self.scope_values}, folder)
             options = self._options_of(given)
             record = self._last_result(program, given.expr, options, given.id)
         record.file, record.line, record.column = name, number, 1
@@ -272,6 +281,14 @@ class _Job:
         save_arrays(record, self.targets)
 
 
+def _refuse_misspelled_option(argument: str) -> None:
+    """``--formt`` is an expression by the rules, but surely not meant as one."""
+    word = argument.strip()
+    close = suggestion(word[2:], list(OPTIONS)) if word.startswith("--") and word[2:].replace("-", "").isalpha() else None
+    if close is not None:
+        raise UsageError(f"no such option: {word}", help=f"did you mean --{close}?")
+
+
 def _choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
@@ -286,6 +303,11 @@ def _assignment(option: str, text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value:
         raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
     return name.strip(), value
+
+
+def _folder(path: str) -> Path:
+    """The folder of a file; for standard input, the current one."""
+    return Path() if path == "-" else Path(path).parent
 
 
 def _format_of(path: str) -> str:

@@ -97,6 +97,7 @@ def evaluate(
 
     Reads programs from standard input without an expression and without -f.
     """
+    from gradcli.cli.endings import until_pipe_closes
     from gradcli.cli.eval import Request, run_eval
 
     request = Request(
@@ -105,7 +106,7 @@ def evaluate(
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], quiet=quiet, color=color,
     )  # fmt: skip
-    raise typer.Exit(run_eval(request))
+    raise typer.Exit(until_pipe_closes(run_eval, request))
 
 
 def run() -> None:

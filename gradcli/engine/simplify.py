@@ -7,6 +7,7 @@ rounding, and at points where a cancelled factor is zero; whoever prints a formu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -201,7 +202,7 @@ class Simplifier:
                 return self.graph.constant(value.numerator)
             if _is_binary(value):
                 return self.graph.constant(float(value))
-            quotient = self.graph.constant(value.numerator) / value.denominator
+            quotient = self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
             self.sums[quotient] = self.products[quotient] = (value, {})
             return quotient
         return self.graph.constant(int(value) if value.is_integer() and abs(value) < 1e15 else value)
@@ -274,14 +275,14 @@ class Simplifier:
         base, exponent = operands
         value = exact(exponent.payload) if exponent.is_constant else None
         if value is None:
-            return base**exponent
+            return self.graph.apply(exponential.pow_, operands)
         if value == 0:
             return self.graph.constant(1)
         if value == 1:
             return base
         if isinstance(value, Fraction) and value.denominator == 1:
             return self._merged([(base, value)])
-        result = base**exponent
+        result = self.graph.apply(exponential.pow_, operands)
         coefficient, factors = self.as_product(base)
         if coefficient == 1 and len(factors) == 1 and next(iter(factors.values())) == 1:
             self.products[result] = (ONE, {base: value})
@@ -349,9 +350,9 @@ def _stripped(node: Expr, operands: list[Expr | None]) -> list[Expr | None]:
 
 def _raised(value: Coefficient, power: Fraction) -> Coefficient:
     if isinstance(value, Fraction) and abs(power) <= 64:
-        return _bounded(value ** int(power))
+        return _bounded(Fraction(value ** int(power)))
     try:
-        return float(value) ** float(power)
+        return math.pow(value, power)
     except OverflowError:
         return float("inf")
 
@@ -359,9 +360,8 @@ def _raised(value: Coefficient, power: Fraction) -> Coefficient:
 def _to_the(base: Expr, exponent: Coefficient) -> Expr:
     if exponent == 1:
         return base
-    if isinstance(exponent, Fraction):
-        return base ** (exponent.numerator if exponent.denominator == 1 else float(exponent))
-    return base**exponent
+    whole = isinstance(exponent, Fraction) and exponent.denominator == 1
+    return base.graph.apply(exponential.pow_, (base, int(exponent) if whole else float(exponent)))
 
 
 def _inverses(factors: Factors) -> Factors:

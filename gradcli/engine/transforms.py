@@ -94,13 +94,8 @@ def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
 
 
 def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
-    """The gradient of a scalar y, or a vector-Jacobian product with a seed. Raises ShapeError without one."""
+    """The vector-Jacobian product of y with a seed; without one, with ones: the gradient of the sum."""
     if seed is None:
-        if math.prod(y.shape) != 1:
-            raise ShapeError(
-                f"grad needs a scalar, not an array of shape {y.shape}",
-                help="give a vector, grad(y, x, seed=v), or use jacobian(y, x)",
-            )
         seed = ones_like(y)
     return vjp(y, [x], seed)[0]
 

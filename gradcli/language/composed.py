@@ -195,6 +195,12 @@ def math_log(low: Lowering, x: Any, base: Any = None) -> Any:
     return node if base is None else node / exponential.log(low.value(base))
 
 
+def ieee_remainder(low: Lowering, x: Any, y: Any) -> Any:
+    """math.remainder: what is left of x after the nearest multiple of y."""
+    first, second = low.value(x), low.value(y)
+    return first - second * arithmetic.rint(first / second)
+
+
 def ravel(low: Lowering, x: Any) -> Any:
     return shapes.reshape(low.value(x), shape=(-1,))
 
@@ -249,8 +255,11 @@ FUNCTIONS = {
 }  # fmt: skip
 # Called through a library's signature only, never by these names.
 ADAPTED = {
-    f.__name__: f for f in (torch_max, torch_min, torch_var, torch_std, torch_add, torch_sub, torch_div, round_decimals, math_log)
-}
+    f.__name__: f
+    for f in (
+        torch_max, torch_min, torch_var, torch_std, torch_add, torch_sub, torch_div, round_decimals, math_log, ieee_remainder,
+    )
+}  # fmt: skip
 FUNCTIONS.update(len=length, clone=as_is, contiguous=as_is, double=as_is, float=as_is, flatten=ravel, unsqueeze=expand_dims)
 ALIASES = {"random": "rand", "standard_normal": "randn"}
 

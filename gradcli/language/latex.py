@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcli.engine.graph import Expr, reachable
 from gradcli.language.printing import formula
+from gradcli.notation import array, escape, name, number
 from gradcli.ops.constants import Constant
-from gradcli.report.latex import array, escape, name, number
 
 _SUM, _TERM, _UNARY, _POWER, _ATOM = range(5)
 _NAMED = frozenset(("sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh", "coth", "exp", "log", "max", "min", "det"))

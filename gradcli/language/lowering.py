@@ -152,7 +152,8 @@ class Lowering:
             raise missing_value(self.scope, result)
         if isinstance(result, bool):
             return self.graph.constant(result)
-        raise TypeMismatchError(f"{_described(result)} where a number or an array is wanted")
+        help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
+        raise TypeMismatchError(f"{_described(result)} where a number or an array is wanted", help=help)
 
     def _array(self, items: list[Any], depth: int) -> Expr:
         if depth >= self.scope.limits.dimensions:
@@ -297,6 +298,8 @@ class Lowering:
             if calls.exists(node.name, PREFIXES[base.path]):
                 return Function(node.name, PREFIXES[base.path])
             return self._constant(base.path, node.name)
+        if isinstance(base, tuple) and len(base) == 2 and node.name in ("values", "indices"):
+            return base[node.name == "indices"]
         if node.name in ("T", "mT", "shape", "ndim", "size"):
             return self._property(node.name, self.value(base))
         if calls.exists(node.name, NUMPY) or calls.exists(node.name, TORCH) or node.name in calls.METHODS:
@@ -400,8 +403,9 @@ class Lowering:
                     return self._derivative(node, target.name, arguments, keywords)
                 return calls.call(self, target.name, target.library, arguments, keywords)
             return calls.call_method(self, target, arguments, keywords)
-        if isinstance(target, (Expr, tuple)) and isinstance(callee, Attribute) and callee.name in ("size", "dim", "ndim"):
-            return target
+        if isinstance(callee, Attribute) and callee.name == "size":
+            extents = self._property("shape", self.value(results[callee.base.place]))
+            return extents[self.integer(arguments[0])] if arguments else extents
         raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
 
     def _inline(self, node: Call, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -16,10 +16,12 @@ _ONE_AXIS = frozenset({"cumsum", "cumprod", "stack", "concatenate", "argmax", "a
 
 def parameter(op: Op, key: str, value: Any) -> Any:
     """A static argument in the form that the operation's functions take. Raises ArgumentError."""
-    if isinstance(value, (np.ndarray, list)):
-        if np.ndim(value) > 1:
-            raise ArgumentError(f"{key} cannot be an array of {np.ndim(value)} axes")
-        value = tuple(value.tolist() if isinstance(value, np.ndarray) else value)
+    if isinstance(value, list):
+        value = tuple(value)
+    if isinstance(value, np.ndarray):
+        if value.ndim > 1:
+            raise ArgumentError(f"{key} cannot be an array of {value.ndim} axes")
+        value = tuple(v.item() for v in value)
     if isinstance(value, str) and key not in ("reduction", "ord"):
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
     return _CHECKS.get(key, _number)(op, key, value)

@@ -25,6 +25,7 @@ stack until one that binds less tightly arrives; an open bracket is a `_Frame`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -37,6 +38,7 @@ from gradcli.language.tree import (
     Binding,
     Call,
     Conditional,
+    DataBinding,
     Definition,
     Dots,
     Expression,
@@ -57,6 +59,7 @@ _BINARY = {
     "or": _OR, "and": _AND, "<": _COMPARISON, "<=": _COMPARISON, ">": _COMPARISON, ">=": _COMPARISON, "==": _COMPARISON,
     "!=": _COMPARISON, "+": _SUM, "-": _SUM, "*": _TERM, "/": _TERM, "//": _TERM, "%": _TERM, "@": _TERM, "**": _POWER,
 }  # fmt: skip
+_GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
 _RESERVED = frozenset({"if", "else", "and", "or", "not"})
 _CLOSING = {"(": ")", "[": "]"}
 _GROUP, _LIST, _CALL, _SUBSCRIPT = range(4)
@@ -205,15 +208,10 @@ class _ExpressionParser:
                 Span(token.start, after.start + len(after.text)),
                 "hexadecimal, octal and binary are not read",
             )
-        try:
-            plain = text.replace("_", "")
-            if plain.isdigit():
-                return int(plain) if len(plain) < 300 else float(plain)
-            if "__" in text or text.endswith("_"):
-                raise ValueError
-            return float(plain)
-        except ValueError:
-            self.fail(f"{text!r} is not a number", token.span)
+        if "_" in text and not _GROUPED.fullmatch(text):
+            self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
+        plain = text.replace("_", "")
+        return int(plain) if plain.isdigit() and len(plain) < 300 else float(plain)
 
     # -- after a value ----------------------------------------------------------------------------------------
 
@@ -272,10 +270,18 @@ class _ExpressionParser:
 
     def chain_refused(self, token: Token) -> NoReturn:
         earlier = self.operators[-1]
-        left, middle = self.values[-2], self.values[-1]
         text = self.source.text
-        a, b = text[left.start : left.end], text[middle.start : middle.end]
-        self.fail("a chain of comparisons is not read", token.span, f"write ({a} {earlier.symbol} {b}) and ({b} {token.text} ...)")
+        a, b = (text[node.start : node.end] for node in self.values[-2:])
+        stop, depth = self.at, 0
+        while stop < self.stop and depth >= 0:
+            word = self.tokens[stop].text
+            depth += (word in ("(", "[")) - (word in (")", "]"))
+            if depth < 0 or (depth == 0 and (_BINARY.get(word, _SUM) < _SUM or word in (",", ";", "if", "else"))):
+                break
+            stop += 1
+        last = self.tokens[stop - 1]
+        c = text[self.tokens[self.at].start : last.start + len(last.text)] if stop > self.at else "..."
+        self.fail("a chain of comparisons is not read", token.span, f"write ({a} {earlier.symbol} {b}) and ({b} {token.text} {c})")
 
     def ternary(self, token: Token) -> bool:
         base = self.base()
@@ -528,6 +534,9 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
                 )
             return Binding(source, span, second.text, second.span, expression(start + 3), const=True)
         if second.kind == SYMBOL and second.text == "=":
+            if start + 3 < stop and tokens[start + 2].text == "@":
+                reference = source.text[tokens[start + 3].start : span.end]
+                return DataBinding(source, span, first.text, first.span, reference)
             return Binding(source, span, first.text, first.span, expression(start + 2))
         if (
             first.text == "assert"

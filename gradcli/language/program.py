@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import Expr
-from gradcli.errors import GradcliError, ParseError, Source, TypeMismatchError
+from gradcli.errors import GradcliError, InputError, ParseError, Source, TypeMismatchError
 from gradcli.language.lowering import Lowering
 from gradcli.language.parser import parse_expression, parse_statements
 from gradcli.language.scope import Scope
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
-from gradcli.language.tree import Assertion, Binding, Call, Definition, Expression, Name, Query, Statement
+from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.structure import detach
 
@@ -57,6 +57,10 @@ class Program:
                     self.scope.failed[statement.name] = source.position(statement.span.start)[0]
                     raise
             return None
+        if isinstance(statement, DataBinding):
+            if statement.name not in self.scope.outside:
+                self._load(statement)
+            return None
         if isinstance(statement, Definition):
             self.scope.functions[statement.name] = statement
             return None
@@ -96,6 +100,16 @@ class Program:
         own = self.lowering.named(expr, name)
         self.scope.names[name] = detach(own) if statement.const else own
         self.scope.failed.pop(name, None)
+
+    def _load(self, statement: DataBinding) -> None:
+        if self.scope.load is None:
+            error = InputError("data files cannot be named here", help="bind the data from outside")
+            raise error.at(statement.span, statement.source)
+        try:
+            self.scope.bind_value(statement.name, self.scope.load(statement.reference))
+        except GradcliError as error:
+            self.scope.failed[statement.name] = statement.source.position(statement.span.start)[0]
+            raise error.at(statement.span, statement.source) from None
 
     def raw(self, expr: Expr) -> Any:
         """The value of a constant expression, whole numbers as integers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +42,7 @@ class Scope:
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
     places: dict[Expr, tuple[Source, Node]] = field(default_factory=dict)  # a node's first place in the text
     more_places: dict[Expr, list[tuple[Source, Node]]] = field(default_factory=dict)  # and the others
+    load: Callable[[str], Any] | None = None  # reads the data file that a program names
     serial: int = 0
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)

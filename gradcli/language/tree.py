@@ -193,6 +193,15 @@ class Binding(Statement):
 
 
 @dataclass(eq=False)
+class DataBinding(Statement):
+    """``name = @FILE``: the name stands for the data of a file."""
+
+    name: str
+    name_span: Span
+    reference: str
+
+
+@dataclass(eq=False)
 class Definition(Statement):
     name: str
     name_span: Span

@@ -117,7 +117,15 @@ _TORCH = {
 }
 _TORCH["subtract"], _TORCH["divide"], _TORCH["true_divide"] = _TORCH["sub"], _TORCH["div"], _TORCH["div"]
 
-_MATH = {"log": signature("math_log", "x, base"), "fabs": signature("abs", "x"), "pow": signature("pow", "x, y")}
+for _name in ("mm", "mv", "bmm"):
+    _TORCH[_name] = signature("matmul", "x|input|self|mat1, y|mat2|vec|other")
+
+_MATH = {
+    "remainder": signature("ieee_remainder", "x, y"),
+    "log": signature("math_log", "x, base"),
+    "fabs": signature("abs", "x"),
+    "pow": signature("pow", "x, y"),
+}
 _SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("log_softmax", "x, axis")}
 
 _TABLES = {NUMPY: _NUMPY, TORCH: {**_NUMPY, **_TORCH}, MATH: {**_NUMPY, **_MATH}, SCIPY: {**_NUMPY, **_SCIPY}}

@@ -204,7 +204,8 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 stack = structural(
     "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
-    result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).", examples=("stack([x, y], axis=1)",), ulps=0,
+    result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
+    examples=("stack([x, y], axis=1)",), ulps=0,
 )  # fmt: skip
 
 

@@ -52,8 +52,16 @@ def _lgamma_reference(m: Any, x: Any) -> Any:
 
 lgamma = elementwise(
     "lgamma", "x", scipy_special("gammaln"), _lgamma_reference, lambda out, x: digamma(x),
-    symbolic=lambda s, x: s.log(s.Abs(s.gamma(x))), aliases=("gammaln", "loggamma"), saves=("x",),
+    symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
     domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=200,
+)
+
+
+beta = elementwise(
+    "beta", "x y", scipy_special("beta"), lambda m, x, y: m.beta(x, y),
+    lambda out, x, y: out * (digamma(x) - digamma(x + y)), lambda out, x, y: out * (digamma(y) - digamma(x + y)),
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=100,
+    domain="x and y are not 0, -1, -2, ...", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
 )
 
 

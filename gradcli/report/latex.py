@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
+from gradcli.notation import array, name
 from gradcli.report.records import Record
-
-_LARGEST = 100
 
 
 def latex_record(record: Record, digits: int | None) -> str:
@@ -29,49 +24,3 @@ def latex_record(record: Record, digits: int | None) -> str:
     comment = "\n".join(f"% {line}" for line in record.expr.splitlines())
     body = " \\\\\n".join(lines)
     return f"{comment}\n\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
-
-
-_GREEK = frozenset(
-    (
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi",
-        "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-    )
-)  # fmt: skip
-
-
-def name(text: str) -> str:
-    """A variable's name: Greek letters by name, digits and what follows an underscore as an index."""
-    stem, _, index = text.partition("_")
-    if not index:
-        stem = text.rstrip("0123456789")
-        index = text[len(stem) :]
-    shown = f"\\{stem}" if stem in _GREEK else stem if len(stem) == 1 else f"\\mathrm{{{escape(stem)}}}"
-    return f"{shown}_{{{escape(index)}}}" if index and stem else shown
-
-
-def escape(text: str) -> str:
-    return text.replace("_", "\\_")
-
-
-def number(value: Any, digits: int | None = None) -> str:
-    """A number, powers of ten written out."""
-    if isinstance(value, (bool, np.bool_)):
-        return f"\\mathrm{{{str(bool(value)).lower()}}}"
-    text = str(np.asarray(value)[()]) if digits is None else f"{float(value):.{digits}g}"
-    if text in ("inf", "-inf", "nan"):
-        return {"inf": "\\infty", "-inf": "-\\infty", "nan": "\\mathrm{NaN}"}[text]
-    mantissa, e, exponent = text.partition("e")
-    mantissa = mantissa.removesuffix(".0")
-    return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if e else mantissa
-
-
-def array(value: Any, digits: int | None) -> str:
-    """A number, a vector as a column, or a matrix; larger things by their shape."""
-    data = np.asarray(value)
-    if data.ndim == 0:
-        return number(data[()], digits)
-    if data.ndim > 2 or data.size > _LARGEST or not data.size:
-        return f"\\text{{an array of shape {data.shape}}}"
-    rows = data.reshape(len(data), -1)
-    body = " \\\\ ".join(" & ".join(number(v, digits) for v in row) for row in rows)
-    return f"\\begin{{pmatrix}} {body} \\end{{pmatrix}}"
