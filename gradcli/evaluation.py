@@ -94,7 +94,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
     if options.mode == "jvp":
-        record.jvp = _jvp(program, root, values, options)
+        record.jvp = _jvp(program, root, values, options, record)
     elif options.mode == "jacobian":
         record.jacobian = {name: _jacobian(scope, root, x, values) for name, x in wrt.items()}
     elif options.mode == "hessian":
@@ -203,7 +203,7 @@ def _hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> 
     }
 
 
-def _jvp(program: Program, root: Expr, values: Values, options: Options) -> Any:
+def _jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
     scope = program.scope
     tangents = {}
     for name, given in options.tangents.items():
@@ -213,7 +213,8 @@ def _jvp(program: Program, root: Expr, values: Values, options: Options) -> Any:
         tangent = program.constant(given, "<jvp>") if isinstance(given, str) else np.asarray(given)
         if tangent.shape != x.shape:
             raise ShapeError(f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; they must be the same")
-        tangents[x] = scope.graph.constant(tangent.astype(np.float64))
+        record.tangents[name] = tangent.astype(np.float64)
+        tangents[x] = scope.graph.constant(record.tangents[name])
     pushed = transforms.jvp(root, tangents)
     return forward([pushed], values, scope.precision)[pushed]
 

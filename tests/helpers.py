@@ -18,7 +18,7 @@ from gradcli.language.scope import Scope
 from gradcli.ops.arithmetic import add, div, mul, neg, sub
 from gradcli.ops.constants import Constant
 from gradcli.ops.exponential import pow_
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Carrier, Op
 
 Arrays = Mapping[str, Any]
 
@@ -90,7 +90,7 @@ def same(found: Any, wanted: Any) -> bool:
     return np.shape(found) == np.shape(wanted) and np.allclose(found, wanted, rtol=1e-12, atol=0, equal_nan=True)
 
 
-class Precise:
+class Precise(Carrier):
     """A multi-precision scalar that derivative rules run on: operations apply their references."""
 
     shape = ()

@@ -26,7 +26,7 @@ from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.transforms import definition_order
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Algebra
+from gradcli.exact.algebra import Algebra, Unsupported
 from gradcli.exact.values import exact_array
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
@@ -55,7 +55,7 @@ def cross_check(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, 
         return _undetermined(wrt, "the time limit of the cross-check", record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
-    except (GradcliError, MemoryError, RecursionError) as error:
+    except (GradcliError, Unsupported, np.linalg.LinAlgError, MemoryError, RecursionError) as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
 
 
@@ -79,7 +79,10 @@ def _by_mode(
         assert record.grad is not None
         return _Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)
     if record.mode == "jvp":
-        return _Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)[0], {}
+        value, _ = _Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
+        pushed = _pushed(scope, root, record.tangents)
+        slope, _ = _Judge(scope, pushed, {}, np.ones(root.shape)[()], {}).decide(record.jvp)
+        return value, {} if slope is None else {"jvp": slope}
     if record.mode == "jacobian":
         assert record.jacobian is not None
         return _rows(scope, root, wrt, record.jacobian, record.value)
@@ -91,6 +94,15 @@ def _by_mode(
         for other, check in row.items():
             checks[f"{name},{other}"] = check
     return None, checks
+
+
+def _pushed(scope: Scope, root: Expr, tangents: Mapping[str, Any]) -> Expr:
+    """The Jacobian-vector product as a node that carries its definition."""
+    total: Expr | None = None
+    for name, tangent in tangents.items():
+        part = transforms.derive("jvp", root, scope.names[name], scope.graph.constant(tangent))
+        total = part if total is None else total + part
+    return transforms.zeros_like(root) if total is None else total
 
 
 def _rows(
@@ -141,7 +153,7 @@ class _Judge:
         nodes = list(self.wrt.values())
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
-        value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, reached, self.gradients, self.precision)
+        value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, self.precision)
         whole: Any = None
         for digits in DIGITS:
             m.dps = digits
@@ -149,8 +161,8 @@ class _Judge:
             y = composed.run(self.root, nodes)
             exact_value = Algebra.map(plain, y)
             seed = exact_array(m, self.seed, "float")
-            reference = [Algebra.map(plain, composed.gradient(y, seed, composed.table[x])) for x in nodes]
-            trouble = composed.tape.trouble
+            reference = [self._reference(composed, y, seed, x) for x in nodes]
+            trouble = composed.tape.fault or composed.tape.trouble
             engine_value, engine = gradients_exact(m, self.root, nodes, own_leaves, self.seed, self.precision)
             prober = Prober(self, composed, exact_value, suspects(composed, nodes))
             source = "composed"
@@ -170,10 +182,18 @@ class _Judge:
         }
         return checked.result(source, None, 0) if value is not None else None, results
 
+    def _reference(self, composed: Composed, y: np.ndarray, seed: np.ndarray, x: Expr) -> np.ndarray:
+        """The composed derivative with respect to a variable; none at entries that are NaN themselves."""
+        entries = composed.table[x]
+        slopes = Algebra.map(plain, composed.gradient(y, seed, entries))
+        for i, entry in enumerate(np.ravel(entries)):
+            if plain(entry) != plain(entry):
+                slopes.reshape(-1)[i] = composed.m.nan
+        return slopes
+
     def _whole(self, m: Any) -> Any:
         """sympy's derivative of the whole function, or False where there is none in reach."""
         from gradcli.symbolic.derivative import WholeDerivative
-        from gradcli.symbolic.translate import Unsupported
 
         try:
             with deadline(_SYMBOLIC_SECONDS):

@@ -13,6 +13,9 @@ from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT = 15  # the same where the reference is a limit from both sides
+_GUARD = 15  # digits that the reference may lose to rounding at its own precision
+_EPSILON = float(np.finfo(float).eps)
+_COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 
 
@@ -31,13 +34,11 @@ class Comparison:
         self.m = m
         self.shape = np.shape(computed)
         self.reference, self.engine = list(np.ravel(reference)), list(np.ravel(engine))
-        self.computed, self.bounds = (
-            [float(v) for v in np.ravel(computed)],
-            [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))],
-        )
+        self.computed = [float(v) for v in np.ravel(computed)]
+        self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
         self.trouble = trouble
-        self.largest = float(np.finfo(np.asarray(computed).dtype).max) if np.asarray(computed).dtype.kind == "f" else math.inf
+        self.dtype = np.asarray(computed).dtype
         self.reasons: dict[int, str] = {}
         self.verdicts = [self._entry(i) for i in range(len(self.computed))]
 
@@ -46,40 +47,58 @@ class Comparison:
         return Verdict.MISMATCH in self.verdicts
 
     def _entry(self, i: int) -> Verdict:
-        m, computed = self.m, self.computed[i]
-        reference, engine, bound = self.reference[i], self.engine[i], self.bounds[i]
+        m, computed, reference = self.m, self.computed[i], self.reference[i]
         if isinstance(reference, bool):
             return Verdict.AGREE
         tolerance = m.mpf(10) ** -_RULE
         sides = self.sides.get(i)
         if sides is not None:
             if sides.limit is None:
-                return self._kink(i, sides, computed)
+                return self._kink(i, sides)
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
         if not m.isfinite(reference):
             self.reasons[i] = self._where() or f"the true value is {m.nstr(reference, 6)}"
             return Verdict.UNDEFINED
         if not math.isfinite(computed):
-            if abs(reference) >= self.largest and math.isinf(computed):
+            if math.isinf(computed) and self._rounded(reference) == computed:
                 return Verdict.AGREE
             self.reasons[i] = f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
             return Verdict.MISMATCH
-        slack = m.mpf(10) ** -12 * bound if math.isfinite(bound) else m.zero
-        if sides is not None:
+        return self._finite(i, reference, tolerance)
+
+    def _finite(self, i: int, reference: Any, tolerance: Any) -> Verdict:
+        """Rules against the reference, and then floats against the rules."""
+        m, computed, engine, bound = self.m, self.computed[i], self.engine[i], self.bounds[i]
+        # What rounding at the working precision does to the terms; a limit from both sides is good to less.
+        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
+        slack = terms * m.mpf(10) ** (_GUARD - m.dps)
+        if i in self.sides:
             slack += m.mpf(10) ** -28
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + slack:
             self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
             return Verdict.MISMATCH
-        if not abs(computed - engine) <= bound:
+        if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
             self.reasons[i] = "the difference is more than rounding explains"
             return Verdict.MISMATCH
         return Verdict.AGREE
 
-    def _kink(self, i: int, sides: Sides, computed: float) -> Verdict:
+    def _rounded(self, exact: Any) -> float:
+        """The float of the result's precision that is nearest to an exact number."""
+        with np.errstate(all="ignore"):
+            return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
+
+    def _kink(self, i: int, sides: Sides) -> Verdict:
+        computed, bound = self.computed[i], self.bounds[i]
         if not math.isfinite(computed):
             self.reasons[i] = self._where() or "the derivatives from the two sides differ, and the result is not finite"
             return Verdict.UNDEFINED
+        if sides.finite:
+            low, high = min(sides.left, sides.right), max(sides.left, sides.right)
+            room = (bound if math.isfinite(bound) else 0) + 1e-12 * max(abs(low), abs(high))
+            if not low - room <= computed <= high + room:
+                self.reasons[i] = f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
+                return Verdict.MISMATCH
         if sides.finite or sides.convention:
             self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
             return Verdict.KINK
@@ -90,40 +109,29 @@ class Comparison:
         if self.trouble is None:
             return None
         name, arguments = self.trouble
-        shown = ", ".join(self.m.nstr(a, 6) for a in arguments)
-        name = name if name.startswith("the derivative") else f"the derivative of {name}"
-        return f"{name} at {shown} is not finite"
+        return f"{name} at {', '.join(self.m.nstr(a, 6) for a in arguments)} is not finite"
 
     def result(self, source: str, masses: Callable[[], np.ndarray] | None, entries: int) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
-        compared = [
-            i
-            for i, v in enumerate(self.verdicts)
-            if v in (Verdict.AGREE, Verdict.MISMATCH) and not isinstance(self.reference[i], bool)
-        ]
-        errors = {i: self._errors(i) for i in compared}
+        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
+        errors = {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
         check.wrong = self.verdicts.count(Verdict.MISMATCH)
         if errors:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
-            gravest = [i for i in compared if self.verdicts[i] is verdict] or compared
-            worst = max(gravest, key=lambda i: (not math.isfinite(self.computed[i]), errors[i][1]))
             check.digits = _digits(check.max_rel_error)
             if verdict is Verdict.AGREE and check.digits < _ENOUGH and masses is not None:
                 self._conditioning(check, errors, masses())
-            check.worst = self._worst(worst)
-        elif self.computed:
-            place = next(i for i, v in enumerate(self.verdicts) if v is verdict)
-            check.worst = self._worst(place)
-        check.reason = check.reason or next(
-            (self.reasons[i] for i, v in enumerate(self.verdicts) if v is verdict and i in self.reasons), None
-        )
+        gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
+        if gravest:
+            check.worst = self._worst(max(gravest, key=lambda i: errors.get(i, (0.0, 0.0))[1]))
+        check.reason = check.reason or next((self.reasons[i] for i in gravest if i in self.reasons), None)
         check.kinks = [
             OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention)
             for i, s in self.sides.items()
-            if self.verdicts[i] is Verdict.KINK
+            if self.verdicts[i] is Verdict.KINK and s.probed
         ]
         return check
 
@@ -140,7 +148,11 @@ class Comparison:
         if not math.isfinite(self.computed[i]):
             return math.inf, math.inf
         off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
-        if off <= self.bounds[i] and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * self.bounds[i]:
+        bound = self.bounds[i]
+        if self._rounded(self.reference[i]) == self.computed[i]:
+            # as right as floats can be, also where they underflow
+            return float(off), min(float(off / abs(self.reference[i])), _EPSILON) if self.reference[i] else 0.0
+        if math.isfinite(bound) and off <= bound and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose
         return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DIGITS = 200
 _STEPS = (-40, -60)  # powers of ten, relative to the entry
-_MOST_PROBES = 24
+_FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
 @dataclass(eq=False)
@@ -31,6 +31,7 @@ class Sides:
     finite: bool
     place: str
     convention: str
+    probed: bool = True
 
 
 def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -55,12 +56,12 @@ class Prober:
 
     def __init__(self, judge: _Judge, composed: Composed, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
         self.judge, self.composed, self.value, self.found = judge, composed, value, found
-        self.left = _MOST_PROBES
+        self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // judge.size))
 
     def of(self, x: Expr) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
         m = self.composed.m
-        if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)) or x not in self.judge.leaves:
+        if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
             return {}
         events = dict(self.found.get(x, {}))
         seed = exact_array(m, self.judge.seed, "float")
@@ -72,7 +73,10 @@ class Prober:
         before = m.dps
         for i in places:
             if self.left <= 0:
-                break
+                event = events.get(i)
+                if event is not None:
+                    sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, probed=False)
+                continue
             self.left -= 1
             m.dps = max(_DIGITS, before)
             try:
@@ -112,7 +116,7 @@ class Prober:
         """The derivative with respect to an entry, and the value, a little to one side of it."""
         m, judge = self.composed.m, self.judge
         leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in judge.leaves.items()}
-        moved = leaves[x].copy()
+        moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.composed.table[x])
         flat = moved.reshape(-1)
         flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
         leaves[x] = moved

@@ -21,7 +21,6 @@ from gradcli.ops.spec import Op
 
 RUNS = 4
 _SAFETY = 32.0
-_TINY = 5e-324
 _ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
 
 
@@ -51,13 +50,16 @@ class Noisy(Operand):
         result = op.forward(*values, **static)
         if isinstance(result, tuple):
             return tuple(Noisy(part, self.random, self.epsilon) for part in result)
-        if op.ulps and result.dtype.kind == "f":
+        if op.ulps and result.dtype.kind == "f" and not _is_exact(op, values, result):
             size = self._terms(op, values) if op.name in _SUMS else np.abs(result)
-            result = self._moved(result, (op.ulps + 0.5) * size)
+            result = self._moved(result, size, op.ulps + 0.5)
         return Noisy(result, self.random, self.epsilon)
 
-    def _moved(self, value: Any, size: Any) -> Any:
-        return value + self.random.uniform(-1.0, 1.0, np.shape(value)) * (self.epsilon * size)
+    def _moved(self, value: Any, size: Any, ulps: float = 1.0) -> Any:
+        if not self.epsilon:
+            return value
+        moved = value + self.random.uniform(-1.0, 1.0, np.shape(value)) * (self.epsilon * ulps * size)
+        return np.where(np.isfinite(value), moved, value)[()]
 
     @staticmethod
     def _terms(op: Op, values: list[Any]) -> Any:
@@ -66,6 +68,12 @@ class Noisy(Operand):
 
 
 _SUMS = frozenset({"matmul", "dot"})
+_ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
+
+
+def _is_exact(op: Op, values: list[Any], result: Any) -> bool:
+    """Whether arithmetic on whole numbers has not been rounded, such as the 2 - 1 of an exponent."""
+    return op.name in _ALGEBRAIC and all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 2**53)) for v in [*values, result])
 
 
 def noisy_table(
@@ -95,27 +103,33 @@ def noisy_table(
 
 
 def allowances(
-    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, value: Any, gradients: Sequence[Any], precision: str
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""
+    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything.
+
+    The spread is that around a run without noise, never around what is being judged.
+    """
     epsilon = float(np.finfo(np.dtype(precision)).eps)
+    tiny = float(np.finfo(np.dtype(precision)).smallest_subnormal)
     random = np.random.default_rng(20)
     order = reachable([root])
-    spread = [np.zeros(np.shape(value)), *(np.zeros(np.shape(g)) for g in gradients)]
+
+    def run(noise: float) -> list[Any]:
+        table = noisy_table(root, leaves, random, noise, precision)
+        start = Noisy(np.asarray(seed, np.float64)[()], random, noise)
+        found = backward(order, {root: start}, wrt, table.__getitem__)
+        return [table[root].value, *(found[x].value if x in found else np.zeros(x.shape) for x in wrt)]
+
     with np.errstate(all="ignore"):
+        still = run(0.0)
+        spread = [np.zeros(np.shape(value)) for value in still]
         for _ in range(RUNS):
-            table = noisy_table(root, leaves, random, epsilon, precision)
-            start = Noisy(np.asarray(seed, np.float64)[()], random, epsilon)
-            found = backward(order, {root: start}, wrt, table.__getitem__)
-            results = [table[root].value, *(found[x].value if x in found else 0.0 for x in wrt)]
-            for i, (result, reached) in enumerate(zip(results, [value, *gradients], strict=True)):
-                if np.asarray(result).dtype.kind == "f":
-                    off = np.abs(result - np.asarray(reached, np.float64))
+            for i, (moved, fixed) in enumerate(zip(run(epsilon), still, strict=True)):
+                if np.asarray(fixed).dtype.kind == "f":
+                    off = np.where(moved == fixed, 0.0, np.abs(moved - fixed))
                     spread[i] = spread[i] + np.where(np.isnan(off), np.inf, off)
-        bounds = [
-            _SAFETY * s + 4 * epsilon * np.abs(np.asarray(reached, np.float64)) + 64 * _TINY
-            for s, reached in zip(spread, [value, *gradients], strict=True)
-        ]
+        bounds = [_SAFETY * s + 4 * epsilon * np.abs(fixed) + 64 * tiny for s, fixed in zip(spread, still, strict=True)]
+        bounds = [np.where(np.isnan(bound), np.inf, bound) for bound in bounds]
     return bounds[0], bounds[1:]
 
 

@@ -120,6 +120,7 @@ class Tracing(Algebra):
         self.serial = 0
         self.events: list[Event] = []
         self.trouble: tuple[str, Any] | None = None  # the first partial that was not finite, and where
+        self.fault: tuple[str, Any] | None = None  # the first value that was not finite, and where
 
     def variable(self, value: Any) -> Traced:
         return Traced(self, value)
@@ -128,8 +129,17 @@ class Tracing(Algebra):
         return plain(x)
 
     def arithmetic(self, name: str, *arguments: Any) -> Any:
+        arguments = tuple(self.m.mpf(int(a)) if isinstance(a, (int, np.integer)) else a for a in arguments)
         value = real(self.m, _ARITHMETIC[name][0], *[plain(a) for a in arguments])
+        self._note(name, value, arguments)
         return Traced(self, value, name, arguments)
+
+    def _note(self, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+        """Remember the first operation without a finite value, although its operands have one."""
+        if self.fault is None and not self.m.isfinite(value):
+            values = [plain(a) for a in arguments]
+            if all(self.m.isfinite(v) for v in values):
+                self.fault = (name, values)
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
@@ -141,6 +151,7 @@ class Tracing(Algebra):
         if op.kind == "piecewise":
             return op.reference(self, *arguments, **static)
         value = Numbers.scalar(self, op, static, *values)  # type: ignore[arg-type]
+        self._note(op.name, value, arguments)
         if op.name == "pow":
             return Traced(self, value, "pow", arguments)
         from gradcli.symbolic.translate import smooth_function
@@ -210,10 +221,8 @@ class Tracing(Algebra):
                 if not traced and not self.m.isfinite(node.value):
                     part = self.nan  # a result that has no value has no derivative
                 if self.trouble is None and not self.m.isfinite(plain(part)):
-                    self.trouble = (
-                        node.function if isinstance(node.function, str) else node.function[0],
-                        [plain(a) for a in node.arguments],
-                    )
+                    name = node.function if isinstance(node.function, str) else node.function[0]
+                    self.trouble = (f"the derivative of {name}", [plain(a) for a in node.arguments])
                 earlier = adjoints.get(argument.serial)
                 adjoints[argument.serial] = part if earlier is None else earlier + part
         return [adjoints.get(x.serial, self.zero) for x in wrt]

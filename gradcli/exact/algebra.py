@@ -14,6 +14,11 @@ import numpy as np
 
 from gradcli.ops.spec import Op, find
 
+
+class Unsupported(Exception):
+    """A source of truth does not cover this; another has to decide."""
+
+
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
 _LARGEST = 1 << 15
 
@@ -113,9 +118,14 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
         return m.nan if numerator == 0 or numerator != numerator else m.inf * m.sign(numerator)
     except (ValueError, OverflowError, ArithmeticError):
         return m.nan
+    return settled(m, value)
+
+
+def settled(m: Any, value: Any) -> Any:
+    """A result as a real number of moderate size: NaN for complex ones, zero or infinity far outside the floats."""
     if isinstance(value, m.mpc):
         value = value.real if value.imag == 0 else m.nan
-    if isinstance(value, m.mpf) and value and abs(m.mag(value)) > _LARGEST:
+    if isinstance(value, m.mpf) and value and m.isfinite(value) and abs(m.mag(value)) > _LARGEST:
         return m.zero if m.mag(value) < 0 else m.inf * m.sign(value)
     return value
 

@@ -60,6 +60,7 @@ class Record:
     jacobian: dict[str, Array] | None = None
     hessian: dict[str, dict[str, Array]] | None = None
     jvp: Array = None
+    tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp
     derivative: dict[str, str | None] | None = None
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None

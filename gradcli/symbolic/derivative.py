@@ -14,12 +14,12 @@ import sympy
 
 from gradcli.engine.graph import Expr
 from gradcli.engine.transforms import Derivation, definition_order
-from gradcli.exact.algebra import Algebra, Numbers, real
+from gradcli.exact.algebra import Algebra, Numbers, Unsupported, real
 from gradcli.exact.values import constant_array, exact_array
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative
-from gradcli.symbolic.translate import Program, Unsupported
+from gradcli.symbolic.translate import Program
 
 
 class Formal:

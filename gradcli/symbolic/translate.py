@@ -11,11 +11,8 @@ from typing import Any
 
 import sympy
 
+from gradcli.exact.algebra import Unsupported, settled
 from gradcli.ops.spec import Op
-
-
-class Unsupported(Exception):
-    """sympy has no closed form that can be evaluated here."""
 
 
 class Smooth:
@@ -93,9 +90,7 @@ class Program:
         values = list(arguments)
         for function, places in self.steps:
             try:
-                value = function(m, *[values[p] for p in places])
-                if isinstance(value, m.mpc):
-                    value = value.real if value.imag == 0 else m.nan
+                value = settled(m, function(m, *[values[p] for p in places]))
             except ZeroDivisionError:
                 value = m.inf
             except (ValueError, OverflowError):
