@@ -214,12 +214,12 @@ class UsageError(GradcliError):
     code = "usage"
 
 
-def suggestion(word: str, candidates: list[str]) -> str | None:
+def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | None:
     """The one candidate close enough to be a likely spelling of word, else None."""
     import difflib
 
     if not 2 <= len(word) <= 60:
         return None
     folded = {c.lower(): c for c in candidates}
-    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=0.78)
+    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None

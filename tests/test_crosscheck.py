@@ -202,7 +202,7 @@ def test_input_that_is_not_finite_is_no_mismatch(text: str, x: float) -> None:
     assert check.verdict.word != "mismatch", said(check)
 
 
-NO_NUMBER = [("exp(x)/exp(x)", 1000.0, 0.0), ("log(exp(x))", 1000.0, 1.0), ("sqrt(x**2)/x", 1e-200, 0.0), ("x**2/x**2", 1e200, 0.0)]
+NO_NUMBER = [("exp(x)/exp(x)", 1000.0, 0.0), ("sqrt(x**2)/x", 1e-200, 0.0), ("x**2/x**2", 1e200, 0.0)]
 
 
 @pytest.mark.parametrize(("text", "x", "true"), NO_NUMBER, ids=[n[0] for n in NO_NUMBER])

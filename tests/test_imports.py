@@ -17,7 +17,7 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
-    "errors", "limits", "ops", "engine", "exact", "language", "symbolic", "check", "files", "report",
+    "errors", "limits", "notation", "ops", "engine", "exact", "language", "symbolic", "check", "files", "report",
     "evaluation", "formulas", "api",
 )  # fmt: skip
 
@@ -25,14 +25,15 @@ EVERYTHING_BUT_CLI = (
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "limits": ("errors",),
+    "notation": (),
     "ops": ("ops", "errors"),
     "engine": ("engine", "ops", "errors", "limits"),
     "exact": ("exact", "ops", "engine"),
-    "language": ("language", "ops", "engine", "errors", "limits"),
+    "language": ("language", "ops", "engine", "errors", "limits", "notation"),
     "symbolic": ("symbolic", "ops", "engine", "exact"),
     "check": ("check", "engine", "symbolic", "language", "exact", "ops", "report.records", "report.verdicts", "errors"),
     "files": ("files", "language", "errors", "limits"),
-    "report": ("report", "errors"),
+    "report": ("report", "errors", "notation"),
     "cli": ("cli", *EVERYTHING_BUT_CLI),
     # the top, where rooms meet
     "__init__": EVERYTHING_BUT_CLI,

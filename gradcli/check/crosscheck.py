@@ -89,8 +89,8 @@ def _by_mode(
     assert record.hessian is not None
     checks: dict[str, VariableCheck] = {}
     for name, x in wrt.items():
-        slope = transforms.derive("vjp", root, x, transforms.ones_like(root))
-        _, row = _rows(scope, slope, wrt, record.hessian[name], None)
+        gradient = transforms.derive("vjp", root, x, transforms.ones_like(root))
+        _, row = _rows(scope, gradient, wrt, record.hessian[name], None)
         for other, check in row.items():
             checks[f"{name},{other}"] = check
     return None, checks

@@ -70,17 +70,16 @@ class Terminal(Writer):
         with_formulas = any(row.formula for row in sheet.rows)
         table.add_column("", style="bold")
         table.add_column(Text(sheet.heading), no_wrap="\n" in "".join(r.numbers for r in sheet.rows), overflow="fold")
-        if with_formulas:
-            table.add_column("derivative", style="cyan", overflow="fold")
         if sheet.verdict is not None:
             table.add_column("check")
+        if with_formulas:
+            table.add_column("derivative", style="cyan", overflow="fold")
         for row in sheet.rows:
             cells = [Text(row.name), Text(row.numbers)]
+            if sheet.verdict is not None:
+                cells.append(Text(row.verdict_text, style=_COLOURS[row.verdict] if row.verdict is not None else ""))
             if with_formulas:
                 cells.append(Text(row.formula))
-            if sheet.verdict is not None:
-                word = "" if row.verdict is None else row.verdict.word + (f", {row.remark}" if row.remark else "")
-                cells.append(Text(word, style=_COLOURS.get(row.verdict, "") if row.verdict is not None else ""))
             table.add_row(*cells)
         return table
 

@@ -22,6 +22,7 @@ from gradcli.ops.spec import Op, Shape
 from gradcli.ops.structure import to_float
 
 NO_STATIC: Mapping[str, Any] = {}
+NO_OPERATIONS: Mapping[Op, Op] = {}
 
 
 class Leaf:
@@ -189,8 +190,10 @@ def leaves_of(roots: Iterable[Expr]) -> list[Expr]:
     return [node for node in reachable(roots) if isinstance(node.payload, Leaf)]
 
 
-def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph) -> list[Expr]:
-    """The same expressions over other leaves: shapes are inferred anew, in another graph if need be."""
+def rebuild(
+    roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS
+) -> list[Expr]:
+    """The same expressions over other leaves (or of other operations): shapes are inferred anew, in any graph."""
     done: dict[Expr, Expr] = dict(replace)
     for node in reachable(roots):
         if node in done:
@@ -198,7 +201,8 @@ def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph) -
         if node.op is None:
             done[node] = graph.constant(node.payload) if node.is_constant else node
         else:
-            done[node] = graph.apply(node.op, [None if o is None else done[o] for o in node.operands], node.static)
+            operands = [None if o is None else done[o] for o in node.operands]
+            done[node] = graph.apply(operations.get(node.op, node.op), operands, node.static)
     return [done[root] for root in roots]
 
 

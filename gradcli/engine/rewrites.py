@@ -106,7 +106,7 @@ def _same_shape(graph: Graph, node: Expr, operands: list[Any]) -> Any:
         return shapes.reshape(x.operands[0], shape=node.shape)
     if x.op is shapes.broadcast_to and node.op is shapes.broadcast_to:
         return shapes.broadcast_to(x.operands[0], shape=node.shape)
-    if node.op is shapes.reshape and _plain(x) is not None:
+    if _plain(x) == 0 or (node.op is shapes.reshape and _plain(x) is not None):
         return graph.constant(_plain(x))
     return None
 
@@ -151,6 +151,7 @@ _RULES: dict[Op, Callable[[Graph, Expr, list[Any]], Any]] = {
     logic.logical_or: _or,
     logic.where: _where,
     structure.alias: _transparent,
+    structure.detach: lambda graph, node, operands: node,
     structure.derivative: _transparent,
     structure.to_float: _repeat,
     shapes.reshape: _same_shape,

@@ -18,6 +18,7 @@ from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.engine.rewrites import rewrite
 from gradcli.ops import arithmetic, exponential, products
 from gradcli.ops.constants import Constant
+from gradcli.ops.logic import where
 from gradcli.ops.shapes import broadcast_to, stack, sum_to, transpose
 from gradcli.ops.spec import Op, find
 
@@ -137,7 +138,20 @@ class Simplifier:
                 terms.pop(term, None)
             else:
                 terms[term] = total
-        return self._build_sum(constant, self._rows_joined(terms))
+        return self._build_sum(constant, self._branches_joined(self._rows_joined(terms)))
+
+    def _branches_joined(self, terms: Terms) -> Terms:
+        """where(b, x, 0) + where(b, 0, y) as where(b, x, y)."""
+        for left in terms:
+            for right in terms:
+                if left.op is not where or right.op is not where or left is right or left.operands[0] is not right.operands[0]:
+                    continue
+                if _is_zero(left.operands[2]) and _is_zero(right.operands[1]):
+                    x = self._scaled(_given(left.operands[1]), terms[left])
+                    y = self._scaled(_given(right.operands[2]), terms[right])
+                    rest = {term: c for term, c in terms.items() if term not in (left, right)}
+                    return {**rest, self.graph.apply(where, (left.operands[0], x, y)): ONE}
+        return terms
 
     def _rows_joined(self, terms: Terms) -> Terms:
         """[x, 0] + [0, y] as [x, y]."""
@@ -259,6 +273,10 @@ class Simplifier:
             return x
         coefficient, factors = self.as_product(x)
         core = self._build_product(ONE, {base: e for base, e in factors.items() if base.shape != ()})
+        if not core.shape:
+            # a repeated number, as often as it is summed
+            count = Fraction(math.prod(x.shape), max(1, math.prod(node.shape)))
+            return self._build_product(_times(coefficient, count), factors)
         if core.shape != x.shape:
             return node.graph.apply(node.op, operands, node.static)  # type: ignore[arg-type]
         inner = {base: e for base, e in factors.items() if base.shape == ()}
@@ -305,6 +323,35 @@ class Simplifier:
                     factors[base] = combined
         return self._build_product(total, factors)
 
+    def _into_branch(self, coefficient: Coefficient, factors: Factors) -> Expr | None:
+        """c*where(b, x, 0) as where(b, c*x, 0): so that nothing is computed where it does not count."""
+        for base, exponent in factors.items():
+            if base.op is not where or exponent != 1 or (coefficient == 1 and len(factors) == 1):
+                continue
+            condition, x, y = base.operands
+            if not _is_zero(x) and not _is_zero(y):
+                continue
+            rest = {other: power for other, power in factors.items() if other is not base}
+            branches = [
+                _chosen(self._inside(coefficient, rest, branch), condition, place) for place, branch in ((1, x), (2, y))
+            ]
+            return self.graph.apply(where, (condition, *branches))
+        return None
+
+    def _inside(self, coefficient: Coefficient, factors: Factors, branch: Expr | None) -> Expr:
+        assert branch is not None
+        if _is_zero(branch):
+            return branch
+        scale, inner = self.as_product(branch)
+        merged = dict(factors)
+        for base, exponent in inner.items():
+            total = _plus(merged.get(base, Fraction(0)), exponent)
+            if total == 0:
+                del merged[base]
+            else:
+                merged[base] = total
+        return self._build_product(_times(coefficient, scale), merged)
+
     def _plain(self, parts: list[tuple[Expr, Fraction]]) -> Expr:
         (result, power), *rest = parts
         result = result if power == 1 else result ** int(power)
@@ -316,6 +363,9 @@ class Simplifier:
         if coefficient == 0 or not factors:
             return self._number(coefficient)
         factors = _inverses(factors)
+        branch = self._into_branch(coefficient, factors)
+        if branch is not None:
+            return branch
         above = [_to_the(base, exponent) for base, exponent in factors.items() if exponent > 0]
         below = [_to_the(base, -exponent) for base, exponent in factors.items() if exponent < 0]
         top: Coefficient = coefficient
@@ -346,6 +396,20 @@ def _stripped(node: Expr, operands: list[Expr | None]) -> list[Expr | None]:
     plain = [None if o is None else _unbroadcast(o) for o in operands]
     full = any(o is not None and o.shape == node.shape for o in plain)
     return plain if full else operands
+
+
+def _given(node: Expr | None) -> Expr:
+    assert node is not None
+    return node
+
+
+def _chosen(node: Expr, condition: Expr | None, place: int) -> Expr:
+    """A branch under the same condition once more: the condition is decided there."""
+    return _given(node.operands[place]) if node.op is where and node.operands[0] is condition else node
+
+
+def _is_zero(node: Expr | None) -> bool:
+    return node is not None and node.is_constant and not node.shape and node.payload == 0
 
 
 def _raised(value: Coefficient, power: Fraction) -> Coefficient:

@@ -106,7 +106,7 @@ def _bind(name: str, signature: Signature, arguments: list[Any], keywords: dict[
                 break
         else:
             shown = ", ".join(p.name.lstrip("*") for p in parameters if not p.ignored)
-            close = suggestion(keyword, [s for p in parameters for s in p.spellings])
+            close = suggestion(keyword, [s for p in parameters for s in p.spellings], cutoff=0.7)
             raise ArgumentError(
                 f"{name} has no argument {keyword!r}", help=f"did you mean {close!r}?" if close else f"it has {shown}"
             )

@@ -15,7 +15,7 @@ from gradcli.engine.graph import Expr
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.language.parameters import static_parameters
 from gradcli.ops import arithmetic, exponential, logic, reductions, shapes
-from gradcli.ops.spec import axes_of
+from gradcli.ops.spec import axes_of, find
 
 if TYPE_CHECKING:
     from gradcli.language.lowering import Lowering
@@ -201,6 +201,13 @@ def ieee_remainder(low: Lowering, x: Any, y: Any) -> Any:
     return first - second * arithmetic.rint(first / second)
 
 
+def einsum(low: Lowering, subscripts: Any, *operands: Any) -> Any:
+    text = low.static(subscripts)
+    if not isinstance(text, str) or not operands:
+        raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
+    return low.call_op(find("einsum"), [low.value(o) for o in operands], {"subscripts": text})
+
+
 def ravel(low: Lowering, x: Any) -> Any:
     return shapes.reshape(low.value(x), shape=(-1,))
 
@@ -249,7 +256,7 @@ def item(low: Lowering, x: Any) -> Any:
 FUNCTIONS = {
     f.__name__: f
     for f in (
-        zeros, ones, full, zeros_like, ones_like, full_like, eye, arange, linspace, rand, randn, array, ravel, t, squeeze,
+        zeros, ones, full, zeros_like, ones_like, full_like, eye, arange, linspace, rand, randn, array, einsum, ravel, t, squeeze,
         expand_dims, item,
     )
 }  # fmt: skip

@@ -24,9 +24,11 @@ def latex(root: Expr, names: Mapping[Expr, str] | None = None) -> str:
     """The formula of a node; ``names`` gives texts of leaves that are not called by their own name."""
     pieces: dict[Expr, Piece] = {}
     for node in reachable([root]):
-        if node.op is None:
-            label = (names or {}).get(node)
-            pieces[node] = (f"\\mathtt{{{escape(label)}}}", _ATOM) if label else _terminal(node)
+        label = (names or {}).get(node)
+        if label is not None:
+            pieces[node] = name(label) if label.isidentifier() else f"\\mathtt{{{escape(label)}}}", _ATOM
+        elif node.op is None:
+            pieces[node] = _terminal(node)
         else:
             pieces[node] = _operation(node, [None if o is None else pieces[o] for o in node.operands])
     return pieces[root][0]

@@ -19,12 +19,16 @@ def parameter(op: Op, key: str, value: Any) -> Any:
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, np.ndarray):
-        if value.ndim > 1:
-            raise ArgumentError(f"{key} cannot be an array of {value.ndim} axes")
-        value = tuple(v.item() for v in value)
+        value = _flat(key, value)
     if isinstance(value, str) and key not in ("reduction", "ord"):
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
     return _CHECKS.get(key, _number)(op, key, value)
+
+
+def _flat(key: str, array: np.ndarray) -> tuple[Any, ...]:
+    if array.ndim > 1:
+        raise ArgumentError(f"{key} cannot be an array of {array.ndim} axes")
+    return tuple(array.reshape(-1).tolist())
 
 
 def static_parameters(op: Op, operands: list[Any], given: dict[str, Any]) -> dict[str, Any]:

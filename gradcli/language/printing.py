@@ -34,7 +34,7 @@ def formula(
 ) -> str | None:
     """The text of a node, or None where the language has none of at most ``limit`` nodes.
 
-    names   texts of leaves that are not called by their own name
+    names   texts of nodes that are called by a name
     taken   names bound in the program, which no longer mean constants or operations
     """
     order = reachable([root])
@@ -43,8 +43,10 @@ def formula(
     pieces: dict[Expr, Piece] = {}
     try:
         for node in order:
-            if node.op is None:
-                pieces[node] = (names[node], _ATOM) if names and node in names else _terminal(node, taken)
+            if names and node in names:
+                pieces[node] = names[node], _ATOM
+            elif node.op is None:
+                pieces[node] = _terminal(node, taken)
             else:
                 pieces[node] = _operation(node, pieces, taken)
     except Unprintable:
@@ -200,6 +202,7 @@ _SPECIAL: dict[str, Callable[[Expr, list[Piece]], str]] = {
     "reshape": lambda node, operands: f"reshape({operands[0][0]}, {_static(node.static['shape'])})",
     "broadcast_to": lambda node, operands: f"broadcast_to({operands[0][0]}, {_static(node.static['shape'])})",
     "sum_to_size": lambda node, operands: f"sum_to_size({operands[0][0]}, {_static(node.static['shape'])})",
+    "einsum": lambda node, operands: f"einsum('{node.static['subscripts']}', {', '.join(p[0] for p in operands)})",
     "polygamma": lambda node, operands: f"polygamma({node.static['n']}, {operands[0][0]})",
     "output": lambda node, operands: f"{operands[0][0]}[{node.static['place']}]",
 }

@@ -3,6 +3,7 @@
 from gradcli.ops import (
     activations,
     arithmetic,
+    contraction,
     exponential,
     hyperbolic,
     linalg,
@@ -25,6 +26,7 @@ FAMILIES = (
     reductions,
     shapes,
     products,
+    contraction,
     linalg,
     activations,
     structure,

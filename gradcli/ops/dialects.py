@@ -129,6 +129,7 @@ _MATH = {
 _SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("log_softmax", "x, axis")}
 
 _TABLES = {NUMPY: _NUMPY, TORCH: {**_NUMPY, **_TORCH}, MATH: {**_NUMPY, **_MATH}, SCIPY: {**_NUMPY, **_SCIPY}}
+_CALLED_OTHERWISE = frozenset({"einsum"})  # its static parameter comes first
 _PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
 
 
@@ -141,7 +142,7 @@ def lookup(name: str, library: str) -> Signature | None:
         op = find(name)
     except KeyError:
         return None
-    if not op.public:
+    if not op.public or op.name in _CALLED_OTHERWISE:
         return None
     if op.operands == ("x", "y"):
         return signature(op.name, f"{_PAIRS[1]}, {_PAIRS[0]}")

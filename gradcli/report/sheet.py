@@ -23,6 +23,11 @@ class Row:
     verdict: Verdict | None
     remark: str
 
+    @property
+    def verdict_text(self) -> str:
+        word = "" if self.verdict is None else self.verdict.word
+        return f"{word}, {self.remark}" if self.remark else word
+
 
 @dataclass(eq=False)
 class Sheet:
@@ -162,6 +167,8 @@ def _verdict(record: Record) -> str:
     digits = [c.digits for c in parts if c.digits is not None]
     if check.verdict is Verdict.AGREE and text:
         return f"with {text}, to {min(digits)} digits" if digits else f"with {text}"
-    if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        return check.reason or "nothing to check"
+    if check.verdict is Verdict.SKIPPED:
+        return "" if record.warnings else check.reason or "nothing to check"
+    if check.verdict is Verdict.UNDETERMINED:
+        return check.reason or ""
     return f"against {text}" if text else ""

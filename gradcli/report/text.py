@@ -19,21 +19,9 @@ def render(sheet: Sheet) -> str:
     if sheet.seed is not None:
         lines += _labelled("seed", sheet.seed)
     if sheet.rows:
-        header = [
-            "",
-            sheet.heading,
-            "derivative" if any(r.formula for r in sheet.rows) else "",
-            "check" if sheet.verdict is not None else "",
-        ]
-        table = [
-            [
-                row.name,
-                row.numbers,
-                row.formula,
-                (row.verdict.word if row.verdict else "") + (f", {row.remark}" if row.remark else ""),
-            ]
-            for row in sheet.rows
-        ]
+        checked = "check" if sheet.verdict is not None else ""
+        header = ["", sheet.heading, checked, "derivative" if any(row.formula for row in sheet.rows) else ""]
+        table = [[row.name, row.numbers, row.verdict_text, row.formula] for row in sheet.rows]
         lines += _columns([header, *table])
     if sheet.verdict is not None:
         lines += _labelled("check", f"{sheet.verdict.word}{' ' + sheet.verdict_text if sheet.verdict_text else ''}")
