@@ -32,12 +32,13 @@ from checking import (
 from helpers import applied, exact, lowered
 
 from gradcli.engine import sweep
+from gradcli.ops.cumulative import cumsum
 from gradcli.ops.exponential import log
 from gradcli.ops.linalg import adjugate, solve
 from gradcli.ops.logic import greater, less, where
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import mean, sum_
-from gradcli.ops.shapes import cumsum, reshape, scatter_add, transpose
+from gradcli.ops.shapes import reshape, scatter_add, transpose
 from gradcli.ops.spec import Op, find, registry
 from gradcli.ops.special import sigmoid
 

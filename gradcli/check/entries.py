@@ -141,7 +141,7 @@ class Comparison:
         for i, (off, relative) in errors.items():
             if _digits(relative) < _ENOUGH and not off <= 10.0**-_ENOUGH * float(terms[i]):
                 check.verdict = Verdict.ILL_CONDITIONED
-                check.reason = f"{_digits(relative)} digits are right: rounding costs the rest"
+                check.reason = f"{_digits(relative)} digits are right, rounding costs the rest"
                 return
 
     def _errors(self, i: int) -> tuple[float, float]:
@@ -164,6 +164,7 @@ class Comparison:
 
 
 def _digits(relative: float) -> int:
+    """Right significant digits n: the relative error is at most 5 in the n-th decimal place."""
     if relative == 0:
         return 17
-    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(-math.log10(relative)))
+    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))

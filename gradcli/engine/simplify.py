@@ -10,56 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from gradcli.engine.coefficients import ONE, Coefficient, exact, is_binary, plus, raised, times
 from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.engine.rewrites import rewrite
 from gradcli.ops import arithmetic, exponential, products
-from gradcli.ops.constants import Constant
 from gradcli.ops.logic import where
 from gradcli.ops.shapes import broadcast_to, stack, sum_to, transpose
 from gradcli.ops.spec import Op, find
 
-Coefficient = Fraction | float
 Terms = dict[Expr, Coefficient]
 Factors = dict[Expr, Coefficient]
-
-_EXACT = 2**53
-
-
-def exact(value: Any) -> Coefficient | None:
-    """A constant's payload as a coefficient: a fraction where it is one of small integers or halves."""
-    if isinstance(value, (bool, Constant, np.ndarray)) or not isinstance(value, (int, float)):
-        return None
-    if isinstance(value, int):
-        return Fraction(value) if abs(value) < _EXACT else float(value)
-    if value == value and abs(value) < _EXACT and (value * 1024).is_integer():
-        return Fraction(value)
-    return value
-
-
-def _bounded(value: Coefficient) -> Coefficient:
-    if isinstance(value, Fraction) and (abs(value.numerator) >= _EXACT or value.denominator >= _EXACT):
-        return float(value)
-    return value
-
-
-def _times(x: Coefficient, y: Coefficient) -> Coefficient:
-    return _bounded(x * y) if isinstance(x, Fraction) and isinstance(y, Fraction) else float(x) * float(y)
-
-
-def _plus(x: Coefficient, y: Coefficient) -> Coefficient:
-    return _bounded(x + y) if isinstance(x, Fraction) and isinstance(y, Fraction) else float(x) + float(y)
-
-
-ONE = Fraction(1)
-
-
-def _is_binary(value: Fraction) -> bool:
-    """Whether a fraction is a float exactly, such as 0.375."""
-    return value.denominator & (value.denominator - 1) == 0
 
 
 class Simplifier:
@@ -131,9 +94,9 @@ class Simplifier:
         sign: Coefficient = Fraction(-1) if node.op is arithmetic.sub else ONE
         constant, terms = self.as_sum(left)
         extra, more = self.as_sum(right)
-        constant, terms = _plus(constant, _times(sign, extra)), dict(terms)
+        constant, terms = plus(constant, times(sign, extra)), dict(terms)
         for term, coefficient in more.items():
-            total = _plus(terms.get(term, Fraction(0)), _times(sign, coefficient))
+            total = plus(terms.get(term, Fraction(0)), times(sign, coefficient))
             if total == 0:
                 terms.pop(term, None)
             else:
@@ -166,9 +129,9 @@ class Simplifier:
             for part, row in zip(parts, rows, strict=True):
                 assert part is not None
                 extra, more = self.as_sum(part)
-                constant = _plus(constant, _times(terms[row], extra))
+                constant = plus(constant, times(terms[row], extra))
                 for term, coefficient in more.items():
-                    inner[term] = _plus(inner.get(term, Fraction(0)), _times(terms[row], coefficient))
+                    inner[term] = plus(inner.get(term, Fraction(0)), times(terms[row], coefficient))
             entries.append(self._build_sum(constant, {t: c for t, c in inner.items() if c != 0}))
         rest = {term: c for term, c in terms.items() if term not in rows}
         return {**rest, stack(*entries, axis=0): ONE}
@@ -176,9 +139,9 @@ class Simplifier:
     def _negative(self, node: Expr, operands: list[Expr]) -> Expr:
         constant, terms = self.as_sum(operands[0])
         if len(terms) + (constant != 0) > 1:
-            return self._build_sum(_times(Fraction(-1), constant), {t: _times(Fraction(-1), c) for t, c in terms.items()})
+            return self._build_sum(times(Fraction(-1), constant), {t: times(Fraction(-1), c) for t, c in terms.items()})
         coefficient, factors = self.as_product(operands[0])
-        return self._build_product(_times(Fraction(-1), coefficient), factors)
+        return self._build_product(times(Fraction(-1), coefficient), factors)
 
     def _build_sum(self, constant: Coefficient, terms: Terms) -> Expr:
         parts = list(terms.items())
@@ -195,7 +158,7 @@ class Simplifier:
             if result is None:
                 result = self._scaled(term, coefficient)
             elif coefficient < 0:
-                result = result - self._scaled(term, _times(Fraction(-1), coefficient))
+                result = result - self._scaled(term, times(Fraction(-1), coefficient))
             else:
                 result = result + self._scaled(term, coefficient)
         if result is None:
@@ -208,13 +171,13 @@ class Simplifier:
 
     def _scaled(self, term: Expr, coefficient: Coefficient) -> Expr:
         inner, factors = self.as_product(term)
-        return self._build_product(_times(coefficient, inner), factors)
+        return self._build_product(times(coefficient, inner), factors)
 
     def _number(self, value: Coefficient) -> Expr:
         if isinstance(value, Fraction):
             if value.denominator == 1:
                 return self.graph.constant(value.numerator)
-            if _is_binary(value):
+            if is_binary(value):
                 return self.graph.constant(float(value))
             quotient = self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
             self.sums[quotient] = self.products[quotient] = (value, {})
@@ -255,16 +218,16 @@ class Simplifier:
             core = self._build_product(ONE, {base: e for base, e in inner.items() if base.shape != ()})
             if core.shape != operand.shape:
                 return node.graph.apply(products.matmul, operands)
-            total = _times(total, coefficient)
+            total = times(total, coefficient)
             for base, exponent in outside.items():
-                factors[base] = _plus(factors.get(base, Fraction(0)), exponent)
+                factors[base] = plus(factors.get(base, Fraction(0)), exponent)
             cores.append(core)
         left, right = cores
         core = right if _is_identity(left) else left if _is_identity(right) else left @ right
         coefficient, inner = self.as_product(core)
         for base, exponent in inner.items():
-            factors[base] = _plus(factors.get(base, Fraction(0)), exponent)
-        return self._build_product(_times(total, coefficient), factors)
+            factors[base] = plus(factors.get(base, Fraction(0)), exponent)
+        return self._build_product(times(total, coefficient), factors)
 
     def _total(self, node: Expr, operands: list[Expr]) -> Expr:
         """Scalars in front of a sum."""
@@ -276,7 +239,7 @@ class Simplifier:
         if not core.shape:
             # a repeated number, as often as it is summed
             count = Fraction(math.prod(x.shape), max(1, math.prod(node.shape)))
-            return self._build_product(_times(coefficient, count), factors)
+            return self._build_product(times(coefficient, count), factors)
         if core.shape != x.shape:
             return node.graph.apply(node.op, operands, node.static)  # type: ignore[arg-type]
         inner = {base: e for base, e in factors.items() if base.shape == ()}
@@ -286,7 +249,7 @@ class Simplifier:
             total = find("sum")(core, axis=axis, keepdims=False)
         else:
             total = node.graph.apply(node.op, (core,), node.static)  # type: ignore[arg-type]
-        inner[total] = _plus(inner.get(total, Fraction(0)), ONE)
+        inner[total] = plus(inner.get(total, Fraction(0)), ONE)
         return self._build_product(coefficient, inner)
 
     def _power(self, node: Expr, operands: list[Expr]) -> Expr:
@@ -314,9 +277,9 @@ class Simplifier:
             coefficient, inner = self.as_product(part)
             if coefficient == 0 and power < 0:
                 return self._plain(parts)
-            total = _times(total, _raised(coefficient, power))
+            total = times(total, raised(coefficient, power))
             for base, exponent in inner.items():
-                combined = _plus(factors.get(base, Fraction(0)), _times(exponent, power))
+                combined = plus(factors.get(base, Fraction(0)), times(exponent, power))
                 if combined == 0:
                     del factors[base]
                 else:
@@ -332,9 +295,7 @@ class Simplifier:
             if not _is_zero(x) and not _is_zero(y):
                 continue
             rest = {other: power for other, power in factors.items() if other is not base}
-            branches = [
-                _chosen(self._inside(coefficient, rest, branch), condition, place) for place, branch in ((1, x), (2, y))
-            ]
+            branches = [_chosen(self._inside(coefficient, rest, branch), condition, place) for place, branch in ((1, x), (2, y))]
             return self.graph.apply(where, (condition, *branches))
         return None
 
@@ -345,12 +306,12 @@ class Simplifier:
         scale, inner = self.as_product(branch)
         merged = dict(factors)
         for base, exponent in inner.items():
-            total = _plus(merged.get(base, Fraction(0)), exponent)
+            total = plus(merged.get(base, Fraction(0)), exponent)
             if total == 0:
                 del merged[base]
             else:
                 merged[base] = total
-        return self._build_product(_times(coefficient, scale), merged)
+        return self._build_product(times(coefficient, scale), merged)
 
     def _plain(self, parts: list[tuple[Expr, Fraction]]) -> Expr:
         (result, power), *rest = parts
@@ -369,7 +330,7 @@ class Simplifier:
         above = [_to_the(base, exponent) for base, exponent in factors.items() if exponent > 0]
         below = [_to_the(base, -exponent) for base, exponent in factors.items() if exponent < 0]
         top: Coefficient = coefficient
-        if isinstance(coefficient, Fraction) and (below or not _is_binary(coefficient)) and coefficient.denominator != 1:
+        if isinstance(coefficient, Fraction) and (below or not is_binary(coefficient)) and coefficient.denominator != 1:
             top = Fraction(coefficient.numerator)
             below.insert(0, self.graph.constant(coefficient.denominator))
         result: Expr | None = None
@@ -412,15 +373,6 @@ def _is_zero(node: Expr | None) -> bool:
     return node is not None and node.is_constant and not node.shape and node.payload == 0
 
 
-def _raised(value: Coefficient, power: Fraction) -> Coefficient:
-    if isinstance(value, Fraction) and abs(power) <= 64:
-        return _bounded(Fraction(value ** int(power)))
-    try:
-        return math.pow(value, power)
-    except OverflowError:
-        return float("inf")
-
-
 def _to_the(base: Expr, exponent: Coefficient) -> Expr:
     if exponent == 1:
         return base
@@ -440,7 +392,7 @@ def _inverses(factors: Factors) -> Factors:
                 if power != -1:
                     rest[other] = power + 1
                 inverse = transpose(find("inv")(source.operands[0]), axes=None)
-                return {**rest, inverse: _plus(rest.get(inverse, Fraction(0)), ONE)}
+                return {**rest, inverse: plus(rest.get(inverse, Fraction(0)), ONE)}
     return factors
 
 

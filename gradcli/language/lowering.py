@@ -24,6 +24,7 @@ from gradcli.errors import (
     TypeMismatchError,
     UnknownNameError,
 )
+from gradcli.language.indexing import subscript
 from gradcli.language.names import Function, Module, Unbound, missing_value, unknown_function
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
@@ -38,7 +39,6 @@ from gradcli.language.tree import (
     Node,
     Number,
     Sequence,
-    Slice,
     Subscript,
     Text,
     Unary,
@@ -244,7 +244,7 @@ class Lowering:
         if isinstance(node, Call):
             return self._call(node, activation)
         if isinstance(node, Subscript):
-            return self._subscript(node, results)
+            return subscript(self, node, results)
         if isinstance(node, Attribute):
             return self._attribute(node, results[node.base.place])
         if isinstance(node, Sequence):
@@ -325,49 +325,6 @@ class Lowering:
         if name == "shape":
             return extents
         return self.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
-
-    def _subscript(self, node: Subscript, results: list[Any]) -> Any:
-        base = results[node.base.place]
-        if isinstance(base, tuple):
-            if len(node.items) == 1 and isinstance(node.items[0], Slice):
-                return base[slice(*self._slice(node.items[0], results))]
-            index = self.integer(results[node.items[0].place])
-            if len(node.items) > 1 or not -len(base) <= index < len(base):
-                raise ShapeError(f"a tuple of {len(base)} has no entry {index}")
-            return base[index]
-        value = self.value(base)
-        if len(node.items) == 1 and isinstance(results[node.items[0].place], tuple):
-            parts = list(results[node.items[0].place])
-        else:
-            parts = [self._slice(item, results) if isinstance(item, Slice) else results[item.place] for item in node.items]
-        index_parts = [p if isinstance(p, _SliceParts) else self._index(p) for p in parts]
-        try:
-            return shapes.getitem(value, index=tuple(tuple(p) if isinstance(p, _SliceParts) else p for p in index_parts))
-        except ShapeError as error:
-            text = str(error.message).replace("too many indices for array: array is", "too many indices: the array is")
-            raise ShapeError(text) from None
-
-    def _slice(self, node: Slice, results: list[Any]) -> _SliceParts:
-        parts = [None if p is None or results[p.place] is None else self.integer(results[p.place]) for p in node.parts]
-        parts += [None] * (3 - len(parts))
-        if parts[2] == 0:
-            raise ArgumentError("the step of a slice cannot be 0").at(node.span)
-        return _SliceParts(parts)
-
-    def _index(self, part: Any) -> Any:
-        if part is None or part is ...:
-            return part
-        value = self.static(self.value(part) if isinstance(part, list) and part else part)
-        if isinstance(value, bool):
-            return shapes.StaticArray(np.asarray(value))
-        if isinstance(value, int):
-            return value
-        array = np.asarray(value, dtype=np.int64) if isinstance(value, list) and not value else np.asarray(value)
-        if array.size == 0 and array.dtype.kind == "f":
-            array = array.astype(np.int64)
-        if array.dtype.kind not in "iub":
-            raise TypeMismatchError("an index must be whole numbers, a slice or a mask", help="write x[0], x[1:3], x[x > 0]")
-        return shapes.StaticArray(array)
 
     # -- calls ------------------------------------------------------------------------------------------------
 
@@ -471,10 +428,6 @@ class Lowering:
             name = node.arguments[1].name
             raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
         return transforms.derive(_DERIVATIVES[name], y, x, None if vector is None else self.value(vector))
-
-
-class _SliceParts(list[Any]):
-    """start, stop and step of a slice, told apart from a list of indices."""
 
 
 def _described(result: Any) -> str:

@@ -26,29 +26,22 @@ stack until one that binds less tightly arrives; an open bracket is a `_Frame`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NoReturn
 
-from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
-from gradcli.language.tokens import END, NAME, NUMBER, PRIME, STRING, SUPERSCRIPT, SYMBOL, Token, superscript_value, tokenize
+from gradcli.errors import AmbiguousError, Label, ParseError, Source, Span
+from gradcli.language.tokens import END, NAME, NUMBER, PRIME, STRING, SUPERSCRIPT, SYMBOL, Token, superscript_value
 from gradcli.language.tree import (
-    Assertion,
     Attribute,
     Binary,
-    Binding,
     Call,
     Conditional,
-    DataBinding,
-    Definition,
     Dots,
     Expression,
     Name,
     Node,
     Number,
-    Query,
     Sequence,
     Slice,
-    Statement,
     Subscript,
     Text,
     Unary,
@@ -60,7 +53,7 @@ _BINARY = {
     "!=": _COMPARISON, "+": _SUM, "-": _SUM, "*": _TERM, "/": _TERM, "//": _TERM, "%": _TERM, "@": _TERM, "**": _POWER,
 }  # fmt: skip
 _GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
-_RESERVED = frozenset({"if", "else", "and", "or", "not"})
+RESERVED = frozenset({"if", "else", "and", "or", "not"})
 _CLOSING = {"(": ")", "[": "]"}
 _GROUP, _LIST, _CALL, _SUBSCRIPT = range(4)
 
@@ -88,7 +81,7 @@ class _Frame:
         self.comma = False
 
 
-class _ExpressionParser:
+class ExpressionParser:
     """Parses tokens[at:stop] as one expression."""
 
     def __init__(self, source: Source, tokens: list[Token], at: int, stop: int) -> None:
@@ -150,7 +143,7 @@ class _ExpressionParser:
 
     def name(self, token: Token) -> bool:
         text = token.text
-        if text in _RESERVED:
+        if text in RESERVED:
             if text != "not":
                 self.missing_value(token)
             if self.operators_here() and self.operators[-1].tightness > _NOT:
@@ -477,116 +470,3 @@ class _ExpressionParser:
         shown = repr(token.text)
         helps = {"=": "write == to compare", "**": None, "*": None}
         self.fail(f"expected a value, not {shown}", token.span, helps.get(token.text))
-
-
-def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
-    """The statements of one logical line; an error takes the place of the statement it stands in."""
-    if len(source.text) > limit:
-        yield LimitError(
-            f"a statement of {len(source.text):,} characters is over the limit of {limit:,}", span=Span(0, 1), source=source,
-            help=f"raise it with --limit length={len(source.text)}",
-        )  # fmt: skip
-        return
-    try:
-        tokens = tokenize(source)
-    except ParseError as error:
-        yield error
-        return
-    start = depth = 0
-    for i, token in enumerate(tokens):
-        if token.kind == SYMBOL:
-            if token.text in ("(", "["):
-                depth += 1
-            elif token.text in (")", "]"):
-                depth -= 1
-        if token.kind == END or (depth <= 0 and token.text == ";" and token.kind == SYMBOL):
-            if i > start:
-                try:
-                    yield _statement(source, tokens, start, i)
-                except ParseError as error:
-                    yield error
-            start, depth = i + 1, 0
-
-
-def parse_expression(source: Source, limit: int) -> Expression:
-    """The whole text as one expression."""
-    if len(source.text) > limit:
-        raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
-    tokens = tokenize(source)
-    return _ExpressionParser(source, tokens, 0, len(tokens) - 1).parse()
-
-
-def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
-    """statement = [ "const" ] NAME "=" expression | NAME "(" names ")" "=" expression | assertion | expression"""
-    last = tokens[stop - 1]
-    span = Span(tokens[start].start, last.start + len(last.text))
-    first, second = tokens[start], tokens[start + 1] if start + 1 < stop else Token(END, "", span.end)
-
-    def expression(at: int, end: int = stop) -> Expression:
-        return _ExpressionParser(source, tokens, at, end).parse()
-
-    if first.kind == NAME and first.text not in _RESERVED:
-        if first.text == "const" and second.kind == NAME:
-            third = tokens[start + 2] if start + 2 < stop else None
-            if third is None or third.text != "=":
-                raise ParseError(
-                    "'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2"
-                )
-            return Binding(source, span, second.text, second.span, expression(start + 3), const=True)
-        if second.kind == SYMBOL and second.text == "=":
-            if start + 3 < stop and tokens[start + 2].text == "@":
-                reference = source.text[tokens[start + 3].start : span.end]
-                return DataBinding(source, span, first.text, first.span, reference)
-            return Binding(source, span, first.text, first.span, expression(start + 2))
-        if (
-            first.text == "assert"
-            and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+"))
-            and second.kind != END
-        ):
-            return _assertion(source, span, tokens, start + 1, stop)
-        if second.kind == SYMBOL and second.text == "(":
-            equals = _definition_end(tokens, start + 2, stop)
-            if equals is not None:
-                names = [t.text for t in tokens[start + 2 : equals - 1] if t.kind == NAME]
-                if len(set(names)) < len(names):
-                    raise ParseError("a parameter is named twice", span=first.span, source=source)
-                return Definition(source, span, first.text, first.span, names, expression(equals + 1))
-    return Query(source, span, expression(start))
-
-
-def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
-    """The place of "=" in ``f(x, y) =``, or None where the tokens are not the head of a definition."""
-    while at + 1 < stop and tokens[at].kind == NAME:
-        after = tokens[at + 1].text
-        if after == ")":
-            return at + 2 if at + 2 < stop and tokens[at + 2].text == "=" and tokens[at + 2].kind == SYMBOL else None
-        if after != ",":
-            return None
-        at += 2
-    return None
-
-
-def _assertion(source: Source, span: Span, tokens: list[Token], start: int, stop: int) -> Assertion:
-    """assertion = "assert" sum "==" sum [ "within" sum ]"""
-    depth = 0
-    equals = within = None
-    for i in range(start, stop):
-        token = tokens[i]
-        if token.text in ("(", "[") and token.kind == SYMBOL:
-            depth += 1
-        elif token.text in (")", "]") and token.kind == SYMBOL:
-            depth -= 1
-        elif depth == 0 and token.text == "==" and equals is None:
-            equals = i
-        elif depth == 0 and token.kind == NAME and token.text == "within" and equals is not None:
-            within = i
-    if equals is None:
-        raise ParseError(
-            "an assert compares two values with ==", span=tokens[start].span, source=source, help="write: assert x == y"
-        )
-
-    def part(at: int, end: int) -> Expression:
-        return _ExpressionParser(source, tokens, at, end).parse()
-
-    right = part(equals + 1, within if within is not None else stop)
-    return Assertion(source, span, part(start, equals), right, part(within + 1, stop) if within is not None else None)

@@ -11,8 +11,8 @@ import numpy as np
 from gradcli.engine.graph import Expr
 from gradcli.errors import GradcliError, InputError, ParseError, Source, TypeMismatchError
 from gradcli.language.lowering import Lowering
-from gradcli.language.parser import parse_expression, parse_statements
 from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.limits import DEFAULT, Limits

@@ -64,7 +64,8 @@ def _reference(m: Any, *arrays: Any, subscripts: str) -> Any:
     for term, array in zip(terms, arrays, strict=True):
         index = np.indices(out.shape, sparse=True)
         place = {c: index[i] for i, c in enumerate(order)}
-        out = np.asarray(out * array[tuple(place[c] if n > 1 else place[c] * 0 for c, n in zip(term, array.shape, strict=True))], dtype=object)
+        entries = array[tuple(place[c] if n > 1 else place[c] * 0 for c, n in zip(term, array.shape, strict=True))]
+        out = np.asarray(out * entries, dtype=object)
     return out.sum(axis=tuple(range(len(result), len(order))))
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arithmetic import abs_, sign
+from gradcli.ops.cumulative import exclusive_products
 from gradcli.ops.exponential import exp
 from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
-from gradcli.ops.shapes import broadcast_to, exclusive_products, reshape
+from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.spec import Function, Kink, Op, Shape, axes_of, on_arrays, structural
 
 AXES = {"axis": None, "keepdims": False}

@@ -132,17 +132,18 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
     if check.kinks:
         return [
             f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; "
-            f"chosen is {k.chosen:g}"
-            + (f" (convention: {k.convention})" if k.convention else "")
+            f"chosen is {k.chosen:g}" + (f" (convention: {k.convention})" if k.convention else "")
             for k in check.kinks[:3]
         ] + ([f"{name}: and {len(check.kinks) - 3} more kinks"] if len(check.kinks) > 3 else [])
     lines = []
     where = _entry(name, check.worst.index) if check.worst is not None else name
     if check.verdict is Verdict.MISMATCH and check.worst is not None:
         count = f"; {check.wrong} of {check.entries[1]} entries are wrong" if check.entries and check.entries[1] > 1 else ""
+        if (check.reason or "").startswith("the result is"):
+            return [f"{where}: MISMATCH, {check.reason}"]
         lines.append(f"{where}: MISMATCH, the engine has {check.worst.engine!r}, the reference {check.worst.reference!r}{count}")
     if check.reason:
-        lines.append(f"{where}: {check.verdict.word}: {check.reason}" if not lines else f"{where}: {check.reason}")
+        lines.append(f"{where}: {check.verdict.word}, {check.reason}" if not lines else f"{where}: {check.reason}")
     return lines
 
 

@@ -1,0 +1,129 @@
+"""Running sums and products, and their companions: the gradients of prod and cumprod, right with zeros too."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.shapes import concatenate, flip, getitem, reshape, transpose
+from gradcli.ops.spec import Op, Shape, axes_of, on_arrays, structural
+
+
+def _cumsum(x: Any, axis: int | None) -> Any:
+    return np.cumsum(x, axis=axis)
+
+
+def _running_shape(old: Shape, axis: int | None) -> Shape:
+    if axis is None:
+        return (math.prod(old),)
+    axes_of(axis, len(old))
+    return old
+
+
+def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+    place = 0 if axis is None else axis
+    back = flip(cumsum(flip(cotangent, axis=place), axis=place), axis=place)
+    return (reshape(back, shape=x.shape) if axis is None else back,)
+
+
+cumsum = structural(
+    "cumsum", "x", _cumsum, on_arrays(_cumsum), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
+    doc="Running sums along an axis (of all entries in order by default).", ulps=8,
+)  # fmt: skip
+
+
+def _exclusive(x: Any, axis: Any) -> Any:
+    """Each entry's product of the others: running products from both ends, so that zeros do no harm."""
+    x = np.asarray(x)
+    axes = axes_of(axis, x.ndim)
+    moved = np.moveaxis(x, axes, range(-len(axes), 0))
+    rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], -1)
+    one = np.ones((*rows.shape[:-1], 1), dtype=rows.dtype)
+    before = np.cumprod(np.concatenate([one, rows[..., :-1]], axis=-1), axis=-1)
+    after = np.flip(np.cumprod(np.concatenate([one, np.flip(rows[..., 1:], -1)], axis=-1), axis=-1), -1)
+    others = (before * after).reshape(moved.shape) if rows.size else moved
+    return np.moveaxis(others, range(-len(axes), 0), axes)[()]
+
+
+def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    # d/dx_j of sum_i c_i prod_{k != i} x_k: for each j, the sum over i of c_i times the product of all but i and j.
+    axes = axes_of(axis, len(x.shape))
+    n = math.prod(x.shape[a] for a in axes)
+    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
+    order = (*kept, *axes)
+    lead = tuple(x.shape[a] for a in kept)
+    rows = reshape(transpose(x, axes=order), shape=(*lead, n)) if order else reshape(x, shape=(1,))
+    weights = reshape(transpose(cotangent, axes=order), shape=(*lead, n)) if order else reshape(cotangent, shape=(1,))
+    every = ((None, None, None),) * len(lead)
+    total: Any = 0.0
+    for i in range(n):
+        before, after = getitem(rows, index=(*every, (None, i, None))), getitem(rows, index=(*every, (i + 1, None, None)))
+        others = concatenate(before, after, axis=-1)
+        part = getitem(weights, index=(*every, (i, i + 1, None))) * exclusive_products(others, axis=-1)
+        zero = 0.0 * getitem(rows, index=(*every, (i, i + 1, None)))
+        pieces = (getitem(part, index=(*every, (None, i, None))), zero, getitem(part, index=(*every, (i, None, None))))
+        total = total + concatenate(*pieces, axis=-1)
+    if not n:
+        return (0.0 * x,)
+    back = reshape(total, shape=tuple(x.shape[a] for a in order))
+    return (transpose(back, axes=tuple(np.argsort(order).tolist())) if order else back,)
+
+
+exclusive_products = structural(
+    "exclusive_products", "x", _exclusive, on_arrays(_exclusive), vjp=_exclusive_vjp, shape=lambda old, axis: old,
+    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
+)  # fmt: skip
+
+
+def _cumprod(x: Any, axis: int | None) -> Any:
+    return np.cumprod(x, axis=axis)
+
+
+def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+    # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1} S_i,
+    # with P the running product; S is itself the registered operation `reversed_horner`.
+    if axis is None:
+        flat = reshape(x, shape=(-1,))
+        return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
+    if not x.shape or not x.shape[axis]:
+        return (cotangent,)
+    lead = ((None, None, None),) * (axis % len(x.shape))
+    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0 + 1.0
+    before = concatenate(first, getitem(out, index=(*lead, (None, -1, None))), axis=axis)
+    return (before * reversed_horner(cotangent, x, axis=axis),)
+
+
+cumprod = structural(
+    "cumprod", "x", _cumprod, on_arrays(_cumprod), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
+    saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8,
+)  # fmt: skip
+
+
+def _horner(c: Any, x: Any, axis: int) -> Any:
+    c, x = np.moveaxis(np.asarray(c), axis, 0), np.moveaxis(np.asarray(x), axis, 0)
+    out = np.empty(np.broadcast_shapes(c.shape, x.shape), dtype=np.result_type(c, x))
+    if len(out):
+        out[-1] = c[-1]
+    for i in range(len(out) - 2, -1, -1):
+        out[i] = c[i] + x[i + 1] * out[i + 1]
+    return np.moveaxis(out, 0, axis)
+
+
+def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
+    # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
+    back = flip(cotangent, axis=axis)
+    lead = ((None, None, None),) * (axis % len(x.shape))
+    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0
+    delayed = concatenate(first, getitem(flip(x, axis=axis), index=(*lead, (None, -1, None))), axis=axis)
+    forwards = flip(reversed_horner(back, delayed, axis=axis), axis=axis)
+    shifted = concatenate(first, getitem(forwards, index=(*lead, (None, -1, None))), axis=axis)
+    return forwards, shifted * out
+
+
+reversed_horner: Op = structural(
+    "reversed_horner", "c x", _horner, on_arrays(_horner), vjp=_horner_vjp, shape=lambda c, x, axis: np.broadcast_shapes(c, x),
+    static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
+    doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
+)  # fmt: skip
