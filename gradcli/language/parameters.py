@@ -19,10 +19,11 @@ def parameter(op: Op, key: str, value: Any) -> Any:
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, np.ndarray):
-        value = _flat(key, np.asarray(value))
+        value = _flat(key, value)
     if isinstance(value, str) and key not in ("reduction", "ord"):
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    return _CHECKS.get(key, _number)(op, key, value)
+    check: Callable[[Op, str, Any], Any] = _CHECKS.get(key, _number)
+    return check(op, key, value)
 
 
 def _flat(key: str, array: np.ndarray) -> tuple[Any, ...]:
