@@ -1,0 +1,114 @@
+"""The Python API, and the command line on a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.errors import ShapeError, UnknownNameError
+from gradcli.language.tree import Binding, Definition, Query
+from gradcli.report.verdicts import Verdict
+
+
+def test_evaluate_gives_a_typed_record():
+    record = gradcli.evaluate("sum(3*a**3 - b**2)", a=[2, 3], b=np.array([6.0, 4.0]))
+    assert record.value == 53.0
+    assert record.grad["a"].tolist() == [36.0, 81.0]
+    assert record.grad["b"].tolist() == [-12.0, -8.0]
+    assert record.derivative == {"a": "9*a**2", "b": "-2*b"}
+    assert record.check.verdict is Verdict.AGREE
+    assert (record.shape, record.dtype, record.error) == ((), "float64", None)
+
+
+def test_a_seed_is_needed_for_an_output_that_is_no_scalar():
+    with pytest.raises(ShapeError, match="grad can be implicitly created only for scalar outputs"):
+        gradcli.evaluate("x**2", x=[1.0, 2.0])
+    assert gradcli.evaluate("x**2", x=[1.0, 2.0], seed=[1, 10]).grad["x"].tolist() == [2.0, 40.0]
+    assert gradcli.evaluate("x**2", x=[3.0]).grad["x"].tolist() == [6.0], "one entry of any shape is fine"
+
+
+def test_names_that_are_keywords_are_bound_with_at():
+    record = gradcli.evaluate("seed*check", at={"seed": 2.0, "check": 3.0})
+    assert record.grad == {"seed": 3.0, "check": 2.0}
+
+
+def test_modes():
+    hessian = gradcli.evaluate("x**2*y", x=3.0, y=2.0, mode="hessian").hessian
+    assert hessian == {"x": {"x": 4.0, "y": 6.0}, "y": {"x": 6.0, "y": 0.0}}
+    assert gradcli.evaluate("[x*y, x]", x=3.0, y=2.0, mode="jacobian").jacobian["x"].tolist() == [2.0, 1.0]
+    assert gradcli.evaluate("x**2*y", x=3.0, y=2.0, jvp={"x": 1.0, "y": 2.0}).jvp == 30.0
+
+
+def test_errors_are_exceptions_with_their_place():
+    with pytest.raises(UnknownNameError) as caught:
+        gradcli.evaluate("a = 2\n3*a**3 - sqr(a)")
+    error = caught.value
+    assert error.place() == (2, 10, 13)
+    assert error.help == "did you mean 'sqrt'?"
+    assert str(error) == (
+        "error[unknown-name]: unknown function 'sqr'\n"
+        "  --> <expression>:2:10\n"
+        "2 | 3*a**3 - sqr(a)\n"
+        "  |          ^^^\n"
+        "  = help: did you mean 'sqrt'?"
+    )
+
+
+def test_parse_gives_the_tree():
+    program = gradcli.parse("a = 2; f(x) = x**2\nf(a) # a query")
+    assert [type(s) for s in program.statements] == [Binding, Definition, Query]
+    assert program.statements[2].text == "f(a)"
+    with pytest.raises(gradcli.GradcliError):
+        gradcli.parse("1 +")
+
+
+def terminal(*arguments: str, columns: int = 80, **variables: str) -> str:
+    """What a terminal shows."""
+    leader, follower = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": str(columns), "LANG": "C.UTF-8", "PYTHONIOENCODING": "utf-8", **variables}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gradcli.cli.main", *arguments], stdin=follower, stdout=follower, stderr=follower, env=environment
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    process.wait(timeout=60)
+    os.close(leader)
+    return shown.decode()
+
+
+def test_a_terminal_gets_a_coloured_table():
+    shown = terminal("eval", "3*a**3 - b**2", "a=2,3", "b=6,4")
+    assert "\x1b[" in shown
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert "╭" in plain
+    assert re.search(r"│ a \s*│ \[36., 81.\]\s*│ agree │ 9\*a\*\*2\s*│", plain)
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
+def test_a_terminal_without_colours_gets_no_escapes(variables):
+    shown = terminal("eval", "x[0]*y", "x=1,2", "y=3", **variables)
+    assert "\x1b" not in shown
+    assert "x[0]*y" in shown
+
+
+def test_markup_and_emoji_of_the_user_are_text():
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal("eval", "x[0]  # [red] :x: [/]", "x=1,2", "--no-check"))
+    assert "x[0]" in shown
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal("eval", "sqr(x[0]) # :x: [bold]", "x=1,2", "--no-check"))
+    assert "sqr(x[0]) # :x: [bold]" in shown
