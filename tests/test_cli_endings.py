@@ -83,3 +83,14 @@ def test_the_module_runs_as_a_command(run_cli):
     done = run_cli("eval", "--no-check", "--format", "jsonl", "-x**2", "x=3")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["grad"] == {"x": -6}
+
+
+def test_a_device_is_written_to_and_never_replaced(run_cli, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    done = run_cli("eval", "--no-check", "x**2", "x=1,2", "--save", f"x={pipe}")
+    received, _ = reader.communicate(timeout=30)
+    assert done.returncode == 0
+    assert received.startswith(b"\x93NUMPY")
+    assert pipe.is_fifo()

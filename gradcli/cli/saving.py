@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from pathlib import Path
@@ -33,11 +34,28 @@ def save_arrays(record: Record, targets: dict[str, str]) -> None:
 def _write(path: Path, array: np.ndarray) -> None:
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if path.exists() and not path.is_file():
+            # a device or a pipe is written to, never replaced
+            image = io.BytesIO()
+            np.save(image, array, allow_pickle=False)
+            with path.open("wb") as device:
+                device.write(image.getbuffer())
+            return
+        handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
             np.save(stream, array, allow_pickle=False)
-        os.replace(temporary, path)
+        os.chmod(temporary, _mode(path))
+        os.replace(temporary, path.resolve())
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
+
+
+def _mode(path: Path) -> int:
+    """The permissions that a file has, or that a new one would get."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
