@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradcli.errors import GradcliError, ParseError
+from gradcli.errors import GradcliError, ParseError, UsageError
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -42,13 +42,16 @@ def evaluate(
     """
     import numpy as np
 
+    from gradcli.check.deadline import usable_limit
     from gradcli.evaluation import Options, run_statement
     from gradcli.language.program import Program, statements
     from gradcli.language.scope import Scope
 
+    if not usable_limit(timeout):
+        raise UsageError(f"a time limit must be more than 0 seconds, not {timeout}")
     scope = Scope(limits, dtype, random_state)
     for name, value in {**(at or {}), **bindings}.items():
-        array = np.asarray(value)
+        array = value if isinstance(value, np.memmap) else np.array(value)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"the value of {name!r} must be real numbers, not {array.dtype}")
         limits.check_shape(array.shape)

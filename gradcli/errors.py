@@ -108,19 +108,19 @@ class GradcliError(Exception):
 
     def render(self) -> str:
         """The error as plain text, in the form documented in the README."""
-        lines = [f"error[{self.code}]: {self.message}"]
+        lines = [f"error[{self.code}]: {printable(self.message)}"]
         margin = ""
         if self.source is not None and self.span is not None:
             line, column = self.source.position(self.span.start)
             margin = " " * len(str(line))
-            lines.append(f"{margin} --> {self.source.name or '<expression>'}:{line}:{column}")
+            lines.append(f"{margin} --> {printable(self.source.name or '<expression>')}:{line}:{column}")
             lines += _excerpt(self.source, self.span, self.label)
             for label in self.also:
                 lines += _excerpt(self.source, label.span, label.text)
         if self.help:
-            lines.append(f"{margin} = help: {self.help}")
+            lines.append(f"{margin} = help: {printable(self.help)}")
         if self.note:
-            lines.append(f"{margin} = note: {self.note}")
+            lines.append(f"{margin} = note: {printable(self.note)}")
         return "\n".join(lines)
 
     def __str__(self) -> str:

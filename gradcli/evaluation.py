@@ -16,7 +16,7 @@ from gradcli.engine import transforms
 from gradcli.engine.evaluate import Values, forward
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward
-from gradcli.errors import GradcliError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import EvaluationError, GradcliError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.language.program import Lowered, Program, default_wrt
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Statement
@@ -90,6 +90,8 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     record.value = values[root]
     record.warnings += _nonfinite(scope, root, values)
     wrt = _variables(scope, root, options)
+    if not wrt and options.wrt is None and root.kind == "float":
+        record.warnings += _held_constant(scope, root)
     if root.kind != "float":
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
@@ -116,8 +118,11 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
 
 def gradient(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values) -> dict[str, Any]:
     """The vector-Jacobian products of a query, each in its variable's shape."""
-    with np.errstate(all="ignore"):
-        found = backward(reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+    try:
+        with np.errstate(all="ignore"):
+            found = backward(reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+    except (ValueError, ArithmeticError) as error:
+        raise EvaluationError(f"the gradient has no value: {error}") from None
     return {name: _finished(found.get(x), x, scope) for name, x in wrt.items()}
 
 
@@ -125,7 +130,7 @@ def _finished(adjoint: Any, x: Expr, scope: Scope) -> Any:
     dtype = numpy_dtype("float", scope.precision)
     if adjoint is None:
         return np.zeros(x.shape, dtype)[()]
-    return np.asarray(adjoint).astype(dtype, copy=False).reshape(x.shape)[()]
+    return np.array(adjoint, dtype).reshape(x.shape)[()]  # the caller's own, never a view of the seed or of an input
 
 
 def _variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
@@ -146,6 +151,15 @@ def _variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
         if name not in options.freeze:
             found[name] = node
     return found
+
+
+def _held_constant(scope: Scope, root: Expr) -> list[str]:
+    """Why there is no gradient, where a name might have had one."""
+    names = [x.payload.name for x in reachable([root]) if x in scope.whole and x not in scope.frozen]
+    if not names:
+        return []
+    listed = ", ".join(names)
+    return [f"no gradient: {listed} occurs as a whole-number exponent only and is held constant; --wrt {names[0]} differentiates"]
 
 
 def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:

@@ -91,7 +91,7 @@ def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool,
     values = dict(scope.values)
     if seed_given or math.prod(root.shape) != 1:
         seed = scope.graph.leaf("seed", root.shape)
-        values[seed] = np.linspace(0.75, 1.25, max(1, math.prod(root.shape))).reshape(root.shape)[()]
+        values[seed] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
     else:
         seed = transforms.ones_like(root)
     order = reachable([root])

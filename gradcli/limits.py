@@ -18,7 +18,7 @@ class Limits:
     length: int = 8_000_000  # characters of one statement
     entries: int = 100_000_000  # entries of one array
     dimensions: int = 32  # axes of one array
-    nodes: int = 5_000_000  # nodes of one program's graph
+    nodes: int = 2_000_000  # nodes of one program's graph
     calls: int = 100_000  # calls of the program's own functions in one statement
     tangents: int = 10_000_000  # entries of one Jacobian or Hessian
 

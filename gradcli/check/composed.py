@@ -78,6 +78,20 @@ class Composed:
         found = iter(self.tape.pull(seeds, wrt, traced))
         return Algebra.map(lambda v: next(found) if type(v) is Traced else self.m.zero, x)
 
+    def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:
+        """The derivatives with respect to several nodes in one sweep; none at entries that are NaN themselves."""
+        tables = [self.table[x] for x in wrt]
+        flat = np.concatenate([np.ravel(t) for t in tables]) if tables else np.empty(0, dtype=object)
+        found = Algebra.map(plain, self.gradient(y, seed, flat))
+        for i, entry in enumerate(flat):
+            if plain(entry) != plain(entry):
+                found[i] = self.m.nan
+        out, start = [], 0
+        for table in tables:
+            out.append(found[start : start + table.size].reshape(table.shape))
+            start += table.size
+        return out
+
     def _derivative(self, of: Derivation) -> Array:
         y, x = self.table[of.y], self.table[of.x]
         vector: Any = None if of.vector is None else self.table[of.vector]

@@ -36,6 +36,7 @@ DIGITS = (50, 100, 200, 400, 800)
 LARGEST = 250_000  # scalar operations that the composed reference may take
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
+_STABLE = 30  # digits that stay when the precision is doubled
 DEFAULT_TIMEOUT = 20.0
 _SYMBOLIC_SECONDS = 2.0
 
@@ -52,16 +53,23 @@ def cross_check(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, 
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
             return _combined(_by_mode(scope, root, wrt, record))
     except OutOfTime:
-        return _undetermined(wrt, "the time limit of the cross-check", record)
+        return _undetermined(wrt, "the time limit of the cross-check was reached", record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
-    except (GradcliError, Unsupported, np.linalg.LinAlgError, MemoryError, RecursionError) as error:
+    except (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError) as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
 
 
 def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
-    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in wrt}
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(wrt, record.mode)}
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
+
+
+def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
+    """What the checks of a mode are called."""
+    if mode == "hessian":
+        return [f"{a},{b}" for a in wrt for b in wrt]
+    return ["jvp"] if mode == "jvp" else list(wrt)
 
 
 def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
@@ -155,50 +163,49 @@ class _Judge:
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
         value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, self.precision)
         whole: Any = None
+        before: list[Any] | None = None
         for digits in DIGITS:
             m.dps = digits
             composed = Composed(m, self.leaves, self.precision)
             y = composed.run(self.root, nodes)
             exact_value = Algebra.map(plain, y)
             seed = exact_array(m, self.seed, "float")
-            reference = [self._reference(composed, y, seed, x) for x in nodes]
+            reference = composed.slopes(y, seed, nodes)
             trouble = composed.tape.fault or composed.tape.trouble
             engine_value, engine = gradients_exact(m, self.root, nodes, own_leaves, self.seed, self.precision)
             prober = Prober(self, composed, exact_value, suspects(composed, nodes))
+            sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
             source = "composed"
             if not composed.tape.events and self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS:
                 whole = self._whole(m) if whole is None else whole
                 source, reference = self._symbolic(m, whole, reference)
             comparisons = [
-                Comparison(m, r, e, computed, bound, prober.of(x), trouble)
-                for x, r, e, computed, bound in zip(nodes, reference, engine, self.gradients, bounds, strict=True)
+                Comparison(m, r, e, computed, bound, side, trouble)
+                for r, e, computed, bound, side in zip(reference, engine, self.gradients, bounds, sides, strict=True)
             ]
             checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, None, None)
-            if not any(c.mismatched for c in [*comparisons, checked]):
+            now = [v for array in (exact_value, engine_value, *reference, *engine) for v in np.ravel(array)]
+            if not any(c.mismatched for c in [*comparisons, checked]) or _settled(m, before, now):
                 break
+            before = now
         results = {
             name: c.result(source, partial(self._masses, i), math.prod(x.shape))
             for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
         }
         return checked.result(source, None, 0) if value is not None else None, results
 
-    def _reference(self, composed: Composed, y: np.ndarray, seed: np.ndarray, x: Expr) -> np.ndarray:
-        """The composed derivative with respect to a variable; none at entries that are NaN themselves."""
-        entries = composed.table[x]
-        slopes = Algebra.map(plain, composed.gradient(y, seed, entries))
-        for i, entry in enumerate(np.ravel(entries)):
-            if plain(entry) != plain(entry):
-                slopes.reshape(-1)[i] = composed.m.nan
-        return slopes
-
     def _whole(self, m: Any) -> Any:
         """sympy's derivative of the whole function, or False where there is none in reach."""
         from gradcli.symbolic.derivative import WholeDerivative
 
         try:
-            with deadline(_SYMBOLIC_SECONDS):
+            with deadline(_SYMBOLIC_SECONDS) as limit:
                 return WholeDerivative(m, self.root, list(self.wrt.values()), self.leaves, self.seed, self.precision)
-        except (Unsupported, OutOfTime, GradcliError, RecursionError, TypeError, ZeroDivisionError):
+        except OutOfTime as passed:
+            if passed is not limit:
+                raise
+            return False
+        except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return False
 
     def _symbolic(self, m: Any, whole: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
@@ -216,6 +223,20 @@ class _Judge:
         """The size of the terms that were summed over entries for one gradient."""
         values = forward([self.root], self.scope.values, self.precision)
         return summed_terms(self.root, list(self.wrt.values()), values, self.seed)[place]
+
+
+def _settled(m: Any, before: list[Any] | None, now: list[Any]) -> bool:
+    """Whether more digits have changed nothing: then a disagreement is one of the functions, not of rounding.
+
+    A zero proves nothing: it may be what cancellation has left at both precisions.
+    """
+    if before is None:
+        return False
+    tolerance = m.mpf(10) ** -_STABLE
+    return all(
+        isinstance(x, bool) or x != x or (y != 0 and abs(x - y) <= tolerance * abs(y)) or (m.isinf(y) and x == y)
+        for x, y in zip(before, now, strict=True)
+    )
 
 
 def scalar_operations(order: Sequence[Expr]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -9,31 +10,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_AGAIN = 0.05  # seconds after which a limit that somebody swallowed rings again
+_LONGEST = 1e8  # seconds; beyond, there is no limit
 
-class OutOfTime(Exception):
-    """The time limit has passed."""
+
+class OutOfTime(BaseException):
+    """A time limit has passed. Not an Exception, so that no library swallows it on the way."""
 
 
 @contextmanager
-def deadline(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTime in the block after some seconds; without timers (other threads, Windows) there is no limit."""
+def deadline(seconds: float | None) -> Iterator[OutOfTime]:
+    """Raise the given OutOfTime in the block after some seconds; nested limits keep the outer one.
+
+    The exception of this limit is told from an outer one's by identity. Without timers (other threads, Windows)
+    there is no limit.
+    """
+    own = OutOfTime()
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if seconds is None or not usable:
-        yield
+    if seconds is None or not usable or not seconds < _LONGEST:
+        yield own
         return
-    if seconds <= 0:
-        raise OutOfTime
+    outer, _ = signal.getitimer(signal.ITIMER_REAL)
+    if outer and outer <= seconds:
+        yield own  # the outer limit comes first
+        return
     started = time.monotonic()
 
     def ring(signum: int, frame: Any) -> None:
-        raise OutOfTime
+        raise own
 
     before = signal.signal(signal.SIGALRM, ring)
-    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), _AGAIN)
+        yield own
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if outer:
-            signal.setitimer(signal.ITIMER_REAL, max(1e-6, outer - (time.monotonic() - started)))
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            if outer:
+                signal.setitimer(signal.ITIMER_REAL, max(1e-3, outer - (time.monotonic() - started)), _AGAIN)
+
+
+def usable_limit(seconds: float | None) -> bool:
+    """Whether a number of seconds can be a time limit."""
+    return seconds is None or (not math.isnan(seconds) and seconds > 0)

@@ -58,11 +58,16 @@ class Comparison:
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
         if not m.isfinite(reference):
-            self.reasons[i] = self._where() or f"the true value is {m.nstr(reference, 6)}"
+            self.reasons[i] = self._where() or (
+                "the true value is not a real number"
+                if m.isnan(reference)
+                else "the true value is infinite, or too large to compute"
+            )
             return Verdict.UNDEFINED
         if not math.isfinite(computed):
             if math.isinf(computed) and self._rounded(reference) == computed:
-                return Verdict.AGREE
+                self.reasons[i] = f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}"
+                return Verdict.ILL_CONDITIONED
             self.reasons[i] = f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
             return Verdict.MISMATCH
         return self._finite(i, reference, tolerance)
@@ -99,6 +104,9 @@ class Comparison:
             if not low - room <= computed <= high + room:
                 self.reasons[i] = f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
                 return Verdict.MISMATCH
+        if not sides.probed:
+            self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
+            return Verdict.UNDETERMINED
         if sides.finite or sides.convention:
             self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
             return Verdict.KINK

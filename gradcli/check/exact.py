@@ -32,6 +32,9 @@ class Reals(Operand):
     def ndim(self) -> int:
         return self.array.ndim
 
+    def is_zero(self) -> bool:
+        return all(v == 0 for v in self.array.ravel())
+
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         arrays = [None if o is None else self._array(o) for o in operands]
         result = self.algebra.apply(op, static, arrays)

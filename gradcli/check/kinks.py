@@ -58,17 +58,13 @@ class Prober:
         self.judge, self.composed, self.value, self.found = judge, composed, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // judge.size))
 
-    def of(self, x: Expr) -> dict[int, Sides]:
+    def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
         m = self.composed.m
         if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
             return {}
         events = dict(self.found.get(x, {}))
-        seed = exact_array(m, self.judge.seed, "float")
-        slopes = np.ravel(
-            Algebra.map(plain, self.composed.gradient(self.composed.table[self.judge.root], seed, self.composed.table[x]))
-        )
-        places = sorted({*events, *(i for i, v in enumerate(slopes) if not m.isfinite(v))})
+        places = sorted({*events, *(i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v))})
         sides = {}
         before = m.dps
         for i in places:

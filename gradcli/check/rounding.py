@@ -51,7 +51,7 @@ class Noisy(Operand):
         if isinstance(result, tuple):
             return tuple(Noisy(part, self.random, self.epsilon) for part in result)
         if op.ulps and result.dtype.kind == "f" and not _is_exact(op, values, result):
-            size = self._terms(op, values) if op.name in _SUMS else np.abs(result)
+            size = _rounded_relative_to(op, values, static, result)
             result = self._moved(result, size, op.ulps + 0.5)
         return Noisy(result, self.random, self.epsilon)
 
@@ -61,14 +61,19 @@ class Noisy(Operand):
         moved = value + self.random.uniform(-1.0, 1.0, np.shape(value)) * (self.epsilon * ulps * size)
         return np.where(np.isfinite(value), moved, value)[()]
 
-    @staticmethod
-    def _terms(op: Op, values: list[Any]) -> Any:
-        """The size of the terms of a sum, which its rounding is relative to."""
-        return op.forward(*[np.abs(v) for v in values])
+    def is_zero(self) -> bool:
+        return not np.any(self.value)
 
 
-_SUMS = frozenset({"matmul", "dot"})
 _ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
+
+
+def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
+    """The size that an operation's rounding is relative to."""
+    if op.rounding == "terms":
+        return op.forward(*[np.abs(v) for v in values], **static)
+    largest = max((float(np.max(np.abs(v), initial=0.0)) for v in values if v is not None), default=0.0)
+    return np.abs(result) + (largest if op.rounding == "operands" else 0.0)
 
 
 def _is_exact(op: Op, values: list[Any], result: Any) -> bool:

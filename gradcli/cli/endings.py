@@ -14,6 +14,8 @@ FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
 def guarded(app: Callable[..., Any]) -> int:
     """Run the application and give its exit code; nothing escapes as a traceback."""
+    if sys.stdout is None or sys.stderr is None:
+        return BAD_INPUT  # a closed stream: there is nowhere to write
     try:
         code = _run(app)
         sys.stdout.flush()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
@@ -18,6 +19,9 @@ from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.report.records import Record
+
+if TYPE_CHECKING:
+    from gradcli.files.jsonl import InputRecord
 
 OPTIONS = (
     "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
@@ -70,10 +74,8 @@ def run_eval(request: Request) -> int:
             code = max(code, BAD_INPUT if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and code:
                 break
-    except KeyboardInterrupt:
-        job.writer.close()
-        raise
-    job.writer.close()
+    finally:
+        job.writer.close()  # what there is, whatever happened
     if not produced:
         print("error[usage]: nothing to evaluate", file=sys.stderr)
         return BAD_INPUT
@@ -100,7 +102,7 @@ class _Job:
         expression: str | None = None
         bindings: dict[str, str] = {}
         files = list(self.request.files)
-        for argument in self.request.arguments:
+        for argument in [unicodedata.normalize("NFC", argument) for argument in self.request.arguments]:
             if argument == "-":
                 files.append("-")
                 continue
@@ -162,6 +164,8 @@ class _Job:
             raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
         if modes and request.seed is not None:
             raise UsageError(f"--{modes[0]} takes no --seed")
+        if request.timeout is not None and not request.timeout > 0:
+            raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
         formula = request.output_format in ("text", "json", "latex") if request.formula is None else request.formula
         return Options(
             wrt=_names(request.wrt), freeze=tuple(n for text in request.freeze for n in _names(text) or ()), seed=request.seed,
@@ -236,15 +240,15 @@ class _Job:
         try:
             given = parse_record(line, self.limits, folder)
         except GradcliError as error:
-            record = failed(error, id=getattr(error, "id", None))
+            record = failed(error, id=getattr(error, "id", None), expr=getattr(error, "expr", None))
         else:
             program = self._program({**given.at, **self.scope_values}, folder)
             options = self._options_of(given)
-            record = self._last_result(program, given.expr, options, given.id)
-        record.file, record.line, record.column = name, number, 1
+            record = self._last_result(program, given, options, f"{name or '<stdin>'}:{number}")
+        record.file, record.line, record.column, record.record_line = name, number, 1, True
         return record
 
-    def _options_of(self, given: Any) -> Options:
+    def _options_of(self, given: InputRecord) -> Options:
         from dataclasses import replace
 
         if given.wrt is None and given.seed is None:
@@ -255,17 +259,17 @@ class _Job:
             seed=given.seed if self.options.seed is None and self.options.mode == "grad" else self.options.seed,
         )
 
-    def _last_result(self, program: Program, text: str, options: Options, id: Any) -> Record:
-        parsed = list(statements(text.splitlines(keepends=True), None, self.limits))
+    def _last_result(self, program: Program, given: InputRecord, options: Options, where: str) -> Record:
+        text, id = given.expr, given.id
+        parsed = list(statements(text.splitlines(keepends=True), where, self.limits))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         result: Record | None = None
-        for i, statement in enumerate(parsed):
+        for statement in parsed:
             record = run_statement(program, statement, options, id=id)
-            if record is not None:
-                result = record
-                if record.error is not None and i < len(parsed):
-                    break
+            result = record or result
+            if record is not None and record.error is not None:
+                break
         if result is None:
             source = Source(text)
             return failed(ParseError("the program has no query", source=source), id=id, expr=text)

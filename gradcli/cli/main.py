@@ -84,7 +84,8 @@ def evaluate(
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,
     limit: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit: length, entries, dimensions or tangents.")
+        list[str] | None,
+        typer.Option(metavar="NAME=N", help="Raise a limit: length, entries, dimensions, nodes, calls or tangents."),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors, mismatches, false asserts.")

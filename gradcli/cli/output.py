@@ -35,6 +35,15 @@ class Writer:
         sys.stdout.flush()
 
 
+def error_text(record: Record) -> str:
+    """An error as text; one of a whole record says which record it is."""
+    assert record.error is not None
+    text = record.error.error.render()
+    if record.error.error.source is None and record.record_line:
+        text += f"\n  --> {record.file or '<stdin>'}:{record.line}"
+    return text
+
+
 class JsonLines(Writer):
     def emit(self, record: Record) -> None:
         from gradcli.report.plain import dumps
@@ -71,7 +80,7 @@ class Csv(Writer):
             self.put(HEADER)
             self.started = True
         if record.error is not None:
-            print(record.error.error.render(), file=sys.stderr, flush=True)
+            print(error_text(record), file=sys.stderr, flush=True)
         else:
             self.put(csv_rows(record, self.digits))
 
@@ -85,7 +94,7 @@ class Latex(Writer):
         from gradcli.report.latex import latex_record
 
         if record.error is not None:
-            print(record.error.error.render(), file=sys.stderr, flush=True)
+            print(error_text(record), file=sys.stderr, flush=True)
         else:
             self.put(latex_record(record, self.digits))
 
@@ -102,7 +111,7 @@ class PlainText(Writer):
         from gradcli.report.text import text_record
 
         if record.error is not None:
-            print(record.error.error.render(), file=sys.stderr, flush=True)
+            print(error_text(record), file=sys.stderr, flush=True)
             return
         self.put(("" if self.first else "\n") + text_record(record, self.digits))
         self.first = False

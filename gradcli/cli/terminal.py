@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradcli.cli.output import Writer
-from gradcli.errors import GradcliError, printable
+from gradcli.cli.output import Writer, error_text
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
 from gradcli.report.verdicts import Verdict
@@ -39,10 +38,10 @@ class Terminal(Writer):
             self.console.print()
         self.first = False
         if record.error is not None:
-            show_error(self.errors, record.error.error)
+            show_error(self.errors, error_text(record))
             return
         sheet = sheet_of(record, self.digits, max(20, self.console.width - 30))
-        self.console.print(Text(printable_lines(sheet.title), style="bold"), soft_wrap=True)
+        self.console.print(Text(sheet.title, style="bold"), soft_wrap=True)
         self._facts(sheet)
         if sheet.rows:
             self.console.print(self._table(sheet))
@@ -89,13 +88,9 @@ class Terminal(Writer):
         return Text.assemble((f"  {sign} {sheet.verdict.word}", _COLOURS[sheet.verdict]), (f" {sheet.verdict_text}", "dim"))
 
 
-def printable_lines(text: str) -> str:
-    return "\n".join(printable(line) for line in text.split("\n"))
-
-
-def show_error(console: Console, error: GradcliError) -> None:
+def show_error(console: Console, rendered: str) -> None:
     """An error with its head and carets coloured."""
-    for line in error.render().split("\n"):
+    for line in rendered.split("\n"):
         text = Text(line)
         if line.startswith("error["):
             text.stylize("bold red", 0, line.index("]") + 1)

@@ -185,11 +185,6 @@ def reachable(roots: Iterable[Expr]) -> list[Expr]:
     return sorted(seen, key=lambda node: node.index)
 
 
-def leaves_of(roots: Iterable[Expr]) -> list[Expr]:
-    """The leaves that the roots depend on, in the order in which they were made."""
-    return [node for node in reachable(roots) if isinstance(node.payload, Leaf)]
-
-
 def rebuild(
     roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS
 ) -> list[Expr]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import Expr, Graph
-from gradcli.ops import logic, shapes, structure
+from gradcli.ops import arithmetic, logic, shapes, structure
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 
@@ -32,6 +32,9 @@ def _plain(node: Any) -> Any:
         return float(node.payload) if isinstance(node.payload, Constant) else node.payload
     if node.op is shapes.broadcast_to:
         return _plain(node.operands[0])
+    if node.op is arithmetic.div:
+        x, y = (_plain(o) for o in node.operands)
+        return None if x is None or not y else x / y
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gradcli.ops.arithmetic import chain
 from gradcli.ops.shapes import sum_to
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Carrier, Op
 from gradcli.ops.structure import output
 
 
@@ -72,8 +72,8 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
             _accumulate_output(adjoints, node, cotangent)
             continue
         wanted = tuple([operand in needed for operand in node.operands])
-        if True not in wanted:
-            continue
+        if True not in wanted or (not op.elementwise and _is_zero(cotangent)):
+            continue  # a zero cotangent contributes nothing, whatever the rule would multiply it with
         for operand, part in zip(node.operands, contributions(node, op, wanted, cotangent, value_of), strict=True):
             if part is None:
                 continue
@@ -81,6 +81,12 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
             earlier = adjoints.get(operand)
             adjoints[operand] = fitting if earlier is None else earlier + fitting
     return found
+
+
+def _is_zero(cotangent: Any) -> bool:
+    if isinstance(cotangent, tuple):
+        return all(part is None or _is_zero(part) for part in cotangent)
+    return cotangent.is_zero() if isinstance(cotangent, Carrier) else not cotangent.any()
 
 
 def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, value_of: Callable[[Any], Any]) -> Sequence[Any]:

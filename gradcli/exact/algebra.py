@@ -20,7 +20,7 @@ class Unsupported(Exception):
 
 
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
-_LARGEST = 1 << 15
+_LARGEST = 1 << 18
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
@@ -103,7 +103,10 @@ class Algebra:
         """Any operation on arrays of scalars."""
         if op.elementwise:
             return self.elementwise(op, static, arrays)
-        result = op.reference(self, *arrays, **static)
+        try:
+            result = op.reference(self, *arrays, **static)
+        except (ArithmeticError, ValueError, IndexError) as error:
+            raise Unsupported(f"{op.name} of these operands: {str(error) or type(error).__name__}") from None
         if isinstance(result, tuple):
             return tuple(np.asarray(part, dtype=object) for part in result)
         return np.asarray(result, dtype=object)

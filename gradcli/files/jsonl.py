@@ -39,6 +39,7 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
         return _record(data, limits, folder)
     except InputError as error:
         error.id = data.get("id")  # type: ignore[attr-defined]
+        error.expr = data.get("expr") if isinstance(data.get("expr"), str) else None  # type: ignore[attr-defined]
         raise
 
 

@@ -168,10 +168,12 @@ class Lowering:
         rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
         return rows
 
-    def static(self, result: Any) -> Any:
+    def static(self, result: Any, depth: int = 0) -> Any:
         """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
         if isinstance(result, (tuple, list)):
-            parts = [self.static(part) for part in result]
+            if depth >= self.scope.limits.dimensions:
+                raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
+            parts = [self.static(part, depth + 1) for part in result]
             return tuple(parts) if isinstance(result, tuple) else parts
         if isinstance(result, Unbound):
             raise missing_value(self.scope, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,8 @@ from gradcli.ops.structure import detach
 
 def statements(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Statement | GradcliError]:
     """The statements of a program, as its lines come; an error takes the place of a statement that cannot be read."""
-    for first, text in logical_lines(lines, limits.length):
+    for first, line in logical_lines(lines, limits.length):
+        text = line if line.isascii() else unicodedata.normalize("NFC", line)
         if text.strip():
             yield from parse_statements(Source(text, name, first), limits.length)
 

@@ -54,14 +54,13 @@ _HELP = {
 }
 
 
-def tokenize(source: Source, start: int = 0, end: int | None = None) -> list[Token]:
-    """The tokens of source.text[start:end], with one END. Raises ParseError at the first bad character."""
+def tokenize(source: Source) -> list[Token]:
+    """The tokens of a text, with one END. Raises ParseError at the first bad character."""
     tokens: list[Token] = []
     append = tokens.append
     make = Token
     text = source.text
-    end = len(text) if end is None else end
-    for match in _TOKEN.finditer(text, start, end):
+    for match in _TOKEN.finditer(text):
         group = match.lastgroup
         if group == "SPACE":
             continue
@@ -80,7 +79,7 @@ def tokenize(source: Source, start: int = 0, end: int | None = None) -> list[Tok
             append(make(SUPERSCRIPT, word, match.start()))
         else:
             raise _bad_character(source, word, match.start())
-    append(make(END, "", end))
+    append(make(END, "", len(text)))
     return tokens
 
 

@@ -23,9 +23,6 @@ class Node:
     def span(self) -> Span:
         return Span(self.start, self.end)
 
-    def children(self) -> tuple[Node, ...]:
-        return ()
-
 
 class Number(Node):
     __slots__ = ("value",)
@@ -66,9 +63,6 @@ class Unary(Node):
         self.operator, self.operand = operator, operand
         self.start, self.end = start, operand.end
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.operand,)
-
 
 class Binary(Node):
     """An infix operation: arithmetic, comparison, ``and``, ``or``."""
@@ -78,9 +72,6 @@ class Binary(Node):
     def __init__(self, operator: str, left: Node, right: Node) -> None:
         self.operator, self.left, self.right = operator, left, right
         self.start, self.end = left.start, right.end
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
 
 
 class Conditional(Node):
@@ -92,9 +83,6 @@ class Conditional(Node):
         self.value, self.condition, self.otherwise = value, condition, otherwise
         self.start, self.end = value.start, otherwise.end
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.value, self.condition, self.otherwise)
-
 
 class Call(Node):
     """``callee(arguments, keyword=...)``; ``primes`` counts the quotes of ``f''(x)``."""
@@ -104,9 +92,6 @@ class Call(Node):
     def __init__(self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int, end: int) -> None:
         self.callee, self.arguments, self.keywords, self.primes = callee, arguments, keywords, primes
         self.start, self.end = callee.start, end
-
-    def children(self) -> tuple[Node, ...]:
-        return (self.callee, *self.arguments, *(value for _, value in self.keywords))
 
 
 class Attribute(Node):
@@ -118,9 +103,6 @@ class Attribute(Node):
         self.base, self.name = base, name
         self.start, self.end = base.start, end
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.base,)
-
 
 class Slice(Node):
     """``start:stop:step`` in a subscript, each part optional."""
@@ -129,9 +111,6 @@ class Slice(Node):
 
     def __init__(self, parts: list[Node | None], start: int, end: int) -> None:
         self.parts, self.start, self.end = parts, start, end
-
-    def children(self) -> tuple[Node, ...]:
-        return tuple(part for part in self.parts if part is not None)
 
 
 class Subscript(Node):
@@ -143,9 +122,6 @@ class Subscript(Node):
         self.base, self.items, self.tuple_ = base, items, tuple_
         self.start, self.end = base.start, end
 
-    def children(self) -> tuple[Node, ...]:
-        return (self.base, *self.items)
-
 
 class Sequence(Node):
     """A tuple ``(x, y)`` or an array ``[x, y]``."""
@@ -154,9 +130,6 @@ class Sequence(Node):
 
     def __init__(self, bracket: str, items: list[Node], start: int, end: int) -> None:
         self.bracket, self.items, self.start, self.end = bracket, items, start, end
-
-    def children(self) -> tuple[Node, ...]:
-        return tuple(self.items)
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 
 cumsum = structural(
     "cumsum", "x", _cumsum, on_arrays(_cumsum), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
-    doc="Running sums along an axis (of all entries in order by default).", ulps=8,
+    doc="Running sums along an axis (of all entries in order by default).", rounding="terms", ulps=8,
 )  # fmt: skip
 
 

@@ -116,8 +116,8 @@ inv = structural(
 
 def _adjugate(x: Any) -> Any:
     # From the singular values, so that a singular matrix has its adjugate too.
-    if x.shape[-1] == 0:
-        return x
+    if x.shape[-1] == 0 or not np.isfinite(x).all():
+        return x * np.nan
     u, s, vt = np.linalg.svd(x)
     rows = s.shape[-1]
     others = np.ones_like(s)
@@ -152,8 +152,8 @@ adjugate = structural(
 
 def _adjugate_jvp(x: Any, h: Any) -> Any:
     # In the basis of the singular vectors x is diagonal, where the derivative has a closed form without a division.
-    if x.shape[-1] == 0:
-        return x
+    if x.shape[-1] == 0 or not (np.isfinite(x).all() and np.isfinite(h).all()):
+        return x * h * np.nan
     u, s, vt = np.linalg.svd(x)
     g = np.swapaxes(u, -1, -2) @ h @ np.swapaxes(vt, -1, -2)
     n = s.shape[-1]

@@ -59,7 +59,7 @@ def _column(vector: Any) -> Any:
 matmul = structural(
     "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves=("x", "y"),
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), ulps=8,
+    examples=("x @ w + b",), rounding="terms", ulps=8,
 )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 dot = structural(
     "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves=("x", "y"),
-    doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", ulps=8,
+    doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
 )  # fmt: skip
 
 
@@ -121,6 +121,7 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int) -> tu
 
 trace = structural(
     "trace", "x", lambda x, offset: np.trace(x, offset=offset), on_arrays(lambda x, offset: np.trace(x, offset=offset)),
-    vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0}, linear=True, doc="The sum of the diagonal of a matrix.", ulps=4,
+    vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0}, linear=True,
+    doc="The sum of the diagonal of a matrix.", rounding="terms", ulps=4,
 )  # fmt: skip
 

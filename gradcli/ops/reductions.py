@@ -46,7 +46,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 sum_ = _reduction(
     "sum", np.sum, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
-    linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), ulps=4,
+    linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
 )
 
 
@@ -68,7 +68,7 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 mean = _reduction(
     "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
-    examples=("mean(x, axis=1)",), ulps=4,
+    examples=("mean(x, axis=1)",), rounding="terms", ulps=4,
 )
 
 
@@ -91,7 +91,8 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 var = _reduction(
     "var", _var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
-    doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).", ulps=8,
+    doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
+    rounding="operands", ulps=8,
 )
 
 
@@ -108,7 +109,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 std = _reduction(
     "std", _std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
-    static={"ddof": 0}, saves=("x", "out"), ulps=8,
+    static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
 )
@@ -202,7 +203,7 @@ def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, kee
 
 
 logsumexp = _reduction(
-    "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), ulps=4,
+    "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
     doc="log(sum(exp(x))), without overflow.",
 )
 
@@ -240,7 +241,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 log_softmax = structural(
     "log_softmax", "x", lambda x, axis: x - _logsumexp(x, axis, True),
     lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True),
-    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=6,
+    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), rounding="operands", ulps=6,
     doc="log(softmax(x)) along an axis, without overflow.",
 )
 

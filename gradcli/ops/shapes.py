@@ -97,7 +97,7 @@ def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
 sum_to: Op = structural(
     "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
-    shape=_sum_to_shape, static={"shape": ()}, linear=True, ulps=4,
+    shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
 )  # fmt: skip
 

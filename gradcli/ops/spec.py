@@ -21,8 +21,6 @@ Shape = tuple[int, ...]
 Function = Callable[..., Any]
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
-REQUIRED: Any = object()
-
 
 @dataclass(frozen=True, eq=False)
 class Kink:
@@ -44,6 +42,10 @@ class Carrier:
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         raise NotImplementedError
 
+    def is_zero(self) -> bool:
+        """Whether the value is known to be exactly zero everywhere."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class Op:
@@ -63,12 +65,13 @@ class Op:
     partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where there is none
     vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or None) for each operand
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
-    result      dtype of the result: "float", "bool" or "int"
+    result      dtype of the result: "float", "bool", "int", or "same" as its operands
     saves       what backward keeps, by operand name, or "out" (as PyTorch does)
     outputs     number of results; more than one is a tuple, taken apart by `output`
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     domain      in words, for messages and documentation
-    ulps        error bound of the forward pass, in units of the last place of its result, measured
+    ulps        error bound of the forward pass, measured, in units of the last place of what ``rounding`` says
+    rounding    what rounding is relative to: the "result", the "terms" of a sum, or the largest of the "operands"
     """
 
     name: str
@@ -92,10 +95,10 @@ class Op:
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     ulps: float = 1.0
+    rounding: str = "result"
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
-    latex: str = ""
 
     @property
     def elementwise(self) -> bool:

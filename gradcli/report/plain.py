@@ -45,7 +45,7 @@ def as_dict(record: Record) -> dict[str, Any]:
         "schema": SCHEMA,
         "id": record.id,
         "source": {"file": record.file, "line": record.line, "column": record.column},
-        "expr": record.expr,
+        "expr": record.expr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
         "value": value,
         "shape": None if record.value is None else list(record.shape),
         "dtype": record.dtype,

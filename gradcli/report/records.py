@@ -53,6 +53,7 @@ class Record:
     file: str | None = None
     line: int = 1
     column: int = 1
+    record_line: bool = False  # whether ``line`` is that of a JSON Lines record
     value: Array = None
     seed: Array = None
     seed_given: bool = False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gradcli.errors import printable
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import VariableCheck, Verdict
 
@@ -68,6 +70,8 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
             max_line_width=width or 10**9,
             **rounded,  # type: ignore[arg-type]
         )
+        if value.ndim == 1 and "\n" not in text:
+            text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
     if digits is None:
         return text
     shown = np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value) if value.size else value
@@ -77,7 +81,8 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
 def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sheet:
     """The sheet of a record without an error."""
     shape = f", shape {record.shape}" if record.shape else ""
-    sheet = Sheet(record.expr, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
+    title = "\n".join(printable(line) for line in record.expr.splitlines())
+    sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     checks = record.check.variables if record.check is not None else {}
     formulas = record.derivative or {}
     for name, numbers in _derivatives(record).items():
@@ -106,7 +111,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         sheet.verdict_text = _verdict(record)
         if record.check.value is not None and record.check.value.verdict is not Verdict.AGREE:
             sheet.notes += _details("the value", record.check.value)
-    sheet.notes += record.warnings
+    sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
 
 
@@ -131,7 +136,9 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
         return []
     if check.kinks:
         return [
-            f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; "
+            f"{_entry(name, k.index)}: kink, the function jumps here; chosen is {k.chosen:g}"
+            if k.left == k.right
+            else f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; "
             f"chosen is {k.chosen:g}" + (f" (convention: {k.convention})" if k.convention else "")
             for k in check.kinks[:3]
         ] + ([f"{name}: and {len(check.kinks) - 3} more kinks"] if len(check.kinks) > 3 else [])
