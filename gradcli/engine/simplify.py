@@ -25,6 +25,15 @@ Terms = dict[Expr, Coefficient]
 Factors = dict[Expr, Coefficient]
 
 
+def _merge(into: dict[Expr, Coefficient], part: Expr, amount: Coefficient) -> None:
+    """Add to a term's coefficient or a factor's exponent; what becomes zero goes."""
+    total = plus(into.get(part, Fraction(0)), amount)
+    if total == 0:
+        into.pop(part, None)
+    else:
+        into[part] = total
+
+
 class Simplifier:
     """Simplifies nodes of one graph into another; ``graph`` is where results live."""
 
@@ -96,11 +105,7 @@ class Simplifier:
         extra, more = self.as_sum(right)
         constant, terms = plus(constant, times(sign, extra)), dict(terms)
         for term, coefficient in more.items():
-            total = plus(terms.get(term, Fraction(0)), times(sign, coefficient))
-            if total == 0:
-                terms.pop(term, None)
-            else:
-                terms[term] = total
+            _merge(terms, term, times(sign, coefficient))
         return self._build_sum(constant, self._branches_joined(self._rows_joined(terms)))
 
     def _branches_joined(self, terms: Terms) -> Terms:
@@ -131,8 +136,8 @@ class Simplifier:
                 extra, more = self.as_sum(part)
                 constant = plus(constant, times(terms[row], extra))
                 for term, coefficient in more.items():
-                    inner[term] = plus(inner.get(term, Fraction(0)), times(terms[row], coefficient))
-            entries.append(self._build_sum(constant, {t: c for t, c in inner.items() if c != 0}))
+                    _merge(inner, term, times(terms[row], coefficient))
+            entries.append(self._build_sum(constant, inner))
         rest = {term: c for term, c in terms.items() if term not in rows}
         return {**rest, stack(*entries, axis=0): ONE}
 
@@ -220,13 +225,13 @@ class Simplifier:
                 return node.graph.apply(products.matmul, operands)
             total = times(total, coefficient)
             for base, exponent in outside.items():
-                factors[base] = plus(factors.get(base, Fraction(0)), exponent)
+                _merge(factors, base, exponent)
             cores.append(core)
         left, right = cores
         core = right if _is_identity(left) else left if _is_identity(right) else left @ right
         coefficient, inner = self.as_product(core)
         for base, exponent in inner.items():
-            factors[base] = plus(factors.get(base, Fraction(0)), exponent)
+            _merge(factors, base, exponent)
         return self._build_product(times(total, coefficient), factors)
 
     def _total(self, node: Expr, operands: list[Expr]) -> Expr:
@@ -249,7 +254,7 @@ class Simplifier:
             total = find("sum")(core, axis=axis, keepdims=False)
         else:
             total = node.graph.apply(node.op, (core,), node.static)  # type: ignore[arg-type]
-        inner[total] = plus(inner.get(total, Fraction(0)), ONE)
+        _merge(inner, total, ONE)
         return self._build_product(coefficient, inner)
 
     def _power(self, node: Expr, operands: list[Expr]) -> Expr:
@@ -279,11 +284,7 @@ class Simplifier:
                 return self._plain(parts)
             total = times(total, raised(coefficient, power))
             for base, exponent in inner.items():
-                combined = plus(factors.get(base, Fraction(0)), times(exponent, power))
-                if combined == 0:
-                    del factors[base]
-                else:
-                    factors[base] = combined
+                _merge(factors, base, times(exponent, power))
         return self._build_product(total, factors)
 
     def _into_branch(self, coefficient: Coefficient, factors: Factors) -> Expr | None:
@@ -306,11 +307,7 @@ class Simplifier:
         scale, inner = self.as_product(branch)
         merged = dict(factors)
         for base, exponent in inner.items():
-            total = plus(merged.get(base, Fraction(0)), exponent)
-            if total == 0:
-                del merged[base]
-            else:
-                merged[base] = total
+            _merge(merged, base, exponent)
         return self._build_product(times(coefficient, scale), merged)
 
     def _plain(self, parts: list[tuple[Expr, Fraction]]) -> Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,8 +126,8 @@ prod = _reduction(
 )
 
 
-def _fold(choose: str) -> Function:
-    """Largest or smallest along axes, by the scalar operation that a tie is known to."""
+def _by_rows(reduce: Callable[[Any, list[Any]], Any]) -> Function:
+    """A reference that reduces the scalars along axes, one list of them at a time."""
 
     def reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         axes = axes_of(axis, x.ndim)
@@ -134,10 +135,15 @@ def _fold(choose: str) -> Function:
         rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
         out = np.empty(rows.shape[:-1], dtype=object)
         for index in np.ndindex(out.shape):
-            out[index] = m.extreme(choose, list(rows[index]))
+            out[index] = reduce(m, list(rows[index]))
         return out.reshape(reduced(x.shape, axis, keepdims))
 
     return reference
+
+
+def _fold(choose: str) -> Function:
+    """Largest or smallest along axes, by the scalar operation that a tie is known to."""
+    return _by_rows(lambda m, row: m.extreme(choose, row))
 
 
 def _extreme_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -186,16 +192,12 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
 
 
-def _logsumexp_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    axes = axes_of(axis, x.ndim)
-    kept = [a for a in range(x.ndim) if a not in axes]
-    rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
-    out = np.empty(rows.shape[:-1], dtype=object)
-    for index in np.ndindex(out.shape):
-        row = list(rows[index])
-        top = row.pop(row.index(max(row)))
-        out[index] = top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
-    return out.reshape(reduced(x.shape, axis, keepdims))
+def _logsumexp_of(m: Any, row: list[Any]) -> Any:
+    top = row.pop(row.index(max(row)))
+    return top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
+
+
+_logsumexp_reference = _by_rows(_logsumexp_of)
 
 
 def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
