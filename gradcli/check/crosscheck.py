@@ -188,11 +188,12 @@ class _Judge:
             if not any(c.mismatched for c in [*comparisons, checked]) or _settled(m, before, now):
                 break
             before = now
+        largest = max((c.largest for c in comparisons), default=0.0)
         results = {
-            name: c.result(source, partial(self._masses, i), math.prod(x.shape))
+            name: c.result(source, math.prod(x.shape), partial(self._masses, i), largest)
             for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
         }
-        return checked.result(source, None, 0) if value is not None else None, results
+        return checked.result(source, 0) if value is not None else None, results
 
     def _whole(self, m: Any) -> Any:
         """sympy's derivative of the whole function, or False where there is none in reach."""

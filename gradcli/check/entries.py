@@ -16,6 +16,7 @@ _LIMIT = 15  # the same where the reference is a limit from both sides
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
+_A_FEW = 3
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 
 
@@ -119,8 +120,13 @@ class Comparison:
         name, arguments = self.trouble
         return f"{name} at {', '.join(self.m.nstr(a, 6) for a in arguments)} is not finite"
 
-    def result(self, source: str, masses: Callable[[], np.ndarray] | None, entries: int) -> VariableCheck:
-        """The entries' verdicts as one, with the worst entry and the errors."""
+    def result(
+        self, source: str, entries: int, masses: Callable[[], np.ndarray] | None = None, largest: float = 0.0
+    ) -> VariableCheck:
+        """The entries' verdicts as one, with the worst entry and the errors.
+
+        ``masses`` gives the size of the terms summed for each entry, ``largest`` that of the whole gradient.
+        """
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
         compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
@@ -131,7 +137,7 @@ class Comparison:
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = _digits(check.max_rel_error)
             if verdict is Verdict.AGREE and check.digits < _ENOUGH and masses is not None:
-                self._conditioning(check, errors, masses())
+                self._conditioning(check, errors, masses(), largest)
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
             check.worst = self._worst(max(gravest, key=lambda i: errors.get(i, (0.0, 0.0))[1]))
@@ -143,11 +149,23 @@ class Comparison:
         ]
         return check
 
-    def _conditioning(self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray) -> None:
-        """Digits lost by summing entries are nobody's fault; digits lost on the way are."""
+    @property
+    def largest(self) -> float:
+        """The size of the largest reference."""
+        return max((abs(float(r)) for r in self.reference if not isinstance(r, bool) and self.m.isfinite(r)), default=0.0)
+
+    def _conditioning(
+        self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray, largest: float
+    ) -> None:
+        """Digits lost by summing entries are nobody's fault; digits lost on the way are.
+
+        An entry that is small beside the whole gradient, as near a minimum, is held to the gradient's size as long
+        as a few digits of its own are right.
+        """
         terms = np.ravel(masses)
         for i, (off, relative) in errors.items():
-            if _digits(relative) < _ENOUGH and not off <= 10.0**-_ENOUGH * float(terms[i]):
+            size = max(float(terms[i]), largest if _digits(relative) >= _A_FEW else 0.0)
+            if _digits(relative) < _ENOUGH and not off <= 10.0**-_ENOUGH * size:
                 check.verdict = Verdict.ILL_CONDITIONED
                 check.reason = f"{_digits(relative)} digits are right, rounding costs the rest"
                 return
