@@ -67,7 +67,7 @@ class Terminal(Writer):
     def _table(self, sheet: Sheet) -> Table:
         table = Table(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
         with_formulas = any(row.formula for row in sheet.rows)
-        table.add_column("", style="bold")
+        table.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in sheet.rows)))
         table.add_column(Text(sheet.heading), no_wrap="\n" in "".join(r.numbers for r in sheet.rows), overflow="fold")
         if sheet.verdict is not None:
             table.add_column("check")

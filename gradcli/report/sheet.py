@@ -179,4 +179,4 @@ def _verdict(record: Record) -> str:
         return "" if record.warnings else check.reason or "nothing to check"
     if check.verdict is Verdict.UNDETERMINED:
         return check.reason or ""
-    return f"against {text}" if text else ""
+    return f"(decided by {text})" if text else ""
