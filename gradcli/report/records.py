@@ -79,6 +79,14 @@ class Record:
     def dtype(self) -> str | None:
         return None if self.value is None else str(np.asarray(self.value).dtype)
 
+    def derivatives(self) -> dict[str, Array]:
+        """The derivatives of the record's mode, by the name of their variable (or pair of variables)."""
+        if self.mode == "jvp":
+            return {"jvp": self.jvp}
+        if self.mode == "hessian":
+            return {f"{a},{b}": block for a, row in (self.hessian or {}).items() for b, block in row.items()}
+        return (self.jacobian if self.mode == "jacobian" else self.grad) or {}
+
     @property
     def failed(self) -> bool:
         """Whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false assert."""

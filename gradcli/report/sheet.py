@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.errors import printable
 from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import VariableCheck, Verdict
+
+if TYPE_CHECKING:
+    from gradcli.report.verdicts import VariableCheck, Verdict
 
 _THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
 
@@ -85,7 +87,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     checks = record.check.variables if record.check is not None else {}
     formulas = record.derivative or {}
-    for name, numbers in _derivatives(record).items():
+    for name, numbers in record.derivatives().items():
         check = checks.get(name)
         sheet.rows.append(
             Row(
@@ -109,30 +111,27 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     if record.check is not None:
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
-        if record.check.value is not None and record.check.value.verdict is not Verdict.AGREE:
-            sheet.notes += _details("the value", record.check.value)
+        sheet.notes += _details("the value", record.check.value)
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
-
-
-def _derivatives(record: Record) -> dict[str, Any]:
-    if record.mode == "jvp":
-        return {"jvp": record.jvp}
-    if record.mode == "hessian":
-        return {f"{a},{b}": block for a, row in (record.hessian or {}).items() for b, block in row.items()}
-    return (record.jacobian if record.mode == "jacobian" else record.grad) or {}
 
 
 def _remark(check: VariableCheck | None) -> str:
     if check is None:
         return ""
+    from gradcli.report.verdicts import Verdict
+
     if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < 12:
         return f"{check.digits} digits"
     return ""
 
 
 def _details(name: str, check: VariableCheck | None) -> list[str]:
-    if check is None or check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
+    if check is None:
+        return []
+    from gradcli.report.verdicts import Verdict
+
+    if check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
         return []
     if check.kinks:
         return [
@@ -166,6 +165,8 @@ def _difference(asserted: Asserted) -> list[str]:
 
 
 def _verdict(record: Record) -> str:
+    from gradcli.report.verdicts import Verdict
+
     check = record.check
     assert check is not None
     parts = [*check.variables.values()] or ([check.value] if check.value else [])

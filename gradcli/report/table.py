@@ -33,13 +33,7 @@ def csv_rows(record: Record, digits: int | None) -> str:
 
 
 def _entries(record: Record) -> list[tuple[str, tuple[int, ...], Any]]:
-    arrays: dict[str, Any] = {}
-    if record.mode == "jvp":
-        arrays = {"jvp": record.jvp}
-    elif record.mode == "hessian":
-        arrays = {f"{a},{b}": block for a, row in (record.hessian or {}).items() for b, block in row.items()}
-    else:
-        arrays = (record.jacobian if record.mode == "jacobian" else record.grad) or {}
+    arrays = record.derivatives()
     return [(name, index, np.asarray(array)[index]) for name, array in arrays.items() for index in np.ndindex(np.shape(array))]
 
 
