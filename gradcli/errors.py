@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 _LONGEST = 400  # characters of a message
 _WINDOW = 160  # columns of a long source line that are shown around the caret
@@ -88,6 +88,8 @@ class GradcliError(Exception):
         self.help = help
         self.note = note
         self.also = also
+        self.node: Any = None  # the graph node whose evaluation failed
+        self.record: dict[str, Any] = {}  # what is known of the input record that could not be read
         self.source = source
 
     def at(self, span: Span | None, source: Source | None = None) -> GradcliError:

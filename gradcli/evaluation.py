@@ -77,8 +77,7 @@ def _with_error(record: Record, error: GradcliError) -> Record:
 
 def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:
     """Point at the node where evaluation failed, or else at the statement."""
-    node = getattr(error, "node", None)
-    places = scope.spans(node) if node is not None else []
+    places = scope.spans(error.node) if error.node is not None else []
     if places:
         error.at(places[-1][1], places[-1][0])
     return error.at(statement.span, statement.source)

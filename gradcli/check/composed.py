@@ -47,7 +47,7 @@ class Composed:
                 assert operand is not None
                 self.table[node] = Algebra.map(self._named, self.table[operand])
             elif node.op.name == "detach":
-                self.table[node] = Algebra.map(plain, self.table[node.operands[0]])  # type: ignore[index]
+                self.table[node] = Algebra.map(plain, self.table[node.operand])
             else:
                 arrays = [None if o is None else self.table[o] for o in node.operands]
                 self.table[node] = self.tape.apply(node.op, node.static, arrays)

@@ -66,7 +66,7 @@ def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str
         else:
             arrays = [None if o is None else _plain(table[o]) for o in node.operands]
             if node.op.name == "output":
-                table[node] = table[node.operands[0]][node.static["place"]]  # type: ignore[index]
+                table[node] = table[node.operand][node.static["place"]]
                 continue
             result = algebra.apply(node.op, node.static, arrays)
             table[node] = tuple(Reals(algebra, r) for r in result) if isinstance(result, tuple) else Reals(algebra, result)

@@ -99,7 +99,7 @@ def noisy_table(
                 noisy.value = noisy._moved(value, np.abs(value))
             table[node] = noisy
         elif node.op.name == "output":
-            table[node] = table[node.operands[0]][node.static["place"]]  # type: ignore[index]
+            table[node] = table[node.operand][node.static["place"]]
         else:
             operands = [None if o is None else table[o] for o in node.operands]
             first = next(o for o in operands if o is not None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.exact.algebra import Algebra, Numbers, Scalar, real
+from gradcli.exact.algebra import Algebra, Scalar, number, real
 from gradcli.ops.spec import Kink, Op, find
 
 
@@ -147,10 +147,10 @@ class Tracing(Algebra):
             if all(v is None or v == v for v in values) and kink.where(*values):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in arguments):
-            return Numbers.scalar(self, op, static, *values)  # type: ignore[arg-type]
+            return number(self.m, op, static, *values)
         if op.kind == "piecewise":
             return op.reference(self, *arguments, **static)
-        value = Numbers.scalar(self, op, static, *values)  # type: ignore[arg-type]
+        value = number(self.m, op, static, *values)
         self._note(op.name, value, arguments)
         if op.name == "pow":
             return Traced(self, value, "pow", arguments)

@@ -240,7 +240,7 @@ class _Job:
         try:
             given = parse_record(line, self.limits, folder)
         except GradcliError as error:
-            record = failed(error, id=getattr(error, "id", None), expr=getattr(error, "expr", None))
+            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr"))
         else:
             program = self._program({**given.at, **self.scope_values}, folder)
             options = self._options_of(given)

@@ -27,9 +27,9 @@ class Terminal(Writer):
     def __init__(self, quiet: bool, digits: int | None, forced: bool) -> None:
         super().__init__(quiet)
         self.digits = digits
-        settings = {"markup": False, "emoji": False, "highlight": False, "force_terminal": True if forced else None}
-        self.console = Console(file=sys.stdout, **settings)  # type: ignore[arg-type]
-        self.errors = Console(file=sys.stderr, **settings)  # type: ignore[arg-type]
+        terminal = True if forced else None
+        self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False, force_terminal=terminal)
+        self.errors = Console(file=sys.stderr, markup=False, emoji=False, highlight=False, force_terminal=terminal)
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 

@@ -33,15 +33,15 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
             try:
                 value = node.op.forward(*operands, **node.static)
             except GradcliError as error:
-                error.node = node  # type: ignore[attr-defined]
+                error.node = node
                 raise
             except (ValueError, TypeError, IndexError, ArithmeticError) as error:
                 failure = EvaluationError(f"{node.op.name}: {error}")
-                failure.node = node  # type: ignore[attr-defined]
+                failure.node = node
                 raise failure from None
             except MemoryError:
                 failure = EvaluationError(f"not enough memory for the result of {node.op.name}, of shape {node.shape}")
-                failure.node = node  # type: ignore[attr-defined]
+                failure.node = node
                 raise failure from None
             if node.kind == "float" and node.op.outputs == 1 and value.dtype is not dtype and value.dtype != dtype:
                 value = value.astype(dtype)

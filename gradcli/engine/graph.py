@@ -63,6 +63,13 @@ class Expr(Operand):
         return len(self.shape)
 
     @property
+    def operand(self) -> Expr:
+        """The first operand, of an operation that has one."""
+        first = self.operands[0]
+        assert first is not None
+        return first
+
+    @property
     def is_leaf(self) -> bool:
         return isinstance(self.payload, Leaf)
 

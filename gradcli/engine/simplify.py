@@ -236,6 +236,7 @@ class Simplifier:
 
     def _total(self, node: Expr, operands: list[Expr]) -> Expr:
         """Scalars in front of a sum."""
+        assert node.op is not None
         (x,) = operands
         if x.shape == node.shape:
             return x
@@ -246,14 +247,14 @@ class Simplifier:
             count = Fraction(math.prod(x.shape), max(1, math.prod(node.shape)))
             return self._build_product(times(coefficient, count), factors)
         if core.shape != x.shape:
-            return node.graph.apply(node.op, operands, node.static)  # type: ignore[arg-type]
+            return node.graph.apply(node.op, operands, node.static)
         inner = {base: e for base, e in factors.items() if base.shape == ()}
         lead = x.ndim - node.ndim
         if node.op is sum_to and (not node.shape or x.shape[lead:] == node.shape):
             axis = None if not node.shape else tuple(range(lead)) if lead > 1 else 0
             total = find("sum")(core, axis=axis, keepdims=False)
         else:
-            total = node.graph.apply(node.op, (core,), node.static)  # type: ignore[arg-type]
+            total = node.graph.apply(node.op, (core,), node.static)
         _merge(inner, total, ONE)
         return self._build_product(coefficient, inner)
 
@@ -405,7 +406,7 @@ def _is_identity(node: Expr) -> bool:
 
 def _unbroadcast(node: Expr) -> Expr:
     """What a node repeats, where arithmetic would repeat it anyway."""
-    while node.op is broadcast_to or (node.op is not None and node.op.name == "reshape" and node.operands[0].shape == ()):  # type: ignore[union-attr]
+    while node.op is broadcast_to or (node.op is not None and node.op.name == "reshape" and node.operand.shape == ()):
         (inner,) = node.operands
         assert inner is not None
         node = inner

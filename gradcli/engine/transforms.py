@@ -116,7 +116,7 @@ def jvp(y: Expr, tangents: Mapping[Expr, Expr]) -> Expr:
 def _push(node: Expr, op: Op, moving: Mapping[Expr, Any]) -> Any:
     """The tangent of one node from those of its operands."""
     if op is output:
-        return moving[node.operands[0]][node.static["place"]]  # type: ignore[index]
+        return moving[node.operand][node.static["place"]]
     parts = [None if operand is None else moving.get(operand) for operand in node.operands]
     total: Any = None
     if op.linear and not op.elementwise:

@@ -133,12 +133,17 @@ def settled(m: Any, value: Any) -> Any:
     return value
 
 
+def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+    """An elementwise operation on plain numbers, by its reference."""
+    # mpmath's functions do not all let a NaN through; operations that may ignore an operand see it
+    for x in arguments:
+        if x is not None and x != x and op.result != "bool" and op.name not in ("where", "chain"):
+            return m.nan
+    return real(m, op.reference, *arguments, **static)
+
+
 class Numbers(Algebra):
     """Plain multi-precision scalars."""
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
-        # mpmath's functions do not all let a NaN through; operations that may ignore an operand see it
-        for x in arguments:
-            if x is not None and x != x and op.result != "bool" and op.name not in ("where", "chain"):
-                return self.nan
-        return real(self.m, op.reference, *arguments, **static)
+        return number(self.m, op, static, *arguments)

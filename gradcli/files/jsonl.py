@@ -27,7 +27,7 @@ class InputRecord:
 
 
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
-    """The record of one line. Raises InputError, with the record's id as ``error.id`` where it has one."""
+    """The record of one line. Raises InputError, with the record's id and expression as ``error.record``."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -38,8 +38,7 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
     try:
         return _record(data, limits, folder)
     except InputError as error:
-        error.id = data.get("id")  # type: ignore[attr-defined]
-        error.expr = data.get("expr") if isinstance(data.get("expr"), str) else None  # type: ignore[attr-defined]
+        error.record = {"id": data.get("id"), "expr": data["expr"] if isinstance(data.get("expr"), str) else None}
         raise
 
 

@@ -226,18 +226,17 @@ class Lowering:
 
     def _node(self, node: Node, activation: _Activation) -> Any:
         results = activation.results
-        kind = type(node)
-        if kind is Number:
-            return self.graph.constant(node.value)  # type: ignore[attr-defined]
-        if kind is Name:
-            return self._name(node.name, node, activation)  # type: ignore[attr-defined]
-        if kind is Binary:
-            left, right = results[node.left.place], results[node.right.place]  # type: ignore[attr-defined]
+        if isinstance(node, Number):
+            return self.graph.constant(node.value)
+        if isinstance(node, Name):
+            return self._name(node.name, activation)
+        if isinstance(node, Binary):
+            left, right = results[node.left.place], results[node.right.place]
             if type(left) is not Expr:
-                left = self._operand(left, node.left, activation)  # type: ignore[attr-defined]
+                left = self._operand(left, node.left, activation)
             if type(right) is not Expr:
-                right = self._operand(right, node.right, activation)  # type: ignore[attr-defined]
-            return self.graph.apply(_BINARY[node.operator], (left, right))  # type: ignore[attr-defined]
+                right = self._operand(right, node.right, activation)
+            return self.graph.apply(_BINARY[node.operator], (left, right))
         if isinstance(node, Unary):
             operand = self._operand(results[node.operand.place], node.operand, activation)
             if node.operator == "+":
@@ -273,7 +272,7 @@ class Lowering:
         except GradcliError as error:
             raise error.at(node.span, activation.source) from None
 
-    def _name(self, name: str, node: Node, activation: _Activation) -> Any:
+    def _name(self, name: str, activation: _Activation) -> Any:
         if name in activation.locals:
             return activation.locals[name]
         bound = self.scope.names.get(name)

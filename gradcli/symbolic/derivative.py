@@ -14,7 +14,7 @@ import sympy
 
 from gradcli.engine.graph import Expr
 from gradcli.engine.transforms import Derivation, definition_order
-from gradcli.exact.algebra import Algebra, Numbers, Unsupported, real
+from gradcli.exact.algebra import Algebra, Unsupported, number, real
 from gradcli.exact.values import constant_array, exact_array
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
@@ -112,7 +112,7 @@ class _Symbols(Algebra):
             return real(self.m, op.reference, *values, **static)
         if op.kind == "piecewise":
             return op.reference(self, *arguments, **static)
-        value = Numbers.scalar(self, op, static, *values)  # type: ignore[arg-type]
+        value = number(self.m, op, static, *values)
         return Formal((op.symbolic or op.reference)(sympy, *[_expression(a) for a in arguments], **static), value)
 
 
@@ -138,7 +138,7 @@ class WholeDerivative:
             elif node.op.name in ("alias", "detach"):
                 if node in wrt or node.op.name == "detach":
                     raise Unsupported(node.op.name)
-                table[node] = table[node.operands[0]]  # type: ignore[index]
+                table[node] = table[node.operand]
             else:
                 table[node] = algebra.apply(node.op, node.static, [None if o is None else table[o] for o in node.operands])
         weights = exact_array(m, seed, "float")
