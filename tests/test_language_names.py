@@ -69,7 +69,9 @@ PREFIXES = [
 DIFFERENCES = [
     case("std(x)", np.std(M), x=M), case("np.std(x)", np.std(M), x=M), case("torch.std(x)", np.std(M, ddof=1), x=M),
     case("var(x)", np.var(M), x=M), case("np.var(x, ddof=1)", np.var(M, ddof=1), x=M), case("torch.var(x)", np.var(M, ddof=1), x=M),
-    case("torch.var(x, unbiased=False)", np.var(M), x=M), case("torch.var(x, correction=0)", np.var(M), x=M),
+    case("torch.var(x, unbiased=False)", np.var(M), x=M), case("torch.var(x, dim=0, unbiased=False)", np.var(M, axis=0), x=M),
+    case("torch.add(x, 2)", M + 2, x=M), case("torch.add(x, x, alpha=2)", 3 * M, x=M), case("torch.sub(x, 1)", M - 1, x=M),
+    case("torch.var(x, correction=0)", np.var(M), x=M),
     case("x.var()", np.var(M), x=M),
     case("torch.var(x, 1)", np.var(M, axis=1, ddof=1), x=M), case("np.var(x, 1)", np.var(M, axis=1), x=M),
     case("torch.std(x, dim=1, keepdim=True)", np.std(M, axis=1, ddof=1, keepdims=True), x=M),

@@ -150,7 +150,7 @@ class Lowering:
             return self._array(result, depth)
         if isinstance(result, Unbound):
             raise missing_value(self.scope, result)
-        if isinstance(result, bool):
+        if isinstance(result, (bool, int, float)):
             return self.graph.constant(result)
         help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
         raise TypeMismatchError(f"{_described(result)} where a number or an array is wanted", help=help)
