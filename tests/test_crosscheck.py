@@ -16,6 +16,7 @@ from helpers import lowered
 import gradcli
 from gradcli.check import crosscheck
 from gradcli.check.composed import Composed
+from gradcli.check.entries import Comparison
 from gradcli.engine import evaluate, sweep
 from gradcli.ops.spec import registry
 
@@ -242,6 +243,18 @@ def test_a_derivative_beyond_the_floats_is_not_called_right() -> None:
     check = judged("log(x)", {"x": 5e-324})
     assert check.variables["x"].verdict.word == "ill-conditioned"
     assert check.variables["x"].reason == "too large for float64: the true value is 2.0240225330731062e+323"
+
+
+@pytest.mark.parametrize(
+    ("error", "largest", "verdict"),
+    [(1e-8, 0.0, "ill-conditioned"), (1e-8, 1.0, "agree"), (5e-4, 1.0, "ill-conditioned"), (1e-5, 1.0, "ill-conditioned")],
+    ids=["alone", "small beside the gradient", "no digit of its own", "also large beside the gradient"],
+)
+def test_a_small_entry_is_held_to_the_size_of_the_gradient(error: float, largest: float, verdict: str) -> None:
+    m = mpmath.MPContext()
+    exact = np.array([m.mpf("0.001")], dtype=object)
+    compared = Comparison(m, exact, exact, np.array([0.001 + error]), np.array([1.0]), None, None)
+    assert compared.result("composed", 1, lambda: np.zeros(1), largest).verdict.word == verdict
 
 
 def test_undetermined_says_which_limit() -> None:

@@ -24,13 +24,11 @@ _SAFETY = 32.0
 _ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
 
 
-class Noisy(Operand):
-    """A float64 array each of whose results is off by its rounding error."""
+class _Floats(Operand):
+    """A float64 array that rules compute with."""
 
-    __slots__ = ("epsilon", "random", "value")
-
-    def __init__(self, value: Any, random: np.random.Generator, epsilon: float) -> None:
-        self.value, self.random, self.epsilon = value, random, epsilon
+    __slots__ = ("value",)
+    value: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -39,6 +37,18 @@ class Noisy(Operand):
     @property
     def ndim(self) -> int:
         return np.ndim(self.value)
+
+    def is_zero(self) -> bool:
+        return not np.any(self.value)
+
+
+class Noisy(_Floats):
+    """An array each of whose results is off by its rounding error."""
+
+    __slots__ = ("epsilon", "random")
+
+    def __init__(self, value: Any, random: np.random.Generator, epsilon: float) -> None:
+        self.value, self.random, self.epsilon = value, random, epsilon
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         values = [o.value if isinstance(o, Noisy) else o for o in operands]
@@ -60,9 +70,6 @@ class Noisy(Operand):
             return value
         moved = value + self.random.uniform(-1.0, 1.0, np.shape(value)) * (self.epsilon * ulps * size)
         return np.where(np.isfinite(value), moved, value)[()]
-
-    def is_zero(self) -> bool:
-        return not np.any(self.value)
 
 
 _ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
@@ -138,21 +145,13 @@ def allowances(
     return bounds[0], bounds[1:]
 
 
-class Massed(Operand):
+class Massed(_Floats):
     """A cotangent with the size of the terms that were summed over entries to make it."""
 
-    __slots__ = ("mass", "value")
+    __slots__ = ("mass",)
 
     def __init__(self, value: Any, mass: Any) -> None:
         self.value, self.mass = value, mass
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return np.shape(self.value)
-
-    @property
-    def ndim(self) -> int:
-        return np.ndim(self.value)
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         values = [o.value if isinstance(o, Massed) else o for o in operands]

@@ -25,6 +25,11 @@ Terms = dict[Expr, Coefficient]
 Factors = dict[Expr, Coefficient]
 
 
+def _number_of(node: Expr) -> Coefficient | None:
+    """A constant's number, if it can be a coefficient."""
+    return exact(node.payload) if node.is_constant else None
+
+
 def _merge(into: dict[Expr, Coefficient], part: Expr, amount: Coefficient) -> None:
     """Add to a term's coefficient or a factor's exponent; what becomes zero goes."""
     total = plus(into.get(part, Fraction(0)), amount)
@@ -87,7 +92,7 @@ class Simplifier:
         known = self.sums.get(node)
         if known is not None:
             return known
-        value = exact(node.payload) if node.is_constant else None
+        value = _number_of(node)
         if value is not None:
             return value, {}
         inner = _unbroadcast(node)
@@ -196,13 +201,11 @@ class Simplifier:
         known = self.products.get(node)
         if known is not None:
             return known
-        value = exact(node.payload) if node.is_constant else None
+        inner = _unbroadcast(node)
+        value = _number_of(inner)
         if value is not None:
             return value, {}
-        inner = _unbroadcast(node)
-        if inner is not node:
-            return self.as_product(inner)
-        return ONE, {node: ONE}
+        return self.as_product(inner) if inner is not node else (ONE, {node: ONE})
 
     def _product(self, node: Expr, operands: list[Expr]) -> Expr:
         if node.op is arithmetic.square:
@@ -260,7 +263,7 @@ class Simplifier:
 
     def _power(self, node: Expr, operands: list[Expr]) -> Expr:
         base, exponent = operands
-        value = exact(exponent.payload) if exponent.is_constant else None
+        value = _number_of(exponent)
         if value is None:
             return self.graph.apply(exponential.pow_, operands)
         if value == 0:

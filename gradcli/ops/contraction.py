@@ -22,9 +22,8 @@ def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str
     spare = [chr(c) for c in range(0x3B1, 0x3B1 + 24)]
     most = max((len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0)
     named = []
-    for term, shape in zip(terms, shapes, strict=True):
-        if "..." in term:
-            term = term.replace("...", "".join(spare[most - (len(shape) - len(term) + 3) : most]))  # noqa: PLW2901
+    for written, shape in zip(terms, shapes, strict=True):
+        term = written.replace("...", "".join(spare[most - (len(shape) - len(written) + 3) : most]))
         if len(term) != len(shape) or not all(c.isalpha() for c in term):
             raise ShapeError(f"einsum: {term!r} does not name the {len(shape)} axes of an operand of shape {shape}")
         named.append(term)
