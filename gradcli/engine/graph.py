@@ -17,9 +17,9 @@ from gradcli.engine.carrier import Operand
 from gradcli.errors import LimitError, ShapeError
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.constants import Constant
-from gradcli.ops.promotion import BOOL, FLOAT
+from gradcli.ops.promotion import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op, Shape
-from gradcli.ops.structure import to_float
+from gradcli.ops.structure import to_float, to_int
 
 NO_STATIC: Mapping[str, Any] = {}
 NO_OPERATIONS: Mapping[Op, Op] = {}
@@ -130,10 +130,13 @@ class Graph:
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
         """The node of an operation on nodes (or numbers), made once."""
         nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
+        if op.indices:
+            nodes = tuple([self.whole(n) if i in op.index_places else n for i, n in enumerate(nodes)])
         if op.result == FLOAT and op is not to_float:
             for node in nodes:
                 if node is not None and node.kind != FLOAT:
-                    nodes = tuple([n if n is None or n.kind == FLOAT else self._as_float(n) for n in nodes])
+                    places = op.index_places
+                    nodes = tuple([n if n is None or n.kind == FLOAT or i in places else self._as_float(n) for i, n in enumerate(nodes)])
                     break
         key = (op, nodes, tuple(static.items())) if static else (op, nodes)
         node = self._interned.get(key)
@@ -141,6 +144,17 @@ class Graph:
             node = Expr(self, op, nodes, static, self._shape(op, nodes, static), self._kind(op, nodes))
             self._interned[key] = node
         return node
+
+    def whole(self, node: Any) -> Any:
+        """A node as whole numbers by which entries are addressed."""
+        if node is None or node.kind == INT:
+            return node
+        if node.is_constant and isinstance(node.payload, np.ndarray) and node.payload.dtype.kind in "iu":
+            key = ("int", node)
+            if key not in self._interned:
+                self._interned[key] = Expr(self, None, (), NO_STATIC, node.shape, INT, node.payload)
+            return self._interned[key]
+        return self.apply(to_int, (node,))
 
     def _as_float(self, node: Expr) -> Expr:
         if isinstance(node.payload, bool):
@@ -176,7 +190,8 @@ class Graph:
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:
         if op.result != "same":
             return op.result
-        kinds = {n.kind for n in (nodes if op.name != "where" else nodes[1:]) if n is not None}
+        named = zip(nodes, op.operands, strict=True) if not op.variadic else ((n, "") for n in nodes)
+        kinds = {n.kind for n, name in named if n is not None and name not in op.indices and name != "condition"}
         return kinds.pop() if len(kinds) == 1 else FLOAT
 
 
@@ -210,6 +225,6 @@ def rebuild(
 
 def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:
     """The NumPy value of a constant node's payload."""
-    if kind == BOOL:
-        return np.asarray(value, np.bool_)[()]
+    if kind != FLOAT:
+        return np.asarray(value, np.bool_ if kind == BOOL else np.int64)[()]
     return np.asarray(float(value) if isinstance(value, (Constant, int)) else value, dtype)[()]

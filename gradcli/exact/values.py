@@ -14,10 +14,11 @@ Array = np.ndarray
 
 
 def exact_array(m: Any, value: Any, kind: str) -> Array:
-    """Binary floats as multi-precision numbers, exactly; booleans as they are."""
+    """Binary floats as multi-precision numbers, exactly; booleans and indices as they are."""
     array = np.asarray(value)
     out = np.empty(array.size, dtype=object)
-    out[:] = [bool(v) for v in array.ravel()] if kind == "bool" else [m.mpf(float(v)) for v in array.ravel()]
+    make: Any = {"bool": bool, "int": int}.get(kind) or (lambda v: m.mpf(float(v)))
+    out[:] = [make(v) for v in array.ravel()]
     return out.reshape(array.shape)
 
 

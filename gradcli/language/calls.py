@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import ArgumentError, suggestion
 from gradcli.language import composed
-from gradcli.language.parameters import static_parameters
-from gradcli.ops.dialects import Signature, lookup, names
+from gradcli.ops import calling
+from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
-from gradcli.ops.spec import Op, find, public_names
+from gradcli.ops.spec import named, public_names
 
 if TYPE_CHECKING:
     from gradcli.language.lowering import Lowering
     from gradcli.language.names import Function
 
 _DERIVATIVES = ("grad", "vjp", "jvp", "jacobian", "hessian", "hvp")
-_TORCH_ONLY = frozenset({"t", "clone", "contiguous", "unsqueeze"})
-_VARIADIC_METHODS = {"reshape": "shape", "view": "shape", "permute": "axes", "transpose": "axes", "expand": "shape"}
-METHODS = frozenset({*_VARIADIC_METHODS, "dim", "requires_grad_", "numpy", "cpu", "tolist", "detach"})
+_TORCH_METHODS = frozenset({"repeat", "where"})  # methods of tensors that are no methods of arrays, or mean something else
+METHODS = frozenset({"dim", "requires_grad_", "numpy", "cpu", "tolist", "detach"})
 _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 
 
@@ -58,11 +57,11 @@ def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords:
     signature = lookup(name, library)
     if signature is None:
         return _composed(low, name, arguments, keywords)
-    given = _bind(name, signature, arguments, keywords)
-    composition = composed.ADAPTED.get(signature.target) or composed.FUNCTIONS.get(signature.target)
+    given = calling.bind(name, signature, arguments, keywords)
+    composition = composed.FUNCTIONS.get(signature.target)
     if composition is not None:
         return _run(low, composition, given)
-    return _operation(low, find(signature.target), name, signature, given)
+    return calling.call(low, named(signature.target), name, signature, given)
 
 
 def _composed(low: Lowering, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -73,77 +72,15 @@ def _composed(low: Lowering, name: str, arguments: list[Any], keywords: dict[str
         arguments = [*arguments, keywords.pop("shape")]
     keywords = {"axis" if k == "dim" else "x" if k in ("input", "a") else k: v for k, v in keywords.items()}
     arguments = [a for a in arguments if not isinstance(a, DType)]
+    return _run(low, composed.FUNCTIONS[name], keywords, arguments)
+
+
+def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any], arguments: Sequence[Any] = ()) -> Any:
     try:
-        bound = inspect.signature(composed.FUNCTIONS[name]).bind(low, *arguments, **keywords)
+        inspect.signature(composition).bind(low, *arguments, **given)
     except TypeError as error:
-        raise ArgumentError(f"wrong arguments for {name}: {error}") from None
-    return composed.FUNCTIONS[name](*bound.args, **bound.kwargs)
-
-
-def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    try:
-        inspect.signature(composition).bind(low, **given)
-    except TypeError as error:
-        raise ArgumentError(f"wrong arguments: {error}") from None
-    return composition(low, **given)
-
-
-def _bind(name: str, signature: Signature, arguments: list[Any], keywords: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by the parameter names of our own records."""
-    parameters = signature.parameters
-    given: dict[str, Any] = {}
-    if len(arguments) > len(parameters):
-        shown = ", ".join(p.name.lstrip("*") for p in parameters if not p.ignored)
-        raise ArgumentError(f"{name} takes at most {len(parameters)} arguments, not {len(arguments)}", help=f"{name}({shown})")
-    for parameter, argument in zip(parameters, arguments, strict=False):
-        if not parameter.ignored:
-            given[parameter.name.lstrip("*")] = argument
-        elif argument is not None and not isinstance(argument, DType):
-            raise ArgumentError(f"{name}: the argument {parameter.name!r} is not read here")
-    for keyword, argument in keywords.items():
-        for parameter in parameters:
-            if keyword in parameter.spellings or keyword == parameter.name.lstrip("*"):
-                break
-        else:
-            shown = ", ".join(p.name.lstrip("*") for p in parameters if not p.ignored)
-            close = suggestion(keyword, [s for p in parameters for s in p.spellings], cutoff=0.7)
-            raise ArgumentError(
-                f"{name} has no argument {keyword!r}", help=f"did you mean {close!r}?" if close else f"it has {shown}"
-            )
-        if parameter.ignored:
-            continue
-        key = parameter.name.lstrip("*")
-        if key in given:
-            raise ArgumentError(f"{name}: the argument {keyword!r} is given twice")
-        given[key] = argument
-    return given
-
-
-def _operation(low: Lowering, op: Op, name: str, signature: Signature, given: dict[str, Any]) -> Any:
-    operands: list[Any] = []
-    if op.variadic:
-        items = given.pop(op.operands[0], None)
-        if isinstance(items, (list, tuple)):
-            operands = [low.value(item) for item in items]
-        elif items is not None:
-            array = low.value(items)
-            count = array.shape[0] if array.shape else 0
-            operands = [low.graph.apply(find("getitem"), [array], {"index": (i,)}) for i in range(count)]
-        if not operands:
-            raise ArgumentError(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
-    else:
-        for operand in op.operands:
-            if operand not in given:
-                if operand not in op.optional:
-                    raise ArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(op.operands)})")
-                operands.append(None)
-                continue
-            value = given.pop(operand)
-            operands.append(None if value is None and operand in op.optional else low.value(value))
-    given = {key: low.static(value) for key, value in given.items()}
-    if op.name == "concatenate" and given.get("axis", 0) is None:
-        operands, given = [composed.ravel(low, operand) for operand in operands], {}
-    return low.call_op(op, operands, static_parameters(op, operands, {**dict(signature.defaults), **given}))
+        raise ArgumentError(f"wrong arguments for {composition.__name__}: {error}") from None
+    return composition(low, *arguments, **given)
 
 
 def call_method(low: Lowering, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -153,24 +90,9 @@ def call_method(low: Lowering, function: Function, arguments: list[Any], keyword
         return base
     if name == "dim":
         return low.graph.constant(low.value(base).ndim)
-    if name in _VARIADIC_METHODS and arguments:
-        node = low.value(base)
-        torch_swap = name == "transpose" and len(arguments) == 2 and (node.ndim != 2 or keywords)
-        if not torch_swap:
-            parts = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], (tuple, list)) else tuple(arguments)
-            arguments = [tuple(parts)]
-            if name == "expand":
-                arguments = [_expanded(low, node, arguments[0])]
-        else:
-            return call(low, "swapaxes", NUMPY, [base, *arguments], keywords)
-        target = {"view": "reshape", "permute": "transpose", "expand": "broadcast_to"}.get(name, name)
-        return call(low, target, NUMPY, [base, *arguments], keywords)
-    if name == "argmax" and "dim" in keywords:
-        return call(low, name, TORCH, [base, *arguments], keywords)
-    return call(low, name, function.library, [base, *arguments], keywords)
-
-
-def _expanded(low: Lowering, node: Any, extents: tuple[Any, ...]) -> tuple[int, ...]:
-    sizes = [low.integer(e) for e in extents]
-    lead = len(sizes) - node.ndim
-    return tuple(node.shape[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(sizes))
+    if name == "transpose":
+        # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's
+        exchanges = len(arguments) + len(keywords) == 2 and (low.value(base).ndim != 2 or keywords)
+        return call(low, name, TORCH if exchanges else NUMPY, [base, *arguments], keywords)
+    torch_only = name in _TORCH_METHODS or "dim" in keywords or "keepdim" in keywords
+    return call(low, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)

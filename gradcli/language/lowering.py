@@ -155,6 +155,10 @@ class Lowering:
         help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
         raise TypeMismatchError(f"{_described(result)} where a number or an array is wanted", help=help)
 
+    def whole(self, result: Any) -> Expr:
+        """A result as whole numbers by which entries are addressed."""
+        return self.graph.whole(self.value(result))
+
     def _array(self, items: list[Any], depth: int) -> Expr:
         if depth >= self.scope.limits.dimensions:
             raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
@@ -198,6 +202,12 @@ class Lowering:
 
     def is_integral(self, node: Expr) -> bool:
         return node.kind == "int" or self.scope.is_integral(node)
+
+    def is_axis(self, result: Any) -> bool:
+        """Whether an argument that may be an axis is one."""
+        if isinstance(result, Expr):
+            return not result.shape and result.kind != "bool" and self.is_integral(result)
+        return result is None or isinstance(result, (tuple, list))
 
     def integer(self, result: Any) -> int:
         value = self.static(result)

@@ -17,7 +17,7 @@ from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.structure import detach
+from gradcli.ops.structure import detach, to_int
 
 
 def statements(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Statement | GradcliError]:
@@ -144,6 +144,8 @@ def default_wrt(scope: Scope, root: Expr) -> list[Expr]:
     stack = [root]
     while stack:
         node = stack.pop()
+        if node.op is to_int:
+            continue  # an index is no number
         for place, operand in enumerate(node.operands):
             if operand is None or operand in seen:
                 continue

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ArgumentError
 from gradcli.ops.logic import isnan, where
-from gradcli.ops.spec import Function, Kink, Op, elementwise
+from gradcli.ops.spec import Function, Kink, Op, composite, elementwise
 
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
@@ -128,3 +129,40 @@ reciprocal = elementwise(
 )
 
 
+def _torch_div(x: Any, y: Any, rounding_mode: str | None) -> Any:
+    if rounding_mode not in (None, "floor", "trunc"):
+        raise ArgumentError(f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}")
+    return {None: div(x, y), "floor": floor(div(x, y)), "trunc": trunc(div(x, y))}[rounding_mode]
+
+
+def _scaled(y: Any, alpha: float) -> Any:
+    return y if alpha == 1 else y * alpha
+
+
+def _round_decimals(x: Any, decimals: int) -> Any:
+    return rint(x) if not decimals else rint(x * 10.0**decimals) / 10.0**decimals
+
+
+torch_add = composite(
+    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, public=False, backward="Add",
+    doc="torch.add: x + alpha*y.",
+)
+torch_sub = composite(
+    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, public=False, backward="Sub",
+    doc="torch.sub: x - alpha*y.",
+)
+rsub = composite(
+    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, backward="Rsub", doc="y - alpha*x, as in PyTorch.",
+)
+torch_div = composite(
+    "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False, backward="Div",
+    doc="torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc').",
+)
+round_decimals = composite(
+    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False, backward="Round",
+    doc="x rounded to decimals, halves to even.",
+)
+ieee_remainder = composite(
+    "ieee_remainder", "x y", lambda x, y: x - y * rint(x / y), public=False,
+    doc="math.remainder: what is left of x after the nearest multiple of y.",
+)

@@ -1,52 +1,14 @@
-"""What NumPy, PyTorch and SciPy call an operation, and where their arguments and defaults differ.
+"""What NumPy, PyTorch and SciPy call the operations at the heart of the catalogue, and where their arguments differ.
 
-A signature lists parameters in the library's order. ``x|input`` gives alternative spellings of our parameter x,
-``-out`` is accepted for the library's sake and ignored, ``axis=0`` overrides our default, and ``*arrays`` takes
-one list. An operation without an entry has its own signature in every library.
+Other families declare theirs at the end of their own files. A function without an entry has the signature of its
+own record in every library.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 from gradcli.ops.prefixes import MATH, NUMPY, SCIPY, TORCH
-from gradcli.ops.spec import Op, find
-
-
-@dataclass(frozen=True, eq=False)
-class Parameter:
-    name: str
-    spellings: tuple[str, ...]
-    ignored: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Signature:
-    """How one library calls one operation (or one of the composed functions of the language)."""
-
-    target: str
-    parameters: tuple[Parameter, ...]
-    defaults: tuple[tuple[str, Any], ...] = ()
-
-
-_SYNONYMS = {"axis": ("axis", "dim"), "keepdims": ("keepdims", "keepdim"), "x": ("x", "input", "a"), "axes": ("axes", "dims")}
-
-
-def signature(target: str, text: str, **defaults: Any) -> Signature:
-    parameters = []
-    for word in text.replace(" ", "").split(","):
-        ignored = word.startswith("-")
-        names = tuple(word.lstrip("-").split("|"))
-        spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
-        parameters.append(Parameter(names[0], spellings, ignored))
-    return Signature(target, tuple(parameters), tuple(defaults.items()))
-
-
-def _own(op: Op) -> Signature:
-    operands = ("*" + op.operands[0],) if op.variadic else op.operands
-    return signature(op.name, ",".join((*operands, *op.static)))
-
+from gradcli.ops.signatures import Signature, declare, declared, declared_elsewhere, declared_names, own_signature, signature
+from gradcli.ops.spec import load, named
 
 _REDUCED = "x, axis, -dtype, -out, keepdims, -initial, -where"
 _SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, -where, -mean"
@@ -66,10 +28,11 @@ _NUMPY = {
     "clip": signature("clip", "x, low|a_min|min, high|a_max|max, -out"),
     "clamp": signature("clip", "x, low|min, high|max"),
     "norm": signature("norm", "x, ord|p, axis, keepdims"),
-    "reshape": signature("reshape", "x, shape|newshape, -order"),
+    "reshape": signature("reshape", "x, shape|newshape+, -order"),
+    "transpose": signature("transpose", "x, axes+"),
     "round": signature("round_decimals", "x, decimals, -out"),
     "around": signature("round_decimals", "x, decimals, -out"),
-    "trace": signature("trace", "x, offset"),
+    "trace": signature("trace", "x, offset, axis1, axis2"),
     "arctan2": signature("atan2", "y|x1|input, x|x2|other"),
     "atan2": signature("atan2", "y|x1|input, x|x2|other"),
     "polygamma": signature("polygamma", "n, x"),
@@ -79,7 +42,6 @@ _NUMPY = {
     "arange": signature("arange", "start, stop|end, step, -dtype"),
     "linspace": signature("linspace", "start, stop|end, num|steps, -endpoint, -dtype"),
     "array": signature("array", "x|object|data, -dtype, -requires_grad"),
-    "ravel": signature("ravel", "x, -order"),
     "hypot": signature("hypot", "x|x1|input, y|x2|other"),
 }
 for _name in ("zeros_like", "ones_like"):
@@ -91,18 +53,12 @@ _TORCH = {
     **{name: signature(name, "x, axis, keepdims, -dtype") for name in ("sum", "mean", "prod", "argmax", "argmin", "logsumexp")},
     "amax": signature("max", "x, axis, keepdims"),
     "amin": signature("min", "x, axis, keepdims"),
-    "max": signature("torch_max", "x, other|dim|axis, keepdims"),
-    "min": signature("torch_min", "x, other|dim|axis, keepdims"),
-    "var": signature("torch_var", "x, axis, correction|unbiased, keepdims"),
-    "std": signature("torch_std", "x, axis, correction|unbiased, keepdims"),
     "cumsum": signature("cumsum", "x, axis, -dtype"),
     "cumprod": signature("cumprod", "x, axis, -dtype"),
     "softmax": signature("softmax", "x, axis, -dtype"),
     "log_softmax": signature("log_softmax", "x, axis, -dtype"),
     "clamp": signature("clip", "x, low|min, high|max"),
     "transpose": signature("swapaxes", "x, axis1|dim0, axis2|dim1"),
-    "permute": signature("transpose", "x, axes"),
-    "norm": signature("norm", "x, ord|p, axis, keepdims, -out, -dtype"),
     "vector_norm": signature("norm", "x, ord, axis, keepdims, -dtype"),
     "softplus": signature("softplus", "x, beta, threshold", threshold=20),
     "binary_cross_entropy_with_logits": signature(
@@ -113,7 +69,6 @@ _TORCH = {
     "sub": signature("torch_sub", "x, y|other, alpha"),
     "div": signature("torch_div", "x, y|other, rounding_mode"),
     "relu": signature("relu", "x, -inplace"),
-    "flatten": signature("ravel", "x"),
 }
 _TORCH["subtract"], _TORCH["divide"], _TORCH["true_divide"] = _TORCH["sub"], _TORCH["div"], _TORCH["div"]
 
@@ -128,27 +83,36 @@ _MATH = {
 }
 _SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("log_softmax", "x, axis")}
 
-_TABLES = {NUMPY: _NUMPY, TORCH: {**_NUMPY, **_TORCH}, MATH: {**_NUMPY, **_MATH}, SCIPY: {**_NUMPY, **_SCIPY}}
+declare(NUMPY, **_NUMPY)
+declare(TORCH, **_TORCH)
+declare(MATH, **_MATH)
+declare(SCIPY, **_SCIPY)
+
 _CALLED_OTHERWISE = frozenset({"einsum"})  # its static parameter comes first
 _PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
 
 
 def lookup(name: str, library: str) -> Signature | None:
-    """The signature of a name in a library, or None if it is no operation. Composed functions have theirs elsewhere."""
-    found = _TABLES[library].get(name)
+    """The signature of a name in a library, or None if it is no function there. Those of the language alone are elsewhere."""
+    if library != NUMPY:
+        load()  # so that every family has said what libraries call its functions
+    found = declared(name, library)
     if found is not None:
         return found
     try:
-        op = find(name)
+        record = named(name)
     except KeyError:
+        return declared(name, library) or declared_elsewhere(name)
+    found = declared(name, library)
+    if found is not None:
+        return found
+    if not record.public or record.name in _CALLED_OTHERWISE:
         return None
-    if not op.public or op.name in _CALLED_OTHERWISE:
-        return None
-    if op.operands == ("x", "y"):
-        return signature(op.name, f"{_PAIRS[1]}, {_PAIRS[0]}")
-    return _own(op)
+    if record.operands == ("x", "y") and not record.static:
+        return signature(record.name, f"{_PAIRS[1]}, {_PAIRS[0]}")
+    return own_signature(record)
 
 
 def names() -> list[str]:
     """Every name that some library's table adds."""
-    return sorted({name for table in _TABLES.values() for name in table})
+    return sorted(declared_names())

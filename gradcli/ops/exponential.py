@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.logic import equal, greater_equal, logical_and, where
-from gradcli.ops.spec import Kink, Op, elementwise
+from gradcli.ops.spec import Kink, Op, composite, elementwise
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -90,5 +90,7 @@ xlogy = elementwise(
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain="y > 0, or x = 0",
     doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
 )
-
-
+math_log = composite(
+    "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,
+    doc="math.log: the logarithm to a base, natural without one.",
+)

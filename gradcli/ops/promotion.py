@@ -10,6 +10,7 @@ import numpy as np
 
 FLOAT = "float"
 BOOL = "bool"
+INT = "int"
 
 _DTYPES: dict[str, np.dtype[np.generic]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32),
                                           "bool": np.dtype(np.bool_), "int64": np.dtype(np.int64)}  # fmt: skip

@@ -13,8 +13,10 @@ from gradcli.ops.arithmetic import abs_, sign
 from gradcli.ops.cumulative import exclusive_products
 from gradcli.ops.exponential import exp
 from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
+from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.shapes import broadcast_to, reshape
-from gradcli.ops.spec import Function, Kink, Op, Shape, axes_of, on_arrays, structural
+from gradcli.ops.signatures import declare, signature
+from gradcli.ops.spec import Function, Kink, Op, Shape, axes_of, composite, on_arrays, structural
 
 AXES = {"axis": None, "keepdims": False}
 
@@ -146,7 +148,8 @@ def _fold(choose: str) -> Function:
     return _by_rows(lambda m, row: m.extreme(choose, row))
 
 
-def _extreme_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    """The gradient of a result that is one of the entries: shared evenly by the entries equal to it."""
     best = spread(out, x.shape, axis)
     chosen = where(logical_or(equal(x, best), logical_and(isnan(x), isnan(best))), 1.0, 0.0)
     return (spread(cotangent, x.shape, axis) * (chosen / sum_(chosen, axis=axis, keepdims=True)),)
@@ -162,27 +165,15 @@ def _extreme(forward: Function) -> Function:
 
 
 max_ = _reduction(
-    "max", _extreme(np.max), _fold("max"), _extreme_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
+    "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them"),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
 )
 min_ = _reduction(
-    "min", _extreme(np.min), _fold("min"), _extreme_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
+    "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them"),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
 )
-
-
-def _arg(name: str, forward: Function, doc: str) -> Op:
-    return structural(
-        name, "x", lambda x, axis, keepdims: forward(x, axis=axis, keepdims=keepdims),
-        lambda m, x, axis, keepdims: forward(m.values(x), axis=axis, keepdims=keepdims),
-        shape=reduced, static=AXES, result="int", doc=doc, ulps=0,
-    )  # fmt: skip
-
-
-argmax = _arg("argmax", np.argmax, "The index of the (first) largest entry. Not differentiated.")
-argmin = _arg("argmin", np.argmin, "The index of the (first) smallest entry. Not differentiated.")
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -251,7 +242,7 @@ log_softmax = structural(
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if np.ndim(x) == 0:
         return np.abs(x)
-    if ord in (None, "fro", 2):
+    if ord in (None, 2):
         # scaled by the largest entry, so that squares neither overflow nor vanish
         top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
         top = np.where(np.isfinite(top) & (top > 0), top, 1)
@@ -277,7 +268,7 @@ def _norm_reference(m: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return m.map(lambda v: m.one if v != 0 else m.zero, size).sum(axis=axis, keepdims=keepdims)
     if ord == 1:
         return size.sum(axis=axis, keepdims=keepdims)
-    if ord in (None, "fro", 2):
+    if ord in (None, 2):
         return m.map(m.sqrt, (size * size).sum(axis=axis, keepdims=keepdims))
     total = m.map(lambda v: m.power(v, ord), size).sum(axis=axis, keepdims=keepdims)
     return m.map(lambda v: m.power(v, m.one / ord), total)
@@ -293,7 +284,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
         chosen = where(equal(abs_(x), best), 1.0, 0.0)
         return (scale * (sign(x) * chosen / sum_(chosen, axis=axis, keepdims=True)),)
     slope = x / best
-    if ord not in (None, "fro", 2):
+    if ord not in (None, 2):
         slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** (ord - 1))
     return (scale * where(equal(best, 0), 0.0, slope),)
 
@@ -306,3 +297,62 @@ norm = _reduction(
     examples=("norm(x - a)",),
 )
 
+
+def _deviation(op: Op, and_mean: bool) -> Function:
+    def body(x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+        ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+        axis = None if axis == () else axis
+        result = op(x, axis=axis, keepdims=keepdims, ddof=ddof)
+        return (result, mean(x, axis=axis, keepdims=keepdims)) if and_mean else result
+
+    return body
+
+
+_CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
+for _op in (var, std):
+    composite(
+        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, public=False, backward=_op.name.capitalize(),
+        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
+    )  # fmt: skip
+    composite(
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, results=(_op.name, "mean"),
+        doc=f"{_op.name} and mean in one, as in PyTorch.",
+    )  # fmt: skip
+
+
+def _without_nan(reduce: Function) -> Function:
+    return lambda x, axis, keepdims: reduce(where(isnan(x), 0.0, x), axis=axis, keepdims=keepdims)
+
+
+def _nanmean(x: Any, axis: Any, keepdims: bool) -> Any:
+    numbers = sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    return nansum(x, axis=axis, keepdims=keepdims) / numbers
+
+
+nansum = composite(
+    "nansum", "x", _without_nan(sum_), static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum",
+    examples=("nansum(x)",),
+)  # fmt: skip
+nanmean = composite("nanmean", "x", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")
+
+
+def _torch_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    return norm(x, ord=None if ord == "fro" else ord, axis=axis, keepdims=keepdims)
+
+
+torch_norm = composite(
+    "torch_norm", "x", _torch_norm, static={"ord": "fro", **AXES}, public=False, backward="LinalgVectorNorm",
+    doc="torch.norm: the vector norm of the entries along axes.",
+)  # fmt: skip
+_SPREAD = "x, axis@unbiased, unbiased, keepdims, correction"
+declare(
+    TORCH,
+    **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
+    **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
+    **{name: signature(name, "x, axis, keepdims, -dtype") for name in ("nansum", "nanmean")},
+    norm=signature("torch_norm", "x, ord|p, axis, keepdims, -out, -dtype"),
+)
+declare(
+    NUMPY,
+    **{name: signature(name, "x, axis, -dtype, -out, keepdims, -initial, -where") for name in ("nansum", "nanmean")},
+)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -66,7 +67,10 @@ class Op:
     vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or None) for each operand
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
     result      dtype of the result: "float", "bool", "int", or "same" as its operands
-    saves       what backward keeps, by operand name, or "out" (as PyTorch does)
+    saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
+                by each operand keeps
+    indices     operands that are whole numbers by which entries are addressed
+    backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     domain      in words, for messages and documentation
@@ -88,7 +92,9 @@ class Op:
     result: str = "float"
     variadic: bool = False
     optional: frozenset[str] = frozenset()
-    saves: tuple[str, ...] = ()
+    saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    indices: frozenset[str] = frozenset()
+    backward: str | Function | None = None
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
     linear: bool = False
@@ -99,6 +105,10 @@ class Op:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+
+    @cached_property
+    def index_places(self) -> frozenset[int]:
+        return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
     @property
     def elementwise(self) -> bool:
@@ -120,42 +130,122 @@ class Op:
         return find, (self.name,)
 
 
+@dataclass(frozen=True, eq=False)
+class Composite:
+    """A function made of operations: its derivative is that of its body.
+
+    The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
+    and static parameters only. It may return a tuple; ``results`` then names its parts.
+
+    operands    names of the operands, which may be missing where ``optional``; ``variadic`` ones come as a list
+    static      parameters that are part of the program, with their defaults; `REQUIRED` where there is none
+    indices     operands that are whole numbers by which entries are addressed
+    backward    what PyTorch calls the node of its graph, where it has one of its own
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    body: Function
+    doc: str
+    static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    variadic: bool = False
+    optional: frozenset[str] = frozenset()
+    indices: frozenset[str] = frozenset()
+    results: tuple[str, ...] = ()
+    backward: str | Function | None = None
+    domain: str = ""
+    kinks: tuple[Kink, ...] = ()
+    aliases: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    public: bool = True
+
+    def __call__(self, *operands: Any, **static: Any) -> Any:
+        """Apply to whatever carries the operands."""
+        missing = (None,) * (0 if self.variadic else len(self.operands) - len(operands))
+        return self.body(*operands, *missing, **{**self.static, **static})
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}>"
+
+    def __reduce__(self) -> tuple[Function, tuple[str]]:
+        return named, (self.name,)
+
+
+class _Required:
+    """The default of a static parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+
 _REGISTRY: dict[str, Op] = {}
-_BY_NAME: dict[str, Op] = {}
+_COMPOSITES: dict[str, Composite] = {}
+_BY_NAME: dict[str, Op | Composite] = {}
 
 
-def register(op: Op) -> Op:
-    """Add an operation under its name and aliases; each name belongs to one operation."""
-    for name in (op.name, *op.aliases):
+def register(record: Any) -> Any:
+    """Add an operation or a composite under its name and aliases; each name belongs to one of them."""
+    for name in (record.name, *record.aliases):
         if name in _BY_NAME:
-            raise ValueError(f"{name!r} is already the operation {_BY_NAME[name]}")
-        _BY_NAME[name] = op
-    _REGISTRY[op.name] = op
-    return op
+            raise ValueError(f"{name!r} is already {_BY_NAME[name]}")
+        _BY_NAME[name] = record
+    if isinstance(record, Op):
+        _REGISTRY[record.name] = record
+    else:
+        _COMPOSITES[record.name] = record
+    return record
 
 
-def _load() -> None:
+def load() -> None:
     """Import every family; expressions of arithmetic alone never need most of them."""
     import gradcli.ops.catalogue  # noqa: F401
 
 
 def registry() -> Mapping[str, Op]:
     """Every operation by its name."""
-    _load()
+    load()
     return MappingProxyType(_REGISTRY)
+
+
+def composites() -> Mapping[str, Composite]:
+    """Every composite by its name."""
+    load()
+    return MappingProxyType(_COMPOSITES)
 
 
 def find(name: str) -> Op:
     """The operation of that name or alias; KeyError if there is none."""
+    record = named(name)
+    if not isinstance(record, Op):
+        raise KeyError(name)
+    return record
+
+
+def named(name: str) -> Op | Composite:
+    """The operation or composite of that name or alias; KeyError if there is none."""
     if name not in _BY_NAME:
-        _load()
+        load()
     return _BY_NAME[name]
 
 
 def public_names() -> list[str]:
     """All names under which a program may call an operation."""
-    _load()
+    load()
     return [name for name, op in _BY_NAME.items() if op.public]
+
+
+def composite(name: str, operands: str, body: Function, *, doc: str, **record: Any) -> Composite:
+    """Register a function made of operations. An operand written ``x?`` may be left out."""
+    words = operands.lstrip("*").split()
+    optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
+    found: Composite = register(
+        Composite(
+            name, tuple(word.rstrip("?") for word in words), body, doc, variadic=operands.startswith("*"), optional=optional, **record
+        )
+    )
+    return found
 
 
 def elementwise(
@@ -169,17 +259,17 @@ def elementwise(
     **record: Any,
 ) -> Op:
     """Register an operation that works entry by entry, with one partial for each operand."""
-    return register(
-        Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **record)
-    )
+    op: Op = register(Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **record))
+    return op
 
 
 def structural(name: str, operands: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
     variadic = operands.startswith("*")
-    return register(
+    op: Op = register(
         Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **record)
     )
+    return op
 
 
 def on_arrays(forward: Function) -> Function:
@@ -204,6 +294,12 @@ def shape_by_example(forward: Function) -> Function:
     return shape
 
 
+def whole_numbers(index: Any) -> np.ndarray:
+    """An index operand inside a reference: integers, whatever carries them."""
+    flat = [int(v) for v in np.ravel(np.asarray(index, dtype=object))]
+    return np.array(flat, dtype=np.int64).reshape(np.shape(index))
+
+
 def scipy_special(name: str) -> Function:
     """A function of scipy.special, imported when it is first called."""
 
@@ -215,11 +311,20 @@ def scipy_special(name: str) -> Function:
     return forward
 
 
+def one_axis(axis: Any, ndim: int) -> int:
+    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
+    if isinstance(axis, (tuple, list)) and len(axis) != 1:
+        raise ShapeError(f"one axis is wanted here, not {axis}")
+    return next(iter(axes_of(axis, ndim)), 0)
+
+
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that an ``axis`` argument names (None: all), normalized and checked."""
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    if not ndim and axes and all(a in (0, -1) for a in axes):
+        return ()  # a number has one entry, along any axis
     result = []
     for a in axes:
         if isinstance(a, bool) or not isinstance(a, (int, np.integer)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import EvaluationError
 from gradcli.ops.spec import elementwise, on_arrays, structural
 
 
@@ -37,4 +38,18 @@ derivative = structural(
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+)  # fmt: skip
+
+
+def _to_int(x: Any) -> Any:
+    array = np.asarray(x)
+    whole = array.astype(np.int64)
+    if (whole != array).any():
+        raise EvaluationError("an index must be whole numbers")
+    return whole[()]
+
+
+to_int = elementwise(
+    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0,
+    doc="Whole numbers by which entries are addressed: class labels, indices.",
 )  # fmt: skip

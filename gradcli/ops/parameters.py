@@ -8,22 +8,37 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, TypeMismatchError
-from gradcli.ops.reductions import AXES
-from gradcli.ops.spec import Op
-
-_ONE_AXIS = frozenset({"cumsum", "cumprod", "stack", "concatenate", "argmax", "argmin"})
+from gradcli.ops.shapes import StaticArray
+from gradcli.ops.spec import REQUIRED, Composite, Op
 
 
-def parameter(op: Op, key: str, value: Any) -> Any:
-    """A static argument in the form that the operation's functions take. Raises ArgumentError."""
+def parameter(record: Op | Composite, key: str, value: Any) -> Any:
+    """A static argument in the form that the function's rules take. Raises ArgumentError."""
+    default = record.static.get(key)
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, np.ndarray):
-        value = _flat(key, value)
-    if isinstance(value, str) and key not in ("reduction", "ord"):
+        value = StaticArray(value) if key in _ARRAYS else _flat(key, value)
+    takes_text = isinstance(default, str) or key == "ord" or (default in (None, REQUIRED) and key not in _CHECKS)
+    if isinstance(value, str) and not takes_text:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    check: Callable[[Op, str, Any], Any] = _CHECKS.get(key, _number)
-    return check(op, key, value)
+    check = _CHECKS.get(key)
+    if check is None:
+        if value is None and (default is None or default is REQUIRED):
+            return None
+        check = _flag if isinstance(default, bool) else _text if isinstance(default, str) else _any
+    return check(record, key, value)
+
+
+_ARRAYS = frozenset({"mask"})  # parameters that are arrays
+
+
+def _any(record: Op | Composite, key: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_any(record, key, part) for part in value)
+    if value is None or isinstance(value, (bool, int, float, str, StaticArray)):
+        return value
+    raise ArgumentError(f"{key} must be a number, not {value!r}")
 
 
 def _flat(key: str, array: np.ndarray) -> tuple[Any, ...]:
@@ -32,15 +47,11 @@ def _flat(key: str, array: np.ndarray) -> tuple[Any, ...]:
     return tuple(array.reshape(-1).tolist())
 
 
-def static_parameters(op: Op, operands: list[Any], given: dict[str, Any]) -> dict[str, Any]:
+def static_parameters(record: Op | Composite, operands: list[Any], given: dict[str, Any]) -> dict[str, Any]:
     """All static parameters of a call, the given ones checked against the operands."""
-    static = dict(op.static)
+    static = dict(record.static)
     for key, value in given.items():
-        static[key] = parameter(op, key, value)
-    if set(AXES) <= set(op.static) and operands[0].ndim == 0 and static["axis"] in (0, -1, (0,), (-1,)):
-        static["axis"] = None  # a number has one entry, along any axis
-    if op.name == "norm":
-        _check_norm(operands[0].ndim, static)
+        static[key] = parameter(record, key, value)
     return static
 
 
@@ -48,61 +59,61 @@ def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _axis(op: Op, key: str, value: Any) -> Any:
-    if value is None and op.static[key] is None:
+def _axis(op: Any, key: str, value: Any) -> Any:
+    if value is None and op.static[key] in (None, REQUIRED):
         return None
     parts = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in parts):
         raise ArgumentError(f"{key} must be a whole number, not {value!r}")
-    if isinstance(value, tuple) and op.name in _ONE_AXIS:
-        raise ArgumentError(f"{op.name} takes one axis")
     return value
 
 
-def _axes(op: Op, key: str, value: Any) -> Any:
-    if value is not None and not (isinstance(value, tuple) and all(_whole(part) for part in value)):
-        raise ArgumentError(f"{key} must be a tuple of whole numbers, not {value!r}")
+def _axes(op: Any, key: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_axes(op, key, part) for part in value)
+    if value is not None and not _whole(value):
+        raise ArgumentError(f"{key} must be whole numbers, not {value!r}")
     return value
 
 
-def _integer(op: Op, key: str, value: Any) -> int:
+def _integer(op: Any, key: str, value: Any) -> int:
     if not _whole(value) or (key == "n" and value < 0):
         raise ArgumentError(f"{key} must be a whole number{' of at least 0' if key == 'n' else ''}, not {value!r}")
     return int(value)
 
 
-def _shape(op: Op, key: str, value: Any) -> tuple[int, ...]:
+def _shape(op: Any, key: str, value: Any) -> tuple[int, ...]:
     extents = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in extents):
         raise ArgumentError(f"a shape consists of whole numbers, not {value!r}")
     return tuple(int(part) for part in extents)
 
 
-def _flag(op: Op, key: str, value: Any) -> bool:
+def _flag(op: Any, key: str, value: Any) -> bool:
     if not isinstance(value, (bool, int)):
         raise ArgumentError(f"{key} must be True or False, not {value!r}")
     return bool(value)
 
 
-def _text(op: Op, key: str, value: Any) -> str:
+def _text(op: Any, key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeMismatchError(f"{key} must be a string, not {value!r}")
     return value
 
 
-def _order(op: Op, key: str, value: Any) -> Any:
-    if value is None or value == "fro":
-        return None
+def _order(op: Any, key: str, value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
     return _number(op, key, value)
 
 
-def _number(op: Op, key: str, value: Any) -> float:
+def _number(op: Any, key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentError(f"{key} must be a number, not {value!r}")
     return value
 
 
-_CHECKS: dict[str, Callable[[Op, str, Any], Any]] = {
+_CHECKS: dict[str, Callable[[Any, str, Any], Any]] = {
     "axis": _axis,
     "axes": _axes,
     "axis1": _integer,
@@ -111,14 +122,5 @@ _CHECKS: dict[str, Callable[[Op, str, Any], Any]] = {
     "n": _integer,
     "shape": _shape,
     "keepdims": _flag,
-    "reduction": _text,
     "ord": _order,
 }
-
-
-def _check_norm(ndim: int, static: dict[str, Any]) -> None:
-    matrix = (ndim == 2 and static["axis"] is None) or (isinstance(static["axis"], tuple) and len(static["axis"]) == 2)
-    if matrix and static["ord"] is not None:
-        raise ArgumentError(
-            "norm of a matrix takes no ord here but 'fro'", help="norm(ravel(A), ord) treats the entries as a vector"
-        )
