@@ -6,9 +6,35 @@
 array([36., 81.])
 >>> record.derivative["a"]
 '9*a**2'
+
+The tensors of PyTorch's tutorials are here, too, under PyTorch's names:
+
+>>> import gradcli as torch
+>>> a = torch.tensor([2., 3.], requires_grad=True)
+>>> Q = 3*a**3
+>>> Q.sum().backward()
+>>> a.grad
+tensor([36., 81.])
 """
+
+from typing import Any
 
 from gradcli.api import evaluate, parse
 from gradcli.errors import GradcliError
 
 __all__ = ["GradcliError", "evaluate", "parse"]
+
+_SUBMODULES = frozenset({"autograd", "linalg", "nn", "special"})
+
+
+def __getattr__(name: str) -> Any:
+    """PyTorch's names, whose modules are imported when the first is asked for."""
+    if name in _SUBMODULES:
+        import importlib
+
+        return importlib.import_module(f"gradcli.{name}")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
+    from gradcli.tensors.namespace import resolve
+
+    return resolve(name)

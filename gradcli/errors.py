@@ -184,11 +184,11 @@ class MissingValueError(GradcliError):
     code = "missing-value"
 
 
-class ArgumentError(GradcliError):
+class ArgumentError(GradcliError, RuntimeError):
     code = "argument"
 
 
-class ShapeError(GradcliError):
+class ShapeError(GradcliError, RuntimeError):
     code = "shape"
 
 
@@ -200,7 +200,7 @@ class LimitError(GradcliError):
     code = "limit"
 
 
-class EvaluationError(GradcliError):
+class EvaluationError(GradcliError, RuntimeError):
     code = "evaluation"
 
 

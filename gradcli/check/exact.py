@@ -20,6 +20,7 @@ class Reals(Operand):
     """An array of multi-precision numbers that rules compute with."""
 
     __slots__ = ("algebra", "array")
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
 
     def __init__(self, algebra: Numbers, array: np.ndarray) -> None:
         self.algebra, self.array = algebra, array

@@ -28,6 +28,7 @@ class _Floats(Operand):
     """A float64 array that rules compute with."""
 
     __slots__ = ("value",)
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
     value: Any
 
     @property

@@ -12,8 +12,6 @@ class Operand(Carrier):
     """Operators of a value that rules compute with: each applies the registered operation."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-
     def __add__(self, other: Any) -> Any:
         return self.apply_op(arithmetic.add, (self, other), {})
 

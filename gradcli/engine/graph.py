@@ -38,6 +38,7 @@ class Expr(Operand):
     """A node. ``op`` is None for leaves and constants, whose ``payload`` says what they are."""
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
 
     def __init__(
         self,

@@ -2,12 +2,14 @@
 
 It is written against a small protocol: a node has ``op``, ``operands``, ``static`` and ``shape``, and a table
 gives each node's value. With a table of arrays the sweep computes numbers; with ``itself`` as the table it
-builds the graph of the gradient; with multi-precision values the judge runs the same rules without rounding.
+builds the graph of the gradient; with multi-precision values the judge runs the same rules without rounding; the
+nodes behind eager tensors are swept by the same function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from gradcli.ops.arithmetic import chain
@@ -57,14 +59,39 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
     """
     targets = set(wrt)
     needed = depending(order, targets)
-    adjoints: dict[Any, Any] = {node: seed for node, seed in seeds.items() if node in needed}
     found: dict[Any, Any] = {}
-    for node in reversed(order):
-        cotangent = adjoints.pop(node, None)
-        if cotangent is None:
-            continue
+
+    def values(node: Any) -> tuple[Any, list[Any]]:
+        return value_of(node), [None if operand is None else value_of(operand) for operand in node.operands]
+
+    def arrived(node: Any, cotangent: Any) -> Any:
         if node in targets:
             found[node] = cotangent
+        return cotangent
+
+    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, needed, values, arrived, _fitted)
+    return found
+
+
+def sweep(
+    order: Sequence[Any],
+    adjoints: dict[Any, Any],
+    needed: AbstractSet[Any],
+    values: Callable[[Any], tuple[Any, Sequence[Any]]],
+    arrived: Callable[[Any, Any], Any],
+    fitted: Callable[[Any, int, Any], Any],
+) -> None:
+    """Carry adjoints backwards through the nodes that are needed.
+
+    values   of a node: its own and its operands', as its rule reads them; asked for once, when the rule is run
+    arrived  is told a node's adjoint when it is complete, and gives what to go on with
+    fitted   makes a contribution of a node fit the operand that it is for, given by its place
+    """
+    for node in reversed(order):
+        adjoint = adjoints.pop(node, None)
+        if adjoint is None:
+            continue
+        cotangent = arrived(node, adjoint)
         op = node.op
         if op is None:
             continue
@@ -74,13 +101,18 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
         wanted = tuple([operand in needed for operand in node.operands])
         if True not in wanted or (not op.elementwise and _is_zero(cotangent)):
             continue  # a zero cotangent contributes nothing, whatever the rule would multiply it with
-        for operand, part in zip(node.operands, contributions(node, op, wanted, cotangent, value_of), strict=True):
+        for place, part in enumerate(contributions(node, op, wanted, cotangent, *values(node))):
             if part is None:
                 continue
-            fitting = part if part.shape == operand.shape else sum_to(part, shape=operand.shape)
+            operand = node.operands[place]
+            fitting = fitted(node, place, part)
             earlier = adjoints.get(operand)
             adjoints[operand] = fitting if earlier is None else earlier + fitting
-    return found
+
+
+def _fitted(node: Any, place: int, part: Any) -> Any:
+    shape = node.operands[place].shape
+    return part if part.shape == shape else sum_to(part, shape=shape)
 
 
 def _is_zero(cotangent: Any) -> bool:
@@ -89,10 +121,8 @@ def _is_zero(cotangent: Any) -> bool:
     return cotangent.is_zero() if isinstance(cotangent, Carrier) else not cotangent.any()
 
 
-def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, value_of: Callable[[Any], Any]) -> Sequence[Any]:
+def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, out: Any, values: Sequence[Any]) -> Sequence[Any]:
     """What one node passes back to each operand, before summing to the operand's shape."""
-    out = value_of(node)
-    values = [None if operand is None else value_of(operand) for operand in node.operands]
     if op.vjp is not None:
         parts: Sequence[Any] = op.vjp(wanted, cotangent, out, *values, **node.static)
         return [part if want else None for part, want in zip(parts, wanted, strict=True)]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from gradcli.language.names import Function
 
 _DERIVATIVES = ("grad", "vjp", "jvp", "jacobian", "hessian", "hvp")
-_TORCH_METHODS = frozenset({"repeat", "where"})  # methods of tensors that are no methods of arrays, or mean something else
+# Methods of tensors that are no methods of arrays, or mean something else.
+_TORCH_METHODS = frozenset({"flip", "repeat", "split", "squeeze", "where"})
 METHODS = frozenset({"dim", "requires_grad_", "numpy", "cpu", "tolist", "detach"})
 _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 
@@ -38,6 +39,11 @@ def all_names() -> list[str]:
 
 def known(name: str) -> bool:
     return exists(name, NUMPY) or exists(name, TORCH) or name in _DERIVATIVES
+
+
+def is_method(name: str) -> bool:
+    """Whether ``x.name(...)`` calls a function."""
+    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS
 
 
 def suggested(name: str) -> str | None:
@@ -94,5 +100,7 @@ def call_method(low: Lowering, function: Function, arguments: list[Any], keyword
         # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's
         exchanges = len(arguments) + len(keywords) == 2 and (low.value(base).ndim != 2 or keywords)
         return call(low, name, TORCH if exchanges else NUMPY, [base, *arguments], keywords)
-    torch_only = name in _TORCH_METHODS or "dim" in keywords or "keepdim" in keywords
+    if exists(f"Tensor.{name}", TORCH):
+        return call(low, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
+    torch_only = (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
     return call(low, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)

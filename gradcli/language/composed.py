@@ -115,11 +115,15 @@ def minimum_of(low: Lowering, *values: Any) -> Expr:
     return result
 
 
-def einsum(low: Lowering, subscripts: Any, *operands: Any) -> Any:
-    text = low.static(subscripts)
-    if not isinstance(text, str) or not operands:
+def einsum(low: Lowering, *arguments: Any, **_: Any) -> Any:
+    """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or after the subscripts."""
+    first, *rest = arguments or (None,)
+    if len(rest) == 1 and isinstance(rest[0], str):
+        first, rest = rest[0], [first]
+    operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
+    if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
-    return low.call_op(find("einsum"), [low.value(o) for o in operands], {"subscripts": text})
+    return low.call_op(find("einsum"), [low.value(o) for o in operands], {"subscripts": first})
 
 
 def length(low: Lowering, x: Any) -> Any:

@@ -45,6 +45,7 @@ from gradcli.language.tree import (
 )
 from gradcli.ops import arithmetic, exponential, logic, products, shapes, structure
 from gradcli.ops.constants import NAMED
+from gradcli.ops.dialects import qualified
 from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH, DType, named_constant
 from gradcli.ops.spec import Op
 
@@ -306,14 +307,15 @@ class Lowering:
             path = f"{base.path}.{node.name}"
             if path in PREFIXES:
                 return Module(path)
-            if calls.exists(node.name, PREFIXES[base.path]):
-                return Function(node.name, PREFIXES[base.path])
+            name = qualified(node.name, path, PREFIXES[base.path])
+            if calls.exists(name, PREFIXES[base.path]):
+                return Function(name, PREFIXES[base.path])
             return self._constant(base.path, node.name)
         if isinstance(base, tuple) and len(base) == 2 and node.name in ("values", "indices"):
             return base[node.name == "indices"]
         if node.name in ("T", "mT", "shape", "ndim", "size"):
             return self._property(node.name, self.value(base))
-        if calls.exists(node.name, NUMPY) or calls.exists(node.name, TORCH) or node.name in calls.METHODS:
+        if calls.is_method(node.name):
             return Function(node.name, NUMPY if calls.exists(node.name, NUMPY) else TORCH, base)
         raise UnknownNameError(f"an array has no attribute '{node.name}'", help=calls.suggested(node.name))
 

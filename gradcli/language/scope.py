@@ -13,17 +13,7 @@ from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.errors import Source, Span
 from gradcli.language.tree import Definition, Node
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.promotion import kind_of, numpy_dtype
-
-# Operations under which whole numbers stay whole.
-_INTEGRAL = frozenset(
-    (
-        "add", "sub", "mul", "neg", "positive", "floor_divide", "remainder", "pow", "abs", "getitem", "stack", "concatenate",
-        "reshape", "transpose", "broadcast_to", "alias", "to_float", "sum", "prod", "max", "min", "maximum", "minimum", "floor",
-        "ceil", "round", "trunc",
-    )
-)  # fmt: skip
-
+from gradcli.ops.promotion import INTEGRAL, kind_of, numpy_dtype
 
 @dataclass(eq=False)
 class Scope:
@@ -102,7 +92,7 @@ class Scope:
         if node.kind == "int":
             return True
         operands = [operand for operand in node.operands if operand is not None]
-        if node.op.name not in _INTEGRAL or not all(self._integral[operand] for operand in operands):
+        if node.op.name not in INTEGRAL or not all(self._integral[operand] for operand in operands):
             return False
         return node.op.name != "pow" or (operands[1].op is None and bool(np.all(self.evaluate(operands[1]) >= 0)))
 

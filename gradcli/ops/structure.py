@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.spec import elementwise, on_arrays, structural
+from gradcli.ops.shapes import numpy_index
+from gradcli.ops.spec import Op, elementwise, on_arrays, structural
 
 
 def _same(x: Any, **_: Any) -> Any:
@@ -38,6 +39,44 @@ derivative = structural(
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+)  # fmt: skip
+
+
+def _clone(x: Any) -> Any:
+    return np.array(x)[()]
+
+
+clone = structural(
+    "clone", "x", _clone, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
+    result="same", ulps=0, doc="A copy of x.",
+)  # fmt: skip
+
+
+def _overwrite(base: Any, new: Any, steps: Any, inplace: bool) -> Any:
+    """Steps of views from the base to the region; the last may be an index that no view has."""
+    whole = base if inplace else np.array(base)
+    region = whole
+    for op, static in steps[:-1]:
+        region = op.forward(region, **dict(static))
+    last, static = steps[-1]
+    if last.name == "getitem":
+        region[numpy_index(dict(static)["index"])] = new
+    else:
+        last.forward(region, **dict(static))[...] = new
+    return whole
+
+
+def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, steps: Any, inplace: bool) -> tuple[Any, Any]:
+    region = cotangent
+    for op, static in steps:
+        region = op(region, **dict(static))
+    return overwrite(cotangent, 0.0, steps=steps, inplace=False) if wanted[0] else None, region
+
+
+overwrite: Op = structural(
+    "overwrite", "base new", _overwrite, lambda m, base, new, steps, inplace: _overwrite(base, new, steps, False),
+    vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
+    public=False, ulps=0, backward="CopySlices", doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip
 
 

@@ -1,0 +1,31 @@
+"""PyTorch's ``torch.autograd``: `backward`, `grad`, `Function`, modes, anomaly detection, `gradcheck` and `functional`."""
+
+from typing import Any
+
+from gradcli.autograd import functional
+from gradcli.tensors.backward import backward, grad
+from gradcli.tensors.function import Function
+from gradcli.tensors.modes import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    is_anomaly_enabled,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+from gradcli.tensors.namespace import missing
+from gradcli.tensors.tensor import Tensor as Variable
+
+__all__ = [
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck", "inference_mode",
+    "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
+        from gradcli.check import gradcheck
+
+        return getattr(gradcheck, name)
+    raise AttributeError(missing(name, "torch.autograd"))

@@ -1,0 +1,5 @@
+"""PyTorch's ``torch.autograd.functional``."""
+
+from gradcli.tensors.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

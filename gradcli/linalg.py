@@ -1,0 +1,9 @@
+"""PyTorch's ``torch.linalg``: every function of the catalogue under its name there."""
+
+from typing import Any
+
+from gradcli.tensors.functions import function
+
+
+def __getattr__(name: str) -> Any:
+    return function(name, "torch.linalg")

@@ -1,0 +1,1 @@
+"""PyTorch's eager face: tensors over the registered operations and the one backward sweep."""

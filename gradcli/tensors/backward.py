@@ -1,0 +1,265 @@
+"""The backward pass over the nodes behind tensors: PyTorch's `backward` and `grad` on the one sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.sweep import depending, sweep
+from gradcli.ops.shapes import sum_to
+from gradcli.tensors import dtypes
+from gradcli.tensors.modes import _Mode, state
+from gradcli.tensors.node import FREED, AccumulateGrad, Node
+from gradcli.tensors.tensor import Tensor
+
+_SECOND_TIME = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+
+
+def backward(
+    tensors: Any, gradients: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
+    outputs = _sequence(tensors)
+    if inputs is not None:
+        inputs = _sequence(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    seeds = _seeds(outputs, gradients, create_graph)
+    targets = None if inputs is None else {_target(x): x for x in inputs}
+    found = _run(outputs, seeds, targets, retain_graph, create_graph, accumulate=inputs is None)
+    for node, x in (targets or {}).items():
+        if node in found:
+            add_to_grad(x, found[node], create_graph)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The vector-Jacobian products with respect to inputs, added to nothing."""
+    if is_grads_batched:
+        raise NotImplementedError("gradcli has no is_grads_batched: call grad once for each row of grad_outputs")
+    ys, xs = _sequence(outputs), _sequence(inputs)
+    seeds = _seeds(ys, grad_outputs, create_graph)
+    for x in xs:
+        if not x.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    targets = {_target(x): x for x in xs}
+    found = _run(ys, seeds, targets, retain_graph, create_graph, accumulate=False)
+    results: list[Tensor | None] = []
+    for i, x in enumerate(xs):
+        part = found.get(_target(x))
+        if part is None and not (allow_unused or materialize_grads):
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
+                f"desired behavior. It has the shape {x.shape}"
+            )
+        if part is None and materialize_grads:
+            part = np.zeros_like(x.array)
+        results.append(part if part is None or isinstance(part, Tensor) else Tensor(np.array(part, x.array.dtype)))
+    return tuple(results)
+
+
+def _sequence(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _target(x: Tensor) -> Node:
+    return x.gradient_node()
+
+
+def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[Any]:
+    gradients = [None] * len(outputs) if given is None else _sequence(given)
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    seeds: list[Any] = []
+    for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if not output.requires_grad:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn: nothing that it was made of has "
+                "requires_grad=True, or it was made under torch.no_grad()"
+            )
+        if gradient is None:
+            if output.array.size != 1:
+                raise RuntimeError(
+                    f"grad can be implicitly created only for scalar outputs; this one has the shape {output.shape}: "
+                    "give backward(gradient=...) of that shape, or take .sum()"
+                )
+            seeds.append(np.ones_like(output.array))
+            continue
+        if not isinstance(gradient, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        if gradient.array.shape != output.array.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {output.shape}."
+            )
+        cast = gradient.array.dtype != output.array.dtype
+        seeds.append(gradient if create_graph and not cast else gradient.array.astype(output.array.dtype))
+    return [Tensor(s) if create_graph and not isinstance(s, Tensor) else s for s in seeds]
+
+
+def ordered(roots: Iterable[Node]) -> list[Node]:
+    """The nodes of a graph, each after its operands."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for operand in stack.pop().operands:
+            if operand is not None and operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    return sorted(seen, key=lambda node: node.index)
+
+
+def _run(
+    outputs: Sequence[Tensor],
+    seeds: Sequence[Any],
+    targets: dict[Node, Tensor] | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+    accumulate: bool,
+) -> dict[Node, Any]:
+    retain = create_graph if retain_graph is None else retain_graph
+    roots = [output.gradient_node() for output in outputs]
+    order = ordered(roots)
+    needed = set(order) if targets is None else depending(order, targets)
+    found: dict[Node, Any] = {}
+
+    def arrived(node: Node, cotangent: Any) -> Any:
+        if node.hooks:
+            cotangent = _hooked(node, cotangent, create_graph)
+        if node.retained is not None:
+            tensor = node.retained()
+            if tensor is not None:
+                tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
+        if targets is not None and node in targets:
+            found[node] = cotangent
+        if accumulate and type(node) is AccumulateGrad:
+            add_to_grad(node.variable, cotangent, create_graph)
+            for hook in node.post_hooks or ():
+                hook(node.variable)
+        return cotangent
+
+    def values(node: Node) -> tuple[Any, Sequence[Any]]:
+        saved = node.saved
+        if saved is FREED:
+            raise RuntimeError(f"{_SECOND_TIME} The first one of these values is that of {node.label}.")
+        for counter, version, label, shape in node.versions:
+            if counter[0] != version:
+                raise RuntimeError(_modified(node, label, shape, counter[0], version))
+        if not retain and node.holds:
+            node.saved, node.versions = FREED, ()
+        if create_graph:
+            return _as_tensors(node, saved)
+        return saved[0], saved[1:]
+
+    adjoints: dict[Node, Any] = {}
+    for node, seed in zip(roots, seeds, strict=True):
+        if node in needed:
+            adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
+    fit = _fitted_tensor if create_graph else _fitted
+    with np.errstate(all="ignore"), _Mode(recording=create_graph):
+        if state.anomaly:
+            from gradcli.tensors.anomaly import watched
+
+            fit = watched(fit)
+        sweep(order, adjoints, needed, values, arrived, fit)
+    return found
+
+
+def _fitted(node: Any, place: int, part: Any) -> Any:
+    operand = node.operands[place]
+    if part.shape != operand.shape:
+        part = sum_to(part, shape=operand.shape)
+    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
+
+
+def _fitted_tensor(node: Any, place: int, part: Any) -> Any:
+    operand = node.operands[place]
+    if not isinstance(part, Tensor):
+        return Tensor(np.asarray(_fitted(node, place, np.asarray(part))))
+    if part.array.shape != operand.shape:
+        part = sum_to(part, shape=tuple(operand.shape))
+    return part if part.array.dtype == operand.dtype else part.to(dtypes.of_numpy(operand.dtype))
+
+
+def _hooked(node: Node, cotangent: Any, create_graph: bool) -> Any:
+    for hook in list(node.hooks or ()):
+        seen = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
+        replaced = hook(seen)
+        if replaced is not None:
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"expected Tensor, but hook returned '{type(replaced).__name__}'")
+            if replaced.array.shape != seen.array.shape:
+                raise RuntimeError(
+                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {seen.shape}"
+                )
+            cotangent = replaced if create_graph else replaced.array
+    return cotangent
+
+
+def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
+    """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
+    before = variable._grad
+    if create_graph:
+        part = cotangent if isinstance(cotangent, Tensor) else Tensor(np.array(cotangent))
+        variable._grad = part if before is None else before + part
+    elif before is None:
+        variable._grad = Tensor(np.array(cotangent))
+    elif before.requires_grad:
+        variable._grad = before + Tensor(np.asarray(cotangent))
+    else:
+        before.array += cotangent
+        before._version_counter[0] += 1
+
+
+def _as_tensors(node: Node, saved: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """Saved values as tensors of the graph, so that what is computed from them can be differentiated again."""
+    if isinstance(saved[0], tuple):
+        out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
+        for place, part in enumerate(out):
+            if part.array.dtype.kind == "f":
+                part.node = _output_of(node, place, part)
+                part._requires_grad = True
+    else:
+        out = _rejoined(saved[0], node)
+    return out, [_rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]
+
+
+def _output_of(node: Node, place: int, part: Tensor) -> Node:
+    from gradcli.ops.structure import output
+
+    return Node(output, (node,), {"place": place}, part.array.shape, part.array.dtype, node.label)
+
+
+def _rejoined(value: Any, node: Node | None) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    if type(node) is AccumulateGrad:
+        return node.variable
+    tensor = Tensor(value)
+    if node is not None:
+        tensor.node, tensor._requires_grad = node, True
+    return tensor
+
+
+def _modified(node: Node, label: str, shape: Sequence[int], version: int, expected: int) -> str:
+    kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
+    what = f", which is output 0 of {label}," if label else ""
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind} {list(shape)}]{what} is at version {version}; expected version {expected} instead. It was saved by {node.label}. "
+        "Hint: clone the tensor before modifying it, or enable anomaly detection with torch.autograd.set_detect_anomaly(True)."
+    )

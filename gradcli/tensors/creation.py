@@ -1,0 +1,185 @@
+"""New tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.tensors import dtypes, generator
+from gradcli.tensors.tensor import Tensor
+
+
+def _float() -> np.dtype[Any]:
+    return dtypes.get_default_dtype().numpy
+
+
+def _entries(data: Any, dtype: Any) -> np.ndarray:
+    """A new array of nested lists, numbers, arrays or tensors; Python floats have the default dtype."""
+    if isinstance(data, Tensor):
+        array = data.array
+    elif isinstance(data, (np.ndarray, np.generic)):
+        array = np.asarray(data)
+    else:
+        try:
+            array = np.array(_plain(data))
+        except ValueError as error:
+            raise ValueError(f"expected sequences of one length at every depth: {error}") from None
+        if array.dtype.kind == "f" or (not array.size and array.dtype.kind not in "iub"):
+            array = np.array(_plain(data), _float() if dtype is None else dtypes.as_numpy(dtype))
+        elif array.dtype.kind in "iu":
+            array = array.astype(np.int64)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"tensors hold real numbers and booleans, not {array.dtype}")
+    if dtype is None:
+        dtypes.of_numpy(array.dtype)
+        return array
+    return array.astype(dtypes.as_numpy(dtype), copy=False)
+
+
+def _plain(data: Any) -> Any:
+    """Nested sequences with tensors among them as lists of numbers."""
+    if isinstance(data, Tensor):
+        return data.array.tolist()
+    return [_plain(part) for part in data] if isinstance(data, (list, tuple, range)) else data
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor of its own entries, copied from nested lists, numbers or an array."""
+    _check_device(device)
+    return Tensor(np.array(_entries(data, dtype))).requires_grad_(requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The same, sharing memory with an array or tensor where it can."""
+    _check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return Tensor(_entries(data, dtype))
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares memory with an array."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    dtypes.of_numpy(array.dtype)
+    return Tensor(array)
+
+
+def _check_device(device: Any) -> None:
+    if device is not None and str(getattr(device, "type", device)).split(":")[0] != "cpu":
+        raise RuntimeError(f"gradcli has no device {device!r}: tensors live on the CPU")
+
+
+def size_of(size: Any) -> tuple[int, ...]:
+    """zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    shape = tuple(int(n) for n in size)
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    return shape
+
+
+def _made(array: np.ndarray, requires_grad: bool, device: Any = None) -> Tensor:
+    _check_device(device)
+    return Tensor(array).requires_grad_(requires_grad)
+
+
+def _filled(value: float) -> Any:
+    def make(
+        *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
+        out: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return _made(np.full(size_of(size), value, _float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
+
+    def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:
+        kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
+        return _made(np.full(x.array.shape, value, kind), requires_grad, device)
+
+    return make, like
+
+
+(zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled(0), _filled(1), _filled(0)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    return _made(np.full(size_of((size,)), _entries(fill_value, dtype)), requires_grad, device)
+
+
+def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
+    return _made(np.full(x.array.shape, fill_value, kind), requires_grad, device)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    return _made(np.eye(n, m, dtype=_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    first, last = (0, start) if end is None else (start, end)
+    first, last, by = (v.item() if isinstance(v, Tensor) else v for v in (first, last, step))
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if (last - first) / by < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
+    kind = dtypes.as_numpy(dtype) if dtype is not None else np.dtype(np.int64) if whole else _float()
+    return _made(np.arange(first, last, by).astype(kind), requires_grad, device)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    kind = _float() if dtype is None else dtypes.as_numpy(dtype)
+    return _made(np.linspace(float(start), float(end), steps).astype(kind), requires_grad, device)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
+    kind = _float() if dtype is None else dtypes.as_numpy(dtype)
+    return _made(np.power(base, np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
+
+
+def _random(draw: Any) -> Any:
+    def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None, size_: Any = None) -> Tensor:
+        kind = _float() if dtype is None else dtypes.as_numpy(dtype)
+        if kind.kind != "f":
+            raise RuntimeError(f"random numbers need a floating-point dtype, not {dtypes.of_numpy(kind)}")
+        return _made(draw(size_of(size), kind, generator), requires_grad, device)
+
+    def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
+        return _made(draw(x.array.shape, kind, None), requires_grad, device)
+
+    return make, like
+
+
+(rand, rand_like), (randn, randn_like) = _random(generator.uniform), _random(generator.normal)
+
+
+def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    from gradcli.tensors.generator import whole
+
+    if size is None:
+        low, high, size = 0, low, high
+    kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
+    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad)
+
+
+def randperm(n: int, *, generator: Any = None, dtype: Any = None) -> Tensor:
+    from gradcli.tensors.generator import permutation
+
+    return Tensor(permutation(n, generator).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False) -> Tensor:
+    shape = size_of((size,)) if size is not None else np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
+    noise = Tensor(__import__("gradcli.tensors.generator", fromlist=["normal"]).normal(shape, _float(), generator))
+    with _unrecorded():
+        return (noise * std + mean).requires_grad_(requires_grad)
+
+
+def _unrecorded() -> Any:
+    from gradcli.tensors.modes import no_grad
+
+    return no_grad()

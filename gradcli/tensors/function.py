@@ -1,0 +1,185 @@
+"""``torch.autograd.Function``: operations whose forward and backward are the user's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.spec import Op
+from gradcli.tensors.modes import _Mode, state
+from gradcli.tensors.node import FREED, Node
+from gradcli.tensors.tensor import Tensor
+
+
+class Context:
+    """What `forward` hands to `backward`: PyTorch's ``ctx``."""
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self.materialize_grads = True
+        self._saved: tuple[Any, ...] = ()
+        self._versions: list[tuple[list[int], int]] = []
+        self._freed = False
+        self._dirty: tuple[Any, ...] = ()
+        self._flat: set[int] = set()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self._saved = tensors
+        self._versions = [(t._version_counter, t._version) for t in tensors if isinstance(t, Tensor)]
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        if self._freed:
+            from gradcli.tensors.backward import _SECOND_TIME
+
+            raise RuntimeError(_SECOND_TIME)
+        for counter, version in self._versions:
+            if counter[0] != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor given to "
+                    f"save_for_backward is at version {counter[0]}; expected version {version} instead."
+                )
+        return self._saved
+
+    def set_materialize_grads(self, value: bool) -> None:
+        self.materialize_grads = value
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self._flat = {id(t) for t in tensors}
+
+
+class Function:
+    """Subclass with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, and call ``apply``."""
+
+    @staticmethod
+    def forward(*arguments: Any, **keywords: Any) -> Any:
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    def __init__(self) -> None:
+        raise RuntimeError("an autograd.Function is not instantiated: call its static method apply(...)")
+
+    @classmethod
+    def apply(cls, *arguments: Any, **keywords: Any) -> Any:
+        """Run forward; the result is a node like any other's."""
+        ctx = Context()
+        tensors = [a if isinstance(a, Tensor) else None for a in arguments]
+        ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
+        with _Mode(recording=False):
+            if "setup_context" in cls.__dict__ or cls.setup_context is not Function.setup_context:
+                result = cls.forward(*arguments, **keywords)
+                cls.setup_context(ctx, arguments, result)
+            else:
+                result = cls.forward(ctx, *arguments, **keywords)
+        if not (state.recording and any(ctx.needs_input_grad)):
+            return result
+        parts = result if isinstance(result, tuple) else (result,)
+        made = tuple(cls._own(part, tensors, ctx) for part in parts)
+        node = _node(cls, ctx, tensors, made)
+        from gradcli.ops.structure import output
+
+        for place, part in enumerate(made):
+            if isinstance(part, Tensor) and part.array.dtype.kind == "f" and id(part) not in ctx._flat:
+                place_of = _FunctionOutput(output, (node,), {"place": place}, part.array.shape, part.array.dtype, node.label)
+                part.node = node if len(made) == 1 else place_of
+                part._requires_grad = True
+        return made if isinstance(result, tuple) else made[0]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def _own(part: Any, tensors: list[Tensor | None], ctx: Context) -> Any:
+        """An input that is returned as it is gets an identity of its own, unless it was modified in place."""
+        if isinstance(part, Tensor) and any(part is t for t in tensors) and not any(part is d for d in ctx._dirty):
+            return part.detach()
+        return part
+
+
+class _FunctionOutput(Node):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.label} object at {hex(id(self))}>"
+
+
+class _FunctionNode(_FunctionOutput):
+    __slots__ = ("context",)
+
+    @property
+    def saved_tensors(self) -> Any:
+        return self.context.saved_tensors
+
+
+def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made: tuple[Any, ...]) -> Node:
+    shapes = [p.array.shape if isinstance(p, Tensor) else () for p in made]
+    kinds = [p.array.dtype if isinstance(p, Tensor) else np.dtype(np.float32) for p in made]
+
+    def vjp(wanted: Any, cotangent: Any, out: Any, *operands: Any) -> tuple[Any, ...]:
+        given = cotangent if isinstance(cotangent, tuple) else (cotangent,)
+        gradients = []
+        for part, shape, kind in zip(given, shapes, kinds, strict=True):
+            if part is None and ctx.materialize_grads:
+                part = np.zeros(shape, kind)
+            gradients.append(part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part)))
+        returned = cls.backward(ctx, *gradients)
+        if node.saved is FREED:
+            ctx._saved, ctx._freed = (), True
+        parts = returned if isinstance(returned, tuple) else (returned,)
+        if len(parts) < len(wanted):
+            raise RuntimeError(
+                f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(wanted)}, got {len(parts)})"
+            )
+        return tuple(_checked(cls, i, part, tensors[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
+
+    op = Op(cls.__name__, tuple(f"x{i}" for i in range(len(tensors))), _unregistered, _unregistered, "structural", cls.__doc__ or "", vjp=vjp,
+            outputs=len(made))  # fmt: skip
+    nodes = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)
+    single = len(made) == 1
+    node = _FunctionNode(op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds), f"{cls.__name__}Backward")
+    node.context = ctx
+    node.saved = (None, *(None for _ in tensors))
+    node.holds = bool(ctx._saved)
+    return node
+
+
+def _checked(cls: type[Function], place: int, part: Any, operand: Tensor | None, keep_graph: bool) -> Any:
+    if part is None or operand is None or not operand.requires_grad:
+        return None
+    if not isinstance(part, Tensor):
+        raise TypeError(f"function {cls.__name__}Backward returned a {type(part).__name__} for input {place}, where a Tensor is expected")
+    if part.array.shape != operand.array.shape:
+        try:
+            fits = np.broadcast_shapes(part.array.shape, operand.array.shape) == part.array.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RuntimeError(
+                f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected shape "
+                f"compatible with {list(operand.shape)}"
+            )
+    return part if keep_graph else part.array
+
+
+def _unregistered(*_: Any, **__: Any) -> Any:
+    raise NotImplementedError("a user's autograd.Function has no forward outside of apply")
+
+
+def once_differentiable(backward: Any) -> Any:
+    """Marks a backward that cannot be differentiated again."""
+
+    def run(ctx: Any, *gradients: Any) -> Any:
+        with _Mode(recording=False):
+            return backward(ctx, *gradients)
+
+    return run

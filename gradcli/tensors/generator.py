@@ -1,0 +1,131 @@
+"""Random numbers, the same as PyTorch's on a CPU for the same seed.
+
+PyTorch draws from the Mersenne Twister MT19937. Uniform float32 numbers take 24 bits of one draw, float64 ones 53 bits of two.
+Normal numbers follow Box and Muller (Annals of Mathematical Statistics 29, 1958): fewer than 16 one pair at a time in float64, more
+in blocks of 16 whose first eight are radii and last eight angles.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+
+class Generator:
+    """A source of random numbers with a seed of its own."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.manual_seed(secrets.randbits(53))
+
+    def manual_seed(self, seed: int) -> Generator:
+        self._seed = int(seed)
+        self._state = np.random.RandomState(self._seed & 0xFFFFFFFF)
+        self._spare: float | None = None
+        return self
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def seed(self) -> int:
+        self.manual_seed(secrets.randbits(53))
+        return self._seed
+
+    def get_state(self) -> Any:
+        return self._state.get_state(), self._spare
+
+    def set_state(self, state: Any) -> Generator:
+        self._state.set_state(state[0])
+        self._spare = state[1]
+        return self
+
+    def words(self, n: int) -> np.ndarray:
+        """n draws of 32 bits."""
+        return self._state.randint(0, 1 << 32, size=n, dtype=np.uint32)
+
+    def pairs(self, n: int) -> np.ndarray:
+        """n draws of 64 bits: the first word is the high one."""
+        words = self.words(2 * n).astype(np.uint64)
+        return (words[0::2] << np.uint64(32)) | words[1::2]
+
+    def uniform(self, n: int, dtype: Any) -> np.ndarray:
+        if dtype == np.float64:
+            return (self.pairs(n) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
+        bits = 11 if dtype == np.float16 else 24
+        return ((self.words(n) & np.uint32((1 << bits) - 1)).astype(np.float32) * np.float32(2.0**-bits)).astype(dtype)
+
+    def normal(self, n: int, dtype: Any) -> np.ndarray:
+        if n >= 16:
+            return self._blocks(n, np.float64 if dtype == np.float64 else np.float32).astype(dtype)
+        return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
+
+    def _one(self) -> float:
+        if self._spare is not None:
+            value, self._spare = self._spare, None
+            return value
+        u1, u2 = self.uniform(2, np.float64)
+        radius, angle = np.sqrt(-2.0 * np.log1p(-u2)), 2.0 * np.pi * u1
+        self._spare = float(radius * np.sin(angle))
+        return float(radius * np.cos(angle))
+
+    def _blocks(self, n: int, dtype: Any) -> np.ndarray:
+        out = self.uniform(n, dtype)
+        for start in range(0, n - 15, 16):
+            out[start : start + 16] = _block(out[start : start + 16])
+        if n % 16:
+            out[n - 16 :] = _block(self.uniform(16, dtype))  # the last sixteen are drawn anew
+        return out
+
+
+def _block(uniform: np.ndarray) -> np.ndarray:
+    one, two = uniform.dtype.type(1), uniform.dtype.type(2)
+    radius = np.sqrt(-two * np.log(one - uniform[:8]))
+    angle = two * uniform.dtype.type(np.pi) * uniform[8:]
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Make what follows reproducible: the same numbers as PyTorch's for the same seed."""
+    return default_generator.manual_seed(seed)
+
+
+def initial_seed() -> int:
+    return default_generator.initial_seed()
+
+
+def seed() -> int:
+    return default_generator.seed()
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def uniform(shape: tuple[int, ...], dtype: Any, source: Generator | None = None) -> np.ndarray:
+    return (source or default_generator).uniform(_count(shape), dtype).reshape(shape)
+
+
+def normal(shape: tuple[int, ...], dtype: Any, source: Generator | None = None) -> np.ndarray:
+    return (source or default_generator).normal(_count(shape), dtype).reshape(shape)
+
+
+def whole(low: int, high: int, shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:
+    generator = source or default_generator
+    if high <= low:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    span = high - low
+    draws = generator.words(_count(shape)).astype(np.uint64) if span < 1 << 32 else generator.pairs(_count(shape))
+    return (draws % np.uint64(span)).astype(np.int64).reshape(shape) + low
+
+
+def permutation(n: int, source: Generator | None = None) -> np.ndarray:
+    generator = source or default_generator
+    out = np.arange(n)
+    for i, draw in enumerate(generator.words(max(n - 1, 0)).tolist()):
+        j = i + draw % (n - i)
+        out[i], out[j] = out[j], out[i]
+    return out

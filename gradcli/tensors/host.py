@@ -1,0 +1,130 @@
+"""Calling functions of the catalogue by a library's name on tensors."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, suggestion
+from gradcli.ops import calling
+from gradcli.ops.dialects import lookup, names
+from gradcli.ops.prefixes import TORCH
+from gradcli.ops.signatures import Signature
+from gradcli.ops.spec import Composite, Op, named, public_names
+from gradcli.ops.structure import output, to_int
+from gradcli.tensors import dtypes
+from gradcli.tensors.apply import apply
+from gradcli.tensors.creation import as_tensor
+from gradcli.tensors.naming import numbered
+from gradcli.tensors.node import Node
+from gradcli.tensors.results import named_results
+from gradcli.tensors.tensor import Tensor
+
+
+class _Host:
+    """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype."""
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return argument
+        if isinstance(argument, (bool, int, float)):
+            return np.bool_(argument) if isinstance(argument, bool) else np.float64(argument)
+        return as_tensor(argument)
+
+    @staticmethod
+    def whole(argument: Any) -> Any:
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind == "f" and not tensor.array.size:
+            tensor = Tensor(tensor.array.astype(np.int64))
+        if tensor.array.dtype.kind not in "iub":
+            raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
+        return apply(to_int, [tensor], {})
+
+    @staticmethod
+    def static(argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return argument.array.item() if not argument.array.ndim else argument.array
+        if isinstance(argument, (tuple, list)):
+            return type(argument)(_Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
+        return argument.item() if isinstance(argument, np.generic) else argument
+
+    @staticmethod
+    def is_axis(argument: Any) -> bool:
+        return argument is None or isinstance(argument, (tuple, list)) or (isinstance(argument, int) and not isinstance(argument, bool))
+
+    @staticmethod
+    def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        if not any(isinstance(o, Tensor) for o in operands):
+            operands = [o if o is None else as_tensor(o) for o in operands]
+        return apply(op, operands, static)
+
+
+HOST = _Host()
+
+
+@cache
+def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
+    """The record and the signature of a library's function; None if there is none."""
+    found = lookup(name, library)
+    if found is None:
+        return None
+    try:
+        return named(found.target), found
+    except KeyError:
+        return None  # of the language alone
+
+
+def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A function of a library applied to tensors."""
+    found = known(name, library)
+    if found is None:
+        raise AttributeError(missing(name))
+    record, signature = found
+    out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
+    if kind is not None and arguments:
+        arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
+    given = calling.bind(name, signature, arguments, keywords)
+    start = Node(None, (), {}, (), None, "").index
+    result = calling.call(HOST, record, name, signature, given)
+    if isinstance(result, tuple):
+        result = tuple(_as_result(part) for part in result)
+        for part in result:
+            _relabel(record, given, part, start)
+        return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
+    result = _as_result(result)
+    _relabel(record, given, result, start)
+    return result if out is None else _written(out, result)
+
+
+def _relabel(record: Op | Composite, given: dict[str, Any], result: Any, start: int) -> None:
+    """Give the last node of a composite the name of PyTorch's one node for it."""
+    if not isinstance(record, Composite) or record.backward is None or not isinstance(result, Tensor):
+        return
+    if result.node is not None and result.node.index > start:
+        label = record.backward(given, dict(record.static)) if callable(record.backward) else record.backward
+        result.node.label = numbered(label)
+
+
+def _as_result(part: Any) -> Any:
+    return part if isinstance(part, (Tensor, tuple)) else Tensor(np.asarray(part))
+
+
+def _written(out: Tensor, result: Tensor) -> Tensor:
+    if result.requires_grad or out.requires_grad:
+        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+    out.array = np.array(result.array, out.array.dtype)
+    out._version_counter[0] += 1
+    return out
+
+
+def missing(name: str, where: str = "torch") -> str:
+    """What to say of a name that PyTorch may have and gradcli does not."""
+    close = suggestion(name, [*public_names(), *names()])
+    hint = f"did you mean '{close}'?" if close else "`gradcli functions` lists what it has"
+    return f"gradcli has no {where}.{name}: {hint}"
+
+
+__all__ = ["HOST", "call", "dtypes", "known", "missing", "output"]

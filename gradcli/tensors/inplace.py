@@ -1,0 +1,140 @@
+"""Writing into tensors: what is written takes its place in the graph, and version counters tell who kept the old values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.shapes import getitem
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import overwrite
+from gradcli.tensors import dtypes
+from gradcli.tensors.apply import apply
+from gradcli.tensors.creation import as_tensor
+from gradcli.tensors.modes import _Mode, state
+from gradcli.tensors.subscripts import static_index
+from gradcli.tensors.tensor import Tensor, View
+
+_LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+_VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+
+
+def before(x: Tensor) -> Tensor:
+    """A tensor as it is now, to compute with what will be overwritten."""
+    now = Tensor(x.array.copy())
+    now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    return now
+
+
+def check_writable(x: Tensor) -> None:
+    if not state.recording:
+        return
+    if x.requires_grad and x.is_leaf and x._view is None:
+        raise RuntimeError(f"{_LEAF} Wrap it in torch.no_grad(), or write to a clone().")
+    if x._view is not None and x._view.base.requires_grad and x._view.base.is_leaf:
+        raise RuntimeError(f"{_VIEW_OF_LEAF} Wrap it in torch.no_grad(), or write to a clone().")
+
+
+def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
+    """Make a computed result the new content of x."""
+    if result.array.shape != x.array.shape:
+        raise RuntimeError(
+            f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}"
+        )
+    if result.array.dtype.kind == "f" and x.array.dtype.kind != "f":
+        kinds = (dtypes.of_numpy(a.array.dtype).tensor_type.removesuffix("Tensor") for a in (result, x))
+        raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
+    if not x.array.flags.writeable:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
+            "the tensor before performing the operation."
+        )
+    x.array[...] = result.array
+    x._version_counter[0] += 1
+    if state.recording and (result.requires_grad or x.requires_grad):
+        if x._view is not None:
+            _through_view(x, result)
+        else:
+            x.node = result.node
+            x._requires_grad = result.requires_grad
+    return x
+
+
+def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
+    """``x.name_(...)``: the method without the underscore, written back."""
+    check_writable(x)
+    return assign(x, getattr(before(x), name)(*arguments, **keywords))
+
+
+def write(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    check_writable(x)
+    place = static_index(x, index)
+    new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
+    if new.array.dtype != x.array.dtype:
+        new = new.to(x.dtype)
+    recorded = state.recording and (x.requires_grad or new.requires_grad)
+    old = before(x) if recorded else None
+    try:
+        overwrite.forward(x.array, _squeezed(new.array, x.array, place), steps=((getitem, (("index", place),)),), inplace=True)
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension")) from None
+    except ValueError:
+        region = overwritten_shape(x.array, place)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(new.array.shape)} cannot be broadcast to indexing result of shape {list(region)}"
+        ) from None
+    x._version_counter[0] += 1
+    if not recorded:
+        return
+    step: tuple[tuple[Op, Any], ...] = ((getitem, (("index", place),)),)
+    assert old is not None
+    if x._view is not None:
+        _replace_base(x._view.base, new, (*x._view.steps, *step))
+        _regenerate(x)
+        return
+    result = apply(overwrite, (old, new), {"steps": step, "inplace": False})
+    x.node, x._requires_grad = result.node, True
+
+
+def overwritten_shape(array: np.ndarray, place: Any) -> tuple[int, ...]:
+    return np.shape(getitem.forward(array, index=place))
+
+
+def _squeezed(value: np.ndarray, array: np.ndarray, place: Any) -> np.ndarray:
+    """PyTorch lets a value have leading axes of one entry that its place has not."""
+    wanted = len(overwritten_shape(array, place))
+    while value.ndim > wanted and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def _through_view(x: Tensor, result: Tensor) -> None:
+    """A view was written to: its base is made of the old base and what was written; the view is taken of it again."""
+    assert x._view is not None
+    _replace_base(x._view.base, result, x._view.steps)
+    _regenerate(x)
+
+
+def _replace_base(base: Tensor, new: Tensor, steps: Any) -> None:
+    # the memory has been written to already: only the graph is extended
+    old = Tensor(base.array.copy())
+    old.node, old._requires_grad, old._accumulator = base.node, base._requires_grad, base._accumulator
+    result = apply(overwrite, (old, new), {"steps": steps, "inplace": False})
+    base.node, base._requires_grad = result.node, True
+
+
+def _regenerate(x: Tensor) -> None:
+    """Take a view of its base again, in the graph."""
+    view = x._view
+    assert view is not None
+    with _Mode(recording=True):
+        current = view.base
+        for op, static in view.steps:
+            current = apply(op, (current,), dict(static))
+    x.node, x._requires_grad = current.node, current.requires_grad
+    if x.node is not None:
+        x.node.label = "AsStridedBackward0"
+    x._view = View(view.base, view.steps)

@@ -1,0 +1,377 @@
+"""The tensor: an array that remembers, if it requires grad, the operation that made it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.spec import Op
+from gradcli.tensors import dtypes
+from gradcli.tensors.modes import state
+from gradcli.tensors.node import AccumulateGrad, Node
+from gradcli.tensors.operators import Operators
+
+_ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
+_NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
+_LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
+
+
+class View:
+    """How a tensor was made of another one whose memory it shares: the operations, from the base on."""
+
+    __slots__ = ("base", "steps")
+
+    def __init__(self, base: Tensor, steps: tuple[tuple[Op, tuple[tuple[str, Any], ...]], ...]) -> None:
+        self.base, self.steps = base, steps
+
+    @classmethod
+    def of(cls, source: Tensor, op: Op, static: Mapping[str, Any]) -> View:
+        step = (op, tuple(static.items()))
+        return cls(source, (step,)) if source._view is None else cls(source._view.base, (*source._view.steps, step))
+
+
+class Tensor(Operators):
+    """An array of numbers with PyTorch's methods.
+
+    Operations on tensors that require grad are recorded; ``backward()`` adds their derivatives to the ``grad`` of the leaves.
+    Every function of the catalogue is a method, under PyTorch's name and with its defaults.
+    """
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_accumulator", "_grad", "_inference", "_requires_grad", "_version_counter", "_view", "array", "node",
+    )  # fmt: skip
+    __array_priority__ = 1000
+
+    def __init__(self, array: np.ndarray, requires_grad: bool = False) -> None:
+        self.array = array
+        self.node: Node | None = None
+        self._requires_grad = requires_grad
+        self._grad: Tensor | None = None
+        self._version_counter = [0]
+        self._view: View | None = None
+        self._accumulator: Any = None
+        self._inference = state.inference
+
+    # -- as a carrier of rules ----------------------------------------------------------------------------------
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        from gradcli.tensors.apply import apply
+
+        return apply(op, operands, static)
+
+    def is_zero(self) -> bool:
+        return not self.array.any()
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> dtypes.Size:
+        return dtypes.Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_numpy(self.array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self.node is not None:
+            if not value:
+                raise RuntimeError(
+                    f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                    f"var_no_grad = var.detach(). This one was made by {self.node.label}"
+                )
+            return
+        if value and self.array.dtype.kind != "f":
+            raise RuntimeError(f"{_ONLY_FLOATS.replace('point dtype', 'point and complex dtype').replace('only', 'Only', 1)}; "
+                               f"this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")  # fmt: skip
+        if value and self._inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires_grad = bool(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        return self.node
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and self.node is not None and not self.retains_grad:
+            import warnings
+
+            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if value is not None and value.array.shape != self.array.shape:
+            raise RuntimeError(f"assigned grad has data of a different size: {value.shape}, where {self.shape} is wanted")
+        self._grad = value
+
+    @property
+    def retains_grad(self) -> bool:
+        return self.node is not None and self.node.retained is not None and self.node.retained() is self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without a graph; writing to it is not noticed by the graph."""
+        return Tensor(self.array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.array = value.array
+
+    @property
+    def _version(self) -> int:
+        return self._version_counter[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def layout(self) -> str:
+        return "torch.strided"
+
+    @property
+    def itemsize(self) -> int:
+        return self.array.itemsize
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        return (None,) * self.array.ndim
+
+    # -- the graph -----------------------------------------------------------------------------------------------
+
+    def gradient_node(self) -> Node:
+        """The node that this tensor's gradient goes to."""
+        if self.node is not None:
+            return self.node
+        node = self._accumulator() if self._accumulator is not None else None
+        if node is None:
+            node = AccumulateGrad(self)
+            self._accumulator = weakref.ref(node)
+        return node
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every leaf."""
+        from gradcli.tensors.backward import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf."""
+        if not self._requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.node is not None and self.node.retained is None:
+            self.node.retained = weakref.ref(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.gradient_node()
+        if node.hooks is None:
+            node.hooks = []
+        if self.node is None:
+            self._keep(node)
+        return Handle(node.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call the hook with this leaf after its ``grad`` has been added to."""
+        if self.node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.gradient_node()
+        if node.post_hooks is None:
+            node.post_hooks = []
+        self._keep(node)
+        return Handle(node.post_hooks, hook)
+
+    def _keep(self, node: Node) -> None:
+        """A leaf's node outlives its graphs once it has hooks."""
+        self._accumulator = lambda: node
+
+    def detach(self) -> Tensor:
+        """The same memory and version counter, without a graph."""
+        alias = Tensor(self.array)
+        alias._version_counter = self._version_counter
+        return alias
+
+    def detach_(self) -> Tensor:
+        if self._view is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self.node, self._requires_grad = None, False
+        return self
+
+    # -- entries ------------------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        if self.array.size != 1:
+            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        return self.array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The entries as an array that shares memory."""
+        if self._requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self.array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return array.astype(dtype) if dtype is not None and dtype != array.dtype else array.copy() if copy else array
+
+    def __len__(self) -> int:
+        if not self.array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self.array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        rows = [self[i] for i in range(len(self.array))]
+        for row in rows:
+            if row.node is not None:
+                row.node.label = "UnbindBackward0"
+        return iter(rows)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self.array == (value.array if isinstance(value, Tensor) else value)).any())
+
+    def _scalar(self) -> Any:
+        if self.array.size != 1:
+            if self.array.size:
+                raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        return self.array.item()
+
+    def __bool__(self) -> bool:
+        return bool(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.array.size != 1 or self.array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.array.item())
+
+    def __getitem__(self, index: Any) -> Tensor:
+        from gradcli.tensors.subscripts import get
+
+        return get(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from gradcli.tensors.inplace import write
+
+        write(self, index, value)
+
+    # -- text, copies ------------------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from gradcli.tensors.display import show
+
+        return show(self.array, None if self.node is None else self.node.label, self._requires_grad)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self.array.ndim and spec else repr(self) if not self.array.ndim and self.node else (
+            format(self.item(), spec) if not self.array.ndim else object.__format__(self, spec)
+        )  # fmt: skip
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self.node is not None:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+        copy = Tensor(self.array.copy(), self._requires_grad)
+        if self._grad is not None:
+            copy._grad = self._grad.__deepcopy__(memo)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.array, self._requires_grad)
+
+    __hash__ = object.__hash__
+
+    # -- every function of the catalogue ---------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        from gradcli.tensors.methods import method
+
+        return method(self, name)
+
+    def __dir__(self) -> list[str]:
+        from gradcli.tensors.methods import method_names
+
+        return sorted({*object.__dir__(self), *method_names()})
+
+    def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
+        from gradcli.tensors.protocols import ufunc_on_tensors
+
+        return ufunc_on_tensors(ufunc, how, inputs, keywords)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        from gradcli.tensors.protocols import function_on_tensors
+
+        return function_on_tensors(function, arguments, keywords)
+
+
+class Handle:
+    """Removes a hook."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
+    return Tensor(array, requires_grad)
