@@ -33,7 +33,7 @@ def bind(name: str, signature: Signature, arguments: Sequence[Any], keywords: Ma
     for parameter in signature.parameters:
         if not left:
             break
-        if parameter.many and not isinstance(left[0], (list, tuple)):
+        if parameter.many and (parameter.each or not isinstance(left[0], (list, tuple))):
             argument: Any = tuple(left)
             left = []
         else:
@@ -73,7 +73,10 @@ def call(host: Host, record: Op | Composite, name: str, signature: Signature, gi
     rest = {**dict(signature.defaults), **given}
     for parameter in signature.parameters:
         if parameter.otherwise and parameter.name in rest and not host.is_axis(rest[parameter.name]):
+            displaced = rest.pop(parameter.otherwise, None)
             rest[parameter.otherwise] = rest.pop(parameter.name)
+            if displaced is not None:
+                rest[parameter.name] = displaced
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
     static = static_parameters(record, operands, {key: host.static(value) for key, value in rest.items()})
     for key, value in static.items():
@@ -94,6 +97,9 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
             operands.append(None)
         else:
             operands.append(host.whole(value) if operand in record.indices else host.value(value))
+    if isinstance(record, Composite) and record.rest:
+        more = rest.pop(record.rest, None)
+        operands += [host.value(item) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
     return operands
 
 

@@ -15,8 +15,8 @@ from gradcli.ops.spec import REQUIRED, Composite, Op
 def parameter(record: Op | Composite, key: str, value: Any) -> Any:
     """A static argument in the form that the function's rules take. Raises ArgumentError."""
     default = record.static.get(key)
-    if isinstance(value, list):
-        value = tuple(value)
+    if isinstance(value, (list, tuple)):
+        value = _tuples(value)
     if isinstance(value, np.ndarray):
         value = StaticArray(value) if key in _ARRAYS else _flat(key, value)
     takes_text = isinstance(default, str) or key == "ord" or (default in (None, REQUIRED) and key not in _CHECKS)
@@ -33,10 +33,16 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
 _ARRAYS = frozenset({"mask"})  # parameters that are arrays
 
 
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, (list, tuple)) else value
+
+
 def _any(record: Op | Composite, key: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_any(record, key, part) for part in value)
-    if value is None or isinstance(value, (bool, int, float, str, StaticArray)):
+    if isinstance(value, np.ndarray):
+        return StaticArray(value)
+    if value is None or value is ... or isinstance(value, (bool, int, float, str, StaticArray)):
         return value
     raise ArgumentError(f"{key} must be a number, not {value!r}")
 

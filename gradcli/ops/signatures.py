@@ -2,8 +2,9 @@
 
 A signature lists parameters in the library's order. ``x|input`` gives alternative spellings of our parameter x,
 ``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or
-all the remaining arguments, ``shape+`` takes a tuple or all the remaining arguments, ``axis@y`` is an axis if the
-argument is one and the parameter y otherwise; keyword arguments of `signature` override our defaults.
+all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
+all the remaining arguments, ``axis@y`` is an axis if the argument is one and the parameter y otherwise (of two arguments, ``axis@y, y`` takes them in either order); keyword
+arguments of `signature` override our defaults.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class Parameter:
     spellings: tuple[str, ...]
     ignored: bool = False
     many: bool = False  # takes all the remaining arguments as well as one list
+    each: bool = False  # takes all the remaining arguments, which may be lists
     otherwise: str = ""  # the parameter meant by an argument that is no axis
 
 
@@ -47,7 +49,7 @@ def signature(target: str, text: str, **defaults: Any) -> Signature:
         names = tuple(word.lstrip("-*").rstrip("+").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
-        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, otherwise))
+        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise))
     return Signature(target, tuple(parameters), tuple(defaults.items()))
 
 
@@ -70,7 +72,14 @@ def declared_names() -> set[str]:
     return {name for table in _TABLES.values() for name in table}
 
 
+def called_by(target: str, library: str) -> list[str]:
+    """The names under which a library was declared to call a function."""
+    return [name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found.target == target]
+
+
 def own_signature(record: Op | Composite) -> Signature:
     """A function's signature as its record has it: operands, then static parameters."""
     operands = ("**" + record.operands[0],) if record.variadic else record.operands
+    if isinstance(record, Composite) and record.rest:
+        operands = (*operands, "**" + record.rest)
     return signature(record.name, ",".join((*operands, *record.static)))

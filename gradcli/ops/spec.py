@@ -27,7 +27,7 @@ Kind = Literal["smooth", "piecewise", "flat", "structural"]
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars and says whether they lie on the kink.
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink.
     """
 
     where: Function
@@ -138,6 +138,7 @@ class Composite:
     and static parameters only. It may return a tuple; ``results`` then names its parts.
 
     operands    names of the operands, which may be missing where ``optional``; ``variadic`` ones come as a list
+    rest        the name of operands that follow these in any number
     static      parameters that are part of the program, with their defaults; `REQUIRED` where there is none
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, where it has one of its own
@@ -149,6 +150,7 @@ class Composite:
     doc: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
+    rest: str = ""
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
@@ -237,13 +239,13 @@ def public_names() -> list[str]:
 
 
 def composite(name: str, operands: str, body: Function, *, doc: str, **record: Any) -> Composite:
-    """Register a function made of operations. An operand written ``x?`` may be left out."""
+    """Register a function made of operations. An operand written ``x?`` may be left out; ``x *more`` takes any number more."""
     words = operands.lstrip("*").split()
+    rest = words.pop().lstrip("*") if words and words[-1].startswith("*") else ""
+    names = tuple(word.rstrip("?") for word in words)
     optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
     found: Composite = register(
-        Composite(
-            name, tuple(word.rstrip("?") for word in words), body, doc, variadic=operands.startswith("*"), optional=optional, **record
-        )
+        Composite(name, names, body, doc, variadic=operands.startswith("*"), rest=rest, optional=optional, **record)
     )
     return found
 
