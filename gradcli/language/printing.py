@@ -194,6 +194,12 @@ def _base(piece: Piece) -> str:
     return f"({piece[0]})" if piece[0][:1].isdigit() else _wrapped(piece, _ATOM)
 
 
+def _order_first(node: Expr, operands: list[Piece]) -> str:
+    assert node.op is not None
+    (order,) = node.static.values()
+    return f"{node.op.name}({_static(order)}, {operands[0][0]})"
+
+
 _SPECIAL: dict[str, Callable[[Expr, list[Piece]], str]] = {
     "getitem": _getitem,
     "stack": _stack,
@@ -203,6 +209,6 @@ _SPECIAL: dict[str, Callable[[Expr, list[Piece]], str]] = {
     "broadcast_to": lambda node, operands: f"broadcast_to({operands[0][0]}, {_static(node.static['shape'])})",
     "sum_to_size": lambda node, operands: f"sum_to_size({operands[0][0]}, {_static(node.static['shape'])})",
     "einsum": lambda node, operands: f"einsum('{node.static['subscripts']}', {', '.join(p[0] for p in operands)})",
-    "polygamma": lambda node, operands: f"polygamma({node.static['n']}, {operands[0][0]})",
+    **{name: _order_first for name in ("polygamma", "jv", "yv", "iv", "kv", "expn")},
     "output": lambda node, operands: f"{operands[0][0]}[{node.static['place']}]",
 }

@@ -8,6 +8,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.logic import isnan, where
+from gradcli.ops.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Function, Kink, Op, composite, elementwise
 
 add = elementwise(
@@ -23,12 +25,12 @@ sub = elementwise(
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases=("multiply",), doc="x * y", saves=("x", "y"),
+    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)},
 )
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
-    lambda out, x, y: 1 / y, lambda out, x, y: -out / y,
-    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves=("x", "y"),
+    lambda out, x, y: 1 / y, lambda out, x, y: -(x / y) / y,
+    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
     domain="y is not 0",
 )  # fmt: skip
 neg = elementwise(
@@ -53,6 +55,7 @@ chain = elementwise(
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
     symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
+    saves={"cotangent": ("partial",), "partial": ("cotangent",)},
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.",
 )
@@ -132,7 +135,7 @@ reciprocal = elementwise(
 def _torch_div(x: Any, y: Any, rounding_mode: str | None) -> Any:
     if rounding_mode not in (None, "floor", "trunc"):
         raise ArgumentError(f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}")
-    return {None: div(x, y), "floor": floor(div(x, y)), "trunc": trunc(div(x, y))}[rounding_mode]
+    return div(x, y) if rounding_mode is None else floor_divide(x, y) if rounding_mode == "floor" else trunc(div(x, y))
 
 
 def _scaled(y: Any, alpha: float) -> Any:
@@ -140,7 +143,10 @@ def _scaled(y: Any, alpha: float) -> Any:
 
 
 def _round_decimals(x: Any, decimals: int) -> Any:
-    return rint(x) if not decimals else rint(x * 10.0**decimals) / 10.0**decimals
+    if not isinstance(decimals, int):
+        raise ArgumentError(f"decimals must be a whole number, not {decimals!r}")
+    unit = 10.0 ** abs(decimals)
+    return rint(x) if not decimals else rint(x * unit) / unit if decimals > 0 else rint(x / unit) * unit
 
 
 torch_add = composite(
@@ -162,7 +168,27 @@ round_decimals = composite(
     "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False, backward="Round",
     doc="x rounded to decimals, halves to even.",
 )
+frac = composite("frac", "x", lambda x: x - trunc(x), backward="Frac", doc="What x has beyond its integer towards 0; the derivative is 1.")
+modf = composite(
+    "modf", "x", lambda x: (x - trunc(x), trunc(x)), results=("fraction", "integer"),
+    doc="The fraction of x, with its sign, and the integer towards 0.", examples=("modf(x)[0]",),
+)
+divmod_ = composite(
+    "divmod", "x y", lambda x, y: (floor_divide(x, y), remainder(x, y)), results=("quotient", "remainder"),
+    doc="x // y and x % y.", domain="y is not 0", examples=("divmod(x, 3)[1]",),
+)
 ieee_remainder = composite(
     "ieee_remainder", "x y", lambda x, y: x - y * rint(x / y), public=False,
     doc="math.remainder: what is left of x after the nearest multiple of y.",
 )
+
+declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=signature("round_decimals", "x, decimals, -out"))
+declare(
+    TORCH,
+    round=signature("round_decimals", "x, decimals"),
+    add=signature("torch_add", "x, y|other, alpha"),
+    sub=signature("torch_sub", "x, y|other, alpha"),
+    subtract=signature("torch_sub", "x, y|other, alpha"),
+    **{name: signature("torch_div", "x, y|other, rounding_mode") for name in ("div", "divide", "true_divide")},
+)
+declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))

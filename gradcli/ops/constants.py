@@ -33,6 +33,13 @@ E = Constant(math.e, "e", lambda m: m.exp(1))
 LN2 = Constant(math.log(2), "log(2)", lambda m: m.log(2))
 LN10 = Constant(math.log(10), "log(10)", lambda m: m.log(10))
 TWO_BY_SQRT_PI = Constant(2 / math.sqrt(math.pi), "(2/sqrt(pi))", lambda m: 2 / m.sqrt(m.pi))
+SQRT_2 = Constant(math.sqrt(2), "sqrt(2)", lambda m: m.sqrt(2))
+SQRT_TWO_PI = Constant(math.sqrt(2 * math.pi), "sqrt(2*pi)", lambda m: m.sqrt(2 * m.pi))
+SQRT_2_BY_PI = Constant(math.sqrt(2 / math.pi), "sqrt(2/pi)", lambda m: m.sqrt(2 / m.pi))
+HALF_SQRT_PI = Constant(math.sqrt(math.pi) / 2, "(sqrt(pi)/2)", lambda m: m.sqrt(m.pi) / 2)
+LN_PI = Constant(math.log(math.pi), "log(pi)", lambda m: m.log(m.pi))
+DEGREE = Constant(math.pi / 180, "(pi/180)", lambda m: m.pi / 180)
+RADIAN = Constant(180 / math.pi, "(180/pi)", lambda m: 180 / m.pi)
 
 # Names that stand for a value until a binding takes them.
 NAMED: dict[str, float | bool] = {

@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ShapeError
+from gradcli.ops.exponential import exp
+from gradcli.ops.logic import equal, isnan, where
+from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.shapes import concatenate, flip, getitem, reshape, transpose
-from gradcli.ops.spec import Op, Shape, axes_of, on_arrays, structural
+from gradcli.ops.signatures import declare, signature
+from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, composite, on_arrays, structural
 
 
 def _cumsum(x: Any, axis: int | None) -> Any:
@@ -16,16 +21,14 @@ def _cumsum(x: Any, axis: int | None) -> Any:
 
 
 def _running_shape(old: Shape, axis: int | None) -> Shape:
-    if axis is None:
-        return (math.prod(old),)
     axes_of(axis, len(old))
-    return old
+    return (math.prod(old),) if axis is None or not old else old
 
 
 def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
     place = 0 if axis is None else axis
     back = flip(cumsum(flip(cotangent, axis=place), axis=place), axis=place)
-    return (reshape(back, shape=x.shape) if axis is None else back,)
+    return (back if back.shape == x.shape else reshape(back, shape=x.shape),)
 
 
 cumsum = structural(
@@ -84,10 +87,10 @@ def _cumprod(x: Any, axis: int | None) -> Any:
 def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
     # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1} S_i,
     # with P the running product; S is itself the registered operation `reversed_horner`.
-    if axis is None:
+    if axis is None or not x.shape:
         flat = reshape(x, shape=(-1,))
         return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
-    if not x.shape or not x.shape[axis]:
+    if not x.shape[axis]:
         return (cotangent,)
     lead = ((None, None, None),) * (axis % len(x.shape))
     first = getitem(x, index=(*lead, (0, 1, None))) * 0.0 + 1.0
@@ -127,3 +130,91 @@ reversed_horner: Op = structural(
     static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
     doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
 )  # fmt: skip
+
+
+def _logcumsumexp(x: Any, axis: int) -> Any:
+    return np.logaddexp.accumulate(x, axis=axis) if np.ndim(x) else x
+
+
+def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
+    def joined(low: Any, high: Any) -> Any:
+        if m.plain(low) > m.plain(high):
+            low, high = high, low
+        return high if m.plain(high) - m.plain(high) != 0 else high + m.log1p(m.exp(low - high))
+
+    out = np.array(x, dtype=object)
+    rows = np.moveaxis(out, axis, 0) if out.ndim else out[None]
+    for i in range(1, len(rows)):
+        pairs = zip(rows[i - 1].ravel(), rows[i].ravel(), strict=True)
+        rows[i].flat = [joined(before, entry) for before, entry in pairs]
+    return out
+
+
+def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
+    # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
+    if not x.shape or not x.shape[axis]:
+        return (cotangent,)
+    lead = ((None, None, None),) * (axis % len(x.shape))
+    before = concatenate(getitem(out, index=(*lead, (0, 1, None))), getitem(out, index=(*lead, (None, -1, None))), axis=axis)
+    fall = where(equal(before, out), 0.0, before - out)
+    return (exp(x - out) * reversed_horner(cotangent, exp(fall), axis=axis),)
+
+
+def _along(old: Shape, axis: int) -> Shape:
+    axes_of(axis, len(old))
+    return old
+
+
+logcumsumexp = structural(
+    "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
+    saves=("x", "out"), rounding="operands", ulps=8, doc="log(cumsum(exp(x))) along an axis, without overflow.",
+    examples=("logcumsumexp(x, 0)",),
+)  # fmt: skip
+
+
+def _in_place(op: Op) -> Function:
+    """PyTorch's: along an axis that must be named, a number staying a number."""
+    return lambda x, axis: op(x, axis=axis) if x.shape else x
+
+
+def _without_nan(op: Op, unit: float) -> Function:
+    return lambda x, axis: op(where(isnan(x), unit, x), axis=axis)
+
+
+def _initial(op: Op, unit: float) -> Function:
+    """The Python array API's: the axis must be named unless there is but one, and an empty sum may come first."""
+
+    def body(x: Any, axis: int | None, include_initial: bool) -> Any:
+        if axis is None and len(x.shape) != 1:
+            raise ShapeError("the axis must be given for an array of other than one axis")
+        axis = 0 if axis is None else axis
+        out = op(x, axis=axis)
+        if not include_initial:
+            return out
+        first = tuple(1 if i == axis % len(x.shape) else n for i, n in enumerate(x.shape))
+        return concatenate(np.full(first, unit), out, axis=axis)
+
+    return body
+
+
+torch_cumsum = composite(
+    "torch_cumsum", "x", _in_place(cumsum), static={"axis": REQUIRED}, public=False, backward="Cumsum", doc="torch.cumsum.",
+)
+torch_cumprod = composite(
+    "torch_cumprod", "x", _in_place(cumprod), static={"axis": REQUIRED}, public=False, backward="Cumprod", doc="torch.cumprod.",
+)
+nancumsum = composite("nancumsum", "x", _without_nan(cumsum, 0.0), static={"axis": None}, doc="Running sums, NaN counting as 0.")
+nancumprod = composite("nancumprod", "x", _without_nan(cumprod, 1.0), static={"axis": None}, doc="Running products, NaN counting as 1.")
+cumulative_sum = composite(
+    "cumulative_sum", "x", _initial(cumsum, 0.0), static={"axis": None, "include_initial": False},
+    doc="Running sums along an axis, with 0 before them if include_initial.",
+)
+cumulative_prod = composite(
+    "cumulative_prod", "x", _initial(cumprod, 1.0), static={"axis": None, "include_initial": False},
+    doc="Running products along an axis, with 1 before them if include_initial.",
+)
+
+declare(NUMPY, **{name: signature(name, "x, axis, -dtype, -out") for name in ("cumsum", "cumprod", "nancumsum", "nancumprod")},
+        **{name: signature(name, "x, axis, -dtype, -out, include_initial") for name in ("cumulative_sum", "cumulative_prod")},
+        logcumsumexp=signature("logcumsumexp", "x, axis"))  # fmt: skip
+declare(TORCH, cumsum=signature("torch_cumsum", "x, axis, -dtype"), cumprod=signature("torch_cumprod", "x, axis, -dtype"))

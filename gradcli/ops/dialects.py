@@ -44,9 +44,6 @@ _TORCH = {
     "amin": signature("min", "x, axis, keepdims"),
     "vector_norm": signature("norm", "x, ord, axis, keepdims, -dtype"),
     "softplus": signature("softplus", "x, beta, threshold", threshold=20),
-    "binary_cross_entropy_with_logits": signature(
-        "binary_cross_entropy_with_logits", "input, target, weight, -size_average, -reduce, reduction, pos_weight"
-    ),
 }
 
 _SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("log_softmax", "x, axis")}

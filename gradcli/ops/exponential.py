@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.constants import LN2, LN10
-from gradcli.ops.logic import equal, greater_equal, logical_and, where
-from gradcli.ops.spec import Kink, Op, composite, elementwise
+from gradcli.ops.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.prefixes import MATH
+from gradcli.ops.signatures import declare, signature
+from gradcli.ops.spec import Kink, Op, composite, elementwise, scipy_special
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -30,7 +32,7 @@ pow_ = elementwise(
     "pow", "x y", _pow, _pow_reference,
     lambda out, x, y: where(equal(y, 0), 0.0, y * x ** (y - 1)),
     lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
-    symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power",), saves=("x", "y", "out"),
+    symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"), saves=("x", "y", "out"),
     domain="x > 0, or y an integer",
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
@@ -74,23 +76,47 @@ log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.",
 )
+exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
+
+
 def _xlogy(m: Any, x: Any, y: Any) -> Any:
     return m.zero if x == 0 else x * m.log(y)
 
 
-def _xlogy_forward(x: Any, y: Any) -> Any:
-    from scipy import special
-
-    return special.xlogy(x, y)
+def _xlog1py(m: Any, x: Any, y: Any) -> Any:
+    return m.zero if x == 0 else x * m.log1p(y)
 
 
 xlogy = elementwise(
-    "xlogy", "x y", _xlogy_forward, _xlogy,
-    lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(0.0, y)), 0.0, log(y)), lambda out, x, y: x / y,
+    "xlogy", "x y", scipy_special("xlogy"), _xlogy,
+    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)), lambda out, x, y: x / y,
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain="y > 0, or x = 0",
     doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
+)
+xlog1py = elementwise(
+    "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
+    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)), lambda out, x, y: x / (1 + y),
+    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain="y > -1, or x = 0", backward="SpecialXlog1Py",
+    doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=2,
+)
+
+
+def _exp_square(x: Any, c: float) -> Any:
+    # The rounding error of x**2 would grow with x**2. So x = high + low, where high**2 is exact in so few bits.
+    x = np.asarray(x)
+    unit = 2.0**20 if x.dtype == np.float64 else 2.0**6
+    x = np.clip(x, -1000.0, 1000.0)
+    high = np.rint(x * unit) / unit
+    return (np.exp(c * (high * high)) * np.exp(c * ((x - high) * (x + high))))[()]
+
+
+exp_square: Op = elementwise(
+    "exp_square", "x", _exp_square, lambda m, x, c: m.exp(c * x * x), lambda out, x, c: 2 * c * (x * out), static={"c": -1.0},
+    saves=("x", "out"), public=False, doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=2,
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,
     doc="math.log: the logarithm to a base, natural without one.",
 )
+
+declare(MATH, log=signature("math_log", "x, base"), pow=signature("pow", "x, y"))

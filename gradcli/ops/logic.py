@@ -6,28 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.spec import Function, Kink, Op, elementwise
+from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.signatures import declare, signature
+from gradcli.ops.spec import Function, Kink, Op, composite, elementwise
 
 
-def _comparison(name: str, symbol: str, forward: Function, compare: Function) -> Op:
+def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
     return elementwise(
-        name,
-        "x y",
-        forward,
-        lambda m, x, y: compare(x, y),
-        kind="flat",
-        result="bool",
+        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
-        ulps=0,
     )
 
 
-equal = _comparison("equal", "==", np.equal, lambda x, y: x == y)
-not_equal = _comparison("not_equal", "!=", np.not_equal, lambda x, y: x != y)
-less = _comparison("less", "<", np.less, lambda x, y: x < y)
-less_equal = _comparison("less_equal", "<=", np.less_equal, lambda x, y: x <= y)
-greater = _comparison("greater", ">", np.greater, lambda x, y: x > y)
-greater_equal = _comparison("greater_equal", ">=", np.greater_equal, lambda x, y: x >= y)
+equal = _comparison("equal", "==", np.equal, lambda x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", np.not_equal, lambda x, y: x != y, "ne")
+less = _comparison("less", "<", np.less, lambda x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", np.less_equal, lambda x, y: x <= y, "le")
+greater = _comparison("greater", ">", np.greater, lambda x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", np.greater_equal, lambda x, y: x >= y, "ge")
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, *aliases: str) -> Op:
@@ -43,6 +39,8 @@ logical_xor = _truth("logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.")
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: x - x != 0 and x == x, "Is infinite.")
 isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: x - x == 0, "Is a finite number.")
+isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: x - x != 0 and x > 0, "Is +infinity.")
+isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: x - x != 0 and x < 0, "Is -infinity.")
 
 
 def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
@@ -144,3 +142,22 @@ clip = elementwise(
     examples=("clip(x, -1, 1)",),
     ulps=0,
 )
+clamp_min = composite(
+    "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",
+    doc="x, or min where x is below it.", kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),),
+)
+clamp_max = composite(
+    "clamp_max", "x max", lambda x, high: clip(x, None, high), backward="ClampMax",
+    doc="x, or max where x is above it.", kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),),
+)
+fmax = composite(
+    "fmax", "x y", lambda x, y: where(logical_or(greater_equal(x, y), isnan(y)), x, y), backward="Fmax",
+    doc="The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.", examples=("fmax(x, 0)",),
+)
+fmin = composite(
+    "fmin", "x y", lambda x, y: where(logical_or(less_equal(x, y), isnan(y)), x, y), backward="Fmin",
+    doc="The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient.",
+)
+
+declare(NUMPY, clip=signature("clip", "x, low|a_min|min, high|a_max|max, -out"), clamp=signature("clip", "x, low|min, high|max"))
+declare(TORCH, clamp=signature("clip", "x, low|min, high|max"), clip=signature("clip", "x, low|min, high|max"))

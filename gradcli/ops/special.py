@@ -1,4 +1,4 @@
-"""Special functions, from scipy.special."""
+"""Gamma functions, the logistic function and sums of exponentials."""
 
 from __future__ import annotations
 
@@ -6,34 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.constants import TWO_BY_SQRT_PI
-from gradcli.ops.exponential import exp
+from gradcli.ops.error_functions import erf as erf
+from gradcli.ops.error_functions import erfc as erfc
+from gradcli.ops.exponential import exp2
+from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Op, elementwise, scipy_special
-
-erf = elementwise(
-    "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp(-(x**2)) * TWO_BY_SQRT_PI, saves=("x",),
-    doc="The error function.", examples=("erf(x/sqrt(2))",), ulps=4,
-)
-erfc = elementwise(
-    "erfc", "x", scipy_special("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp(-(x**2)) * TWO_BY_SQRT_PI, saves=("x",),
-    doc="The complementary error function, 1 - erf(x).", ulps=400,
-)
-erfi = elementwise(
-    "erfi", "x", scipy_special("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp(x**2) * TWO_BY_SQRT_PI, saves=("x",),
-    doc="The imaginary error function, -i*erf(i*x).", ulps=400,
-)
 
 
 def _polygamma(x: Any, n: int) -> Any:
     from scipy import special
 
-    return special.polygamma(n, x)[()]
+    return (special.polygamma(n, x) if n else special.digamma(x))[()]
 
 
 polygamma: Op = elementwise(
     "polygamma", "x", _polygamma, lambda m, x, n: m.psi(n, x), lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain="x is not 0, -1, -2, ...",
-    doc="The n-th derivative of digamma. In a program the order comes first: polygamma(1, x).",
+    doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
     examples=("polygamma(1, x)",), ulps=50,
 )
 digamma = elementwise(
@@ -45,23 +35,30 @@ gamma = elementwise(
     domain="x is not 0, -1, -2, ...", doc="The gamma function.", examples=("gamma(x)",), ulps=20,
 )
 
+_TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
+
+
+def _lgamma(x: Any) -> Any:
+    """scipy.special.gammaln, but by a series beside its zeros 1 and 2."""
+    from scipy import special
+
+    x = np.asarray(x)
+    t = x - np.rint(x)
+    tail = np.zeros_like(t)
+    for k in range(_TERMS, 1, -1):
+        tail = (-1) ** k * float(special.zeta(k)) / k + t * tail
+    near = t * (t * tail - float(np.euler_gamma)) + np.where(np.rint(x) == 2, np.log1p(t), 0)
+    return np.where((0.65 <= x) & (x <= 1.35) | (1.65 <= x) & (x <= 2.35), near, special.gammaln(x))[()]
+
 
 def _lgamma_reference(m: Any, x: Any) -> Any:
     return m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x)
 
 
 lgamma = elementwise(
-    "lgamma", "x", scipy_special("gammaln"), _lgamma_reference, lambda out, x: digamma(x),
+    "lgamma", "x", _lgamma, _lgamma_reference, lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
-    domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=200,
-)
-
-
-beta = elementwise(
-    "beta", "x y", scipy_special("beta"), lambda m, x, y: m.beta(x, y),
-    lambda out, x, y: out * (digamma(x) - digamma(x + y)), lambda out, x, y: out * (digamma(y) - digamma(x + y)),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=200,
-    domain="x > 0 and y > 0, both moderate", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=40,
 )
 
 
@@ -75,13 +72,17 @@ sigmoid: Op = elementwise(
     "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
     saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=3,
 )
-
-
 logaddexp = elementwise(
     "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
     lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"),
     doc="log(exp(x) + exp(y)), without overflow.", ulps=8,
+)
+logaddexp2 = elementwise(
+    "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: max(x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
+    lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
+    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"),
+    doc="log2(2**x + 2**y), without overflow.", ulps=8,
 )
 
 
@@ -109,3 +110,5 @@ softplus = elementwise(
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
 )
+
+declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gradcli.ops.arithmetic import abs_
+from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.exponential import sqrt
 from gradcli.ops.logic import equal, logical_and, where
-from gradcli.ops.spec import Kink, Op, elementwise
+from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.signatures import declare, signature
+from gradcli.ops.spec import Kink, Op, composite, elementwise
 
 sin = elementwise("sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.")
 cos: Op = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.")
@@ -67,3 +70,7 @@ hypot = elementwise(
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)"),),
     doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",),
 )
+deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")
+rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), backward="Rad2Deg", doc="Radians as degrees.")
+
+declare(NUMPY, **{name: signature("atan2", "y|x1|input, x|x2|other") for name in ("atan2", "arctan2")})

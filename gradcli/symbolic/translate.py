@@ -58,7 +58,9 @@ _MPMATH: dict[str, str] = {
     "coth": "coth", "sech": "sech", "csch": "csch", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "acoth": "acoth",
     "asech": "asech", "acsch": "acsch", "exp": "exp", "log": "log", "erf": "erf", "erfc": "erfc", "erfi": "erfi",
     "gamma": "gamma", "loggamma": "loggamma", "digamma": "digamma", "atan2": "atan2", "floor": "floor", "ceiling": "ceil",
-    "Abs": "fabs", "sign": "sign", "LambertW": "lambertw",
+    "Abs": "fabs", "sign": "sign", "LambertW": "lambertw", "erfinv": "erfinv", "Ei": "ei", "li": "li", "Si": "si", "Ci": "ci",
+    "Shi": "shi", "Chi": "chi", "expint": "expint", "besselj": "besselj", "bessely": "bessely", "besseli": "besseli",
+    "besselk": "besselk", "zeta": "zeta",
 }  # fmt: skip
 
 

@@ -1,0 +1,33 @@
+"""Mixtures of values: interpolation, and sums with a scaled product or quotient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.ops.spec import composite, elementwise
+
+
+def _lerp(x: Any, end: Any, weight: Any) -> Any:
+    return x + weight * (end - x)
+
+
+lerp = elementwise(
+    "lerp", "x end weight", _lerp, lambda m, x, end, weight: x + weight * (end - x),
+    lambda out, x, end, weight: 1 - weight, lambda out, x, end, weight: weight, lambda out, x, end, weight: end - x,
+    kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, rounding="operands", ulps=4,
+    doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",),
+)
+
+
+def _scaled(product: Any, value: Any) -> Any:
+    return product if value is None else product * value
+
+
+addcmul = composite(
+    "addcmul", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a * b, value), backward="Addcmul",
+    doc="x + value*tensor1*tensor2, value being 1 by default.", examples=("addcmul(x, y, z, value=0.5)",),
+)
+addcdiv = composite(
+    "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value), backward="Addcdiv",
+    doc="x + value*tensor1/tensor2, value being 1 by default.", domain="tensor2 is not 0",
+)
