@@ -110,6 +110,18 @@ def evaluate(
     raise typer.Exit(until_pipe_closes(run_eval, request))
 
 
+@app.command("functions")
+def list_functions(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A function, as NumPy or PyTorch calls it.")] = None,
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text",
+) -> None:
+    """Show what can be differentiated: all functions, or one with its derivative, domain, conventions and an example."""
+    from gradcli.cli.endings import until_pipe_closes
+    from gradcli.cli.functions import run_functions
+
+    raise typer.Exit(until_pipe_closes(run_functions, name, output_format))
+
+
 def run() -> None:
     """Entry point: every way in which the program can end has its exit code."""
     from gradcli.cli.endings import guarded

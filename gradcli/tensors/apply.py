@@ -11,7 +11,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.promotion import INTEGRAL
 from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import detach, output
+from gradcli.ops.structure import detach, output, to_float
 from gradcli.tensors import dtypes
 from gradcli.tensors.mistakes import explained
 from gradcli.tensors.modes import state
@@ -129,7 +129,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
         return None
     target = dtypes.result_type(deciding)
     if target.kind != "f":
-        if op.result == "same" or op.name in INTEGRAL:
+        if op.result == "same" or (op.name in INTEGRAL and op is not to_float):
             return _as_whole(op, arrays, skipped, target)
         if op.name in ("mean", "var", "std"):
             kind = dtypes.of_numpy(target).tensor_type.removesuffix("Tensor")

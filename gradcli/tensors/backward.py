@@ -146,7 +146,7 @@ def _run(
                 tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
         if targets is not None and node in targets:
             found[node] = cotangent
-        if accumulate and type(node) is AccumulateGrad:
+        if accumulate and isinstance(node, AccumulateGrad):
             add_to_grad(node.variable, cotangent, create_graph)
             for hook in node.post_hooks or ():
                 hook(node.variable)
@@ -247,7 +247,7 @@ def _output_of(node: Node, place: int, part: Tensor) -> Node:
 def _rejoined(value: Any, node: Node | None) -> Any:
     if not isinstance(value, np.ndarray):
         return value
-    if type(node) is AccumulateGrad:
+    if isinstance(node, AccumulateGrad):
         return node.variable
     tensor = Tensor(value)
     if node is not None:

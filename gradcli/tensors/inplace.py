@@ -28,11 +28,11 @@ def before(x: Tensor) -> Tensor:
     return now
 
 
-def check_writable(x: Tensor) -> None:
+def check_writable(x: Tensor, message: str = _LEAF) -> None:
     if not state.recording:
         return
     if x.requires_grad and x.is_leaf and x._view is None:
-        raise RuntimeError(f"{_LEAF} Wrap it in torch.no_grad(), or write to a clone().")
+        raise RuntimeError(f"{message} Wrap it in torch.no_grad(), or write to a clone().")
     if x._view is not None and x._view.base.requires_grad and x._view.base.is_leaf:
         raise RuntimeError(f"{_VIEW_OF_LEAF} Wrap it in torch.no_grad(), or write to a clone().")
 
@@ -70,7 +70,7 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
 
 def write(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``."""
-    check_writable(x)
+    check_writable(x, _VIEW_OF_LEAF)
     place = static_index(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.dtype != x.array.dtype:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradcli.ops.spec import Op
@@ -41,13 +42,14 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "holds", "hooks", "index", "label", "op", "operands", "post_hooks", "retained", "saved", "shape", "static", "versions",
+        "__weakref__", "dtype", "holds", "hooks", "index", "op", "operands", "post_hooks", "retained", "saved", "shape", "static", "versions",
     )  # fmt: skip
 
     def __init__(
         self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, label: str
     ) -> None:
-        self.op, self.operands, self.static, self.shape, self.dtype, self.label = op, operands, static, shape, dtype, label
+        self.op, self.operands, self.static, self.shape, self.dtype = op, operands, static, shape, dtype
+        self.__class__ = _class(type(self), label)
         self.index = next(_COUNT)
         self.saved: Any = None
         self.versions: Sequence[tuple[list[int], int, str, Any]] = ()
@@ -55,6 +57,15 @@ class Node:
         self.hooks: list[Callable[[Any], Any]] | None = None
         self.post_hooks: list[Callable[..., Any]] | None = None
         self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
+
+    @property
+    def label(self) -> str:
+        """PyTorch's name of the operation, which is the name of the node's class."""
+        return type(self).__name__
+
+    @label.setter
+    def label(self, label: str) -> None:
+        self.__class__ = _class(type(self).__base__ or Node, label)
 
     def name(self) -> str:
         return self.label
@@ -66,6 +77,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
+
+
+@cache
+def _class(base: type[Node], label: str) -> type[Node]:
+    return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
 
 
 class AccumulateGrad(Node):

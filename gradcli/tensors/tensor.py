@@ -67,7 +67,7 @@ class Tensor(Operators):
         return apply(op, operands, static)
 
     def is_zero(self) -> bool:
-        return not self.array.any()
+        return not self._requires_grad and not self.array.any()
 
     # -- what it is ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,194 @@
+# What the graph behind tensors does: gradients of non-leaves, hooks, writing in place, views, functions, modes, errors.
+import warnings
+
+import gradcli as torch
+import gradcli.nn.functional as F
+
+
+def T(f, n=110):
+    try:
+        print(f())
+    except Exception as e:
+        print(next(k.__name__ for k in type(e).__mro__ if k.__module__ == "builtins"), str(e)[:n])
+
+
+t = torch.tensor
+x = t([1.0, 2.0, 3.0], requires_grad=True)
+T(lambda: torch.tensor([1, 2], requires_grad=True), 60)
+y = x * 2
+with warnings.catch_warnings(record=True) as w:
+    warnings.simplefilter("always")
+    print(y.grad, len(w), w[0].category.__name__, str(w[0].message)[:60])
+y.retain_grad()
+(y**2).sum().backward()
+print(y.grad, x.grad, y.retains_grad)
+x.grad.zero_()
+print(x.grad)
+x.grad = None
+h = x.register_hook(lambda g: g * 2)
+(x**2).sum().backward()
+print(x.grad)
+h.remove()
+x.grad = None
+y = x * 3
+y.register_hook(lambda g: print("hook", g))
+y.sum().backward()
+print(x.grad)
+T(lambda: x.add_(1), 70)
+T(lambda: x.__setitem__(0, 1.0), 70)
+with torch.no_grad():
+    x -= 0.1 * x.grad
+print(x, x._version)
+a = t([1.0, 2.0], requires_grad=True)
+b = a.exp()
+b.mul_(2)
+T(lambda: b.sum().backward(), 116)
+b = a * 3
+c = b**2
+b.add_(1)
+T(lambda: c.sum().backward(), 140)
+b = a * 3
+b.add_(1)
+b.sum().backward()
+print(a.grad, b)
+b = a * 3
+b[0] = 5.0
+print(b)
+a.grad = None
+b.sum().backward()
+print(a.grad)
+b = torch.zeros(3)
+b[1:] = a
+print(b)
+a.grad = None
+(b**2).sum().backward()
+print(a.grad)
+b = torch.zeros(3)
+v = b[1:]
+v.mul_(a)
+v.add_(a)
+print(b.requires_grad, v, v.is_leaf)
+a.grad = None
+(b**2).sum().backward()
+print(a.grad)
+d = a.detach()
+d[0] = 9.0
+print(a, a._version, d._version)
+T(lambda: torch.autograd.grad((a**2).sum(), a))
+T(lambda: torch.autograd.grad((a**2).sum(), [a, x]), 100)
+T(lambda: torch.autograd.grad((a**2).sum(), [a, x], allow_unused=True))
+(g,) = torch.autograd.grad((a**3).sum(), a, create_graph=True)
+print(g)
+(g2,) = torch.autograd.grad(g.sum(), a, create_graph=True)
+print(g2)
+print(torch.autograd.grad(g2.sum(), a))
+
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, i):
+        r = i.exp()
+        ctx.save_for_backward(r)
+        return r
+
+    @staticmethod
+    def backward(ctx, g):
+        (r,) = ctx.saved_tensors
+        return g * r
+
+
+e = Exp.apply(a)
+print(e, str(e.grad_fn)[:45])
+e.sum().backward()
+a.grad = None
+e = Exp.apply(a)
+e.sum().backward()
+print(a.grad)
+T(lambda: e.sum().backward(), 60)
+fn = torch.autograd.functional
+def f(x):
+    return (x**2).sum()
+print(
+    fn.hessian(f, t([1.0, 2.0])),
+    fn.jacobian(lambda x: x.exp(), t([1.0, 2.0])),
+    fn.vjp(f, t([1.0, 2.0])),
+    fn.jvp(lambda x: x**2, t([1.0, 2.0]), t([1.0, 1.0])),
+    fn.hvp(f, t([1.0, 2.0]), t([1.0, 0.0])),
+    fn.vhp(f, t([1.0, 2.0]), t([1.0, 0.0])),
+)
+print(fn.jacobian(lambda x, y: x * y, (t([1.0, 2.0]), t([3.0, 4.0]))))
+print(fn.hessian(lambda x, y: (x * y**2).sum(), (t([1.0, 2.0]), t([3.0, 4.0]))))
+z = t([3.0], requires_grad=True) * 2
+T(lambda: z.requires_grad_(False), 80)
+p = t([1.0])
+print((p + p).requires_grad, (p + z).requires_grad)
+T(lambda: t([1.0, 2.0]).backward(), 65)
+T(lambda: (a * 2).backward(torch.ones(3)), 200)
+T(lambda: torch.ones(2, 3) @ torch.ones(2, 3), 60)
+T(lambda: torch.ones(2) + torch.ones(3), 100)
+with torch.no_grad():
+    q = a * 2
+    print(q.requires_grad, q.is_leaf)
+    with torch.enable_grad():
+        print((a * 2).requires_grad)
+
+
+@torch.no_grad()
+def ff(x):
+    return x * 2
+
+
+print(ff(a).requires_grad, torch.is_grad_enabled())
+torch.set_grad_enabled(False)
+print((a * 2).requires_grad)
+torch.set_grad_enabled(True)
+with torch.set_grad_enabled(False):
+    print((a * 2).requires_grad)
+print(torch.is_grad_enabled())
+with torch.inference_mode():
+    q = a * 2
+print(q.requires_grad, q.is_inference())
+T(a.numpy, 70)
+print(a.shape, a.size(), a.size(0), a.dtype, a.dim(), a.numel(), len(a), a.tolist(), a.sum().item(), list(a), a.device, a.is_leaf)
+T(lambda: a[5], 60)
+T(lambda: a[0, 0], 60)
+T(lambda: len(t(1.0)), 60)
+T(lambda: bool(a), 70)
+print(
+    torch.nn.functional.relu(a),
+    F.softmax(a, dim=0),
+    a.view(2, 1),
+    a.unsqueeze(0),
+    torch.cat([a, a]),
+    torch.stack([a, a]),
+    a.mean().grad_fn.name() if hasattr(a.mean().grad_fn, "name") else 0,
+)
+l = F.softmax(a, 0)
+print(l)
+print(len(z.grad_fn.next_functions))
+print(
+    torch.tensor([[1, 2], [3, 4]]).sum(),
+    torch.tensor([1, 2]) ** 2,
+    torch.tensor([1, 2]) * torch.tensor(2.5, dtype=torch.float64),
+    torch.tensor(2.5, dtype=torch.float64) * torch.ones(2),
+    torch.ones(2, dtype=torch.float64) * torch.ones(2),
+)
+print(
+    torch.result_type(torch.tensor([1, 2]), 1.0),
+    (torch.tensor([1, 2]) > 1).sum(),
+    torch.tensor([True]) + 1,
+    torch.sin(torch.tensor([1, 2])),
+)
+torch.autograd.backward([a.sum(), (a * 2).sum()])
+print(a.grad)
+T(lambda: torch.mean(torch.tensor([1, 2])), 70)
+print(
+    torch.tensor([1.5]) // 0.4,
+    torch.tensor([5]) % 3,
+    -torch.tensor([1.0]),
+    abs(torch.tensor([-1.0])),
+    torch.tensor([2.0]) >= 2,
+    5 - torch.tensor([1]),
+    2 ** torch.tensor([3.0]),
+    torch.tensor([3]) / torch.tensor([2]),
+)
