@@ -79,7 +79,7 @@ _ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
 def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
     """The size that an operation's rounding is relative to."""
     if op.rounding == "terms":
-        return op.forward(*[np.abs(v) for v in values], **static)
+        return op.forward(*[v if v is None or np.asarray(v).dtype.kind != "f" else np.abs(v) for v in values], **static)
     largest = max((float(np.max(np.abs(v), initial=0.0)) for v in values if v is not None), default=0.0)
     return np.abs(result) + (largest if op.rounding == "operands" else 0.0)
 

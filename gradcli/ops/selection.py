@@ -401,6 +401,5 @@ declare(
     min=signature("torch_min", "x, axis@y, keepdims, y"),
     median=signature("torch_median", "x, axis, keepdims"),
     nanmedian=signature("torch_nanmedian", "x, axis, keepdims"),
-    gather=signature("take_along", "x, axis, index, -sparse_grad"),
     **{name: signature(name, "x, q, axis, keepdims, interpolation") for name in ("quantile", "nanquantile")},
 )
