@@ -31,7 +31,7 @@ class _Host:
         if isinstance(argument, Tensor):
             return argument
         if isinstance(argument, (bool, int, float)):
-            return np.bool_(argument) if isinstance(argument, bool) else np.float64(argument)
+            return np.asarray(argument)[()]
         return as_tensor(argument)
 
     @staticmethod

@@ -25,6 +25,8 @@ def before(x: Tensor) -> Tensor:
     """A tensor as it is now, to compute with what will be overwritten."""
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    if state.recorder is not None:
+        state.recorder.rename(now, x)
     return now
 
 
@@ -53,6 +55,8 @@ def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
         )
     x.array[...] = result.array
     x._version_counter[0] += 1
+    if state.recorder is not None:
+        state.recorder.rename(x, result)
     if state.recording and (result.requires_grad or x.requires_grad):
         if x._view is not None:
             _through_view(x, result)
@@ -97,6 +101,8 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         return
     result = apply(overwrite, (old, new), {"steps": step, "inplace": False})
     x.node, x._requires_grad = result.node, True
+    if state.recorder is not None:
+        state.recorder.rename(x, result)
 
 
 def overwritten_shape(array: np.ndarray, place: Any) -> tuple[int, ...]:

@@ -32,10 +32,8 @@ def _part(x: Tensor, part: Any) -> Any:
     if part is None or part is ...:
         return part
     if isinstance(part, slice):
-        bounds = tuple(None if b is None else int(b) for b in (part.start, part.stop, part.step))
-        if bounds[2] is not None and bounds[2] <= 0:
-            raise ValueError("step must be greater than zero")
-        return bounds
+        # negative steps, which PyTorch refuses, are NumPy's
+        return tuple(None if b is None else int(b) for b in (part.start, part.stop, part.step))
     if isinstance(part, (bool, np.bool_)):
         return StaticArray(np.asarray(part))
     if isinstance(part, (int, np.integer)):

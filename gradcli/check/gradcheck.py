@@ -1,0 +1,166 @@
+"""``torch.autograd.gradcheck`` with exact verdicts.
+
+The function is traced. If the trace says everything that it does, the derivatives are held against the reference that the
+cross-check of expressions uses; if not (numbers taken out of tensors, a user's `autograd.Function`), against differences extrapolated
+to the limit, with their estimated error (C. J. F. Ridders, Advances in Engineering Software 4, 1982). No step or tolerance of the
+caller's can make a wrong gradient right or a right one wrong: ``eps``, ``atol`` and ``rtol`` are accepted for the sake of scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.crosscheck import cross_check
+from gradcli.language.scope import Scope
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
+from gradcli.tensors.backward import grad
+from gradcli.tensors.modes import enable_grad
+from gradcli.tensors.tensor import Tensor
+from gradcli.tensors.trace import Trace, traced
+
+
+class GradcheckError(RuntimeError):
+    """A gradient is wrong."""
+
+
+def gradcheck(
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
+    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    fast_mode: bool = False, **_: Any,
+) -> bool:  # fmt: skip
+    """Whether the gradients of func with respect to the inputs that require grad are right. Raises `GradcheckError` if not."""
+    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
+    if not chosen:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
+    fault = _fault(func, arguments, chosen)
+    if fault is not None and raise_exception:
+        raise GradcheckError(fault)
+    return fault is None
+
+
+def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, raise_exception: bool = True, **_: Any) -> bool:
+    """The same for second derivatives: `gradcheck` of the gradient of func with respect to inputs and seeds."""
+    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
+    outputs = _outputs(func(*arguments))
+    random = np.random.default_rng(0)
+    if grad_outputs is None:
+        seeds = tuple(Tensor(random.standard_normal(y.array.shape)).to(y.dtype).requires_grad_() for y in outputs)
+    else:
+        seeds = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
+
+    def slopes(*given: Any) -> Any:
+        xs = given[: len(arguments)]
+        ys = _outputs(func(*xs))
+        found = grad(ys, [xs[i] for i in chosen], given[len(arguments) :], create_graph=True, allow_unused=True)
+        return tuple(part for part in found if part is not None and part.requires_grad)
+
+    return gradcheck(slopes, (*arguments, *seeds), raise_exception=raise_exception)
+
+
+def _outputs(result: Any) -> list[Tensor]:
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return [y for y in parts if isinstance(y, Tensor) and y.requires_grad]
+
+
+def _fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
+    names = [f"input{i}" for i in chosen]
+    with enable_grad():
+        result, trace = traced(func, arguments, [arguments[i] for i in chosen], names)
+        exact = not trace.opaque and trace.same_steps(_elsewhere(func, arguments, chosen, names))
+        random = np.random.default_rng(0)
+        for number, y in enumerate(_outputs(result)):
+            for _ in range(2):
+                seed = random.standard_normal(y.array.shape).astype(y.array.dtype)
+                found = grad([y], [arguments[i] for i in chosen], [Tensor(np.asarray(seed))], retain_graph=True, allow_unused=True)
+                slopes = [np.zeros_like(arguments[i].array) if g is None else g.array for i, g in zip(chosen, found, strict=True)]
+                verdict = _by_reference(trace, y, arguments, chosen, names, seed, slopes) if exact else None
+                if verdict is None:
+                    verdict = _by_differences(func, arguments, chosen, number, seed, slopes)
+                if verdict:
+                    return f"Jacobian mismatch for output {number} with respect to {verdict}"
+    return None
+
+
+def _elsewhere(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], names: Sequence[str]) -> Trace:
+    """The trace at another point nearby, to see which of its constants are none."""
+    random = np.random.default_rng(1)
+    moved = list(arguments)
+    for i in chosen:
+        x = arguments[i]
+        noise = 1 + 1e-3 * random.uniform(-1, 1, x.array.shape)
+        moved[i] = Tensor((x.array * noise).astype(x.array.dtype)).requires_grad_()
+    return traced(func, moved, [moved[i] for i in chosen], names)[1]
+
+
+def _by_reference(
+    trace: Trace, y: Tensor, arguments: Sequence[Any], chosen: Sequence[int], names: Sequence[str], seed: Any, slopes: Sequence[Any]
+) -> str | None:
+    """What is wrong according to the reference ("" if nothing); None if it cannot decide."""
+    scope = Scope(precision="float32" if y.array.dtype == np.float32 else "float64")
+    scope.graph = trace.graph
+    for i, name in zip(chosen, names, strict=True):
+        scope.values[trace.leaves[name]] = arguments[i].array[()]
+        scope.names[name] = trace.leaves[name]
+    record = Record("", value=y.array[()], seed=seed[()], grad={n: s[()] for n, s in zip(names, slopes, strict=True)})
+    check = cross_check(scope, trace.node_of(y), dict(trace.leaves), record, None)
+    if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED):
+        return None
+    for i, name in zip(chosen, names, strict=True):
+        part = check.variables[name]
+        if part.verdict is Verdict.MISMATCH and part.worst is not None:
+            worst = part.worst
+            return f"input {i}, entry {list(worst.index)}: {worst.engine!r} where the derivative is {worst.reference!r} (exactly)"
+    return ""
+
+
+def _by_differences(
+    func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], number: int, seed: Any, slopes: Sequence[Any]
+) -> str:
+    """What is wrong according to extrapolated differences ("" if nothing)."""
+    for i, slope in zip(chosen, slopes, strict=True):
+        x = arguments[i].array
+        for index in np.ndindex(x.shape):
+
+            def along(step: float, i: int = i, x: np.ndarray = x, index: tuple[int, ...] = index) -> float:
+                moved = x.copy()
+                moved[index] += step
+                given = [Tensor(moved).requires_grad_() if j == i else a for j, a in enumerate(arguments)]
+                return float((_outputs(func(*given))[number].array * seed).sum())
+
+            estimate, error = ridders(along, max(abs(float(x[index])), 1.0), float(np.finfo(x.dtype).eps))
+            off = abs(float(slope[index]) - estimate)
+            if not off <= 10 * error + 1e-9 * abs(estimate):
+                return f"input {i}, entry {list(index)}: {float(slope[index])!r} where differences give {estimate!r} (error about {error:.1g})"
+    return ""
+
+
+def ridders(function: Callable[[float], float], scale: float, epsilon: float) -> tuple[float, float]:
+    """A derivative at 0 by central differences of shrinking steps, extrapolated to the limit, and its estimated error."""
+    step, shrink = 0.1 * scale, 1.6
+    table: list[list[float]] = []
+    best, error = float("nan"), float("inf")
+    for row in range(12):
+        up, down = function(step), function(-step)
+        line = [(up - down) / (2 * step)]
+        noise = epsilon * max(abs(up), abs(down)) / step
+        factor = shrink * shrink
+        for earlier in table[-1] if table else ():
+            line.append((line[-1] * factor - earlier) / (factor - 1))
+            factor *= shrink * shrink
+        for place in range(1, len(line)):
+            change = max(abs(line[place] - line[place - 1]), abs(line[place] - table[-1][place - 1])) + noise
+            if change < error:
+                best, error = line[place], change
+        if row and error < float("inf") and abs(line[-1] - table[-1][-1]) > 1e3 * error:
+            break
+        table.append(line)
+        step /= shrink
+    return best, error
