@@ -89,6 +89,8 @@ def found(name: str) -> tuple[Function, str]:
     prefix, _, short = name.rpartition(".")
     library = TORCH if prefix.startswith(("torch", "F", "nn")) else NUMPY
     signature = lookup(short, library)
+    if signature is None and short in registry():
+        return registry()[short], short
     if signature is None:
         close = suggestion(short, [n for _, r in functions() for n in (r.name, *r.aliases)])
         raise UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else "gradcli functions lists all")
@@ -134,7 +136,7 @@ def _names(record: Function, library: str, prefix: str) -> list[str]:
     return sorted(
         f"{prefix}{_signature(name, found)}"
         for name, found in calls.items()
-        if found is not None and found.target == record.name and (modules is None or any(hasattr(m, name) for m in modules))
+        if found is not None and (modules is None or any(hasattr(m, name) for m in modules))
     )
 
 

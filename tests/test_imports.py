@@ -17,8 +17,8 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
-    "errors", "limits", "notation", "ops", "engine", "exact", "language", "symbolic", "check", "files", "report",
-    "evaluation", "formulas", "api",
+    "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
+    "evaluation", "formulas", "documentation", "api",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -30,12 +30,19 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "engine": ("engine", "ops", "errors", "limits"),
     "exact": ("exact", "ops", "engine"),
     "language": ("language", "ops", "engine", "errors", "limits", "notation"),
+    "tensors": ("tensors", "engine", "ops", "errors"),
     "symbolic": ("symbolic", "ops", "engine", "exact"),
-    "check": ("check", "engine", "symbolic", "language", "exact", "ops", "report.records", "report.verdicts", "errors"),
+    "check": ("check", "tensors", "engine", "symbolic", "language", "exact", "ops", "report.records", "report.verdicts", "errors"),
     "files": ("files", "language", "errors", "limits"),
     "report": ("report", "errors", "notation"),
     "cli": ("cli", *EVERYTHING_BUT_CLI),
+    # PyTorch's namespaces
+    "autograd": ("autograd", "tensors", "check.gradcheck"),
+    "nn": ("nn", "tensors"),
+    "linalg": ("tensors",),
+    "special": ("tensors",),
     # the top, where rooms meet
+    "documentation": EVERYTHING_BUT_CLI,
     "__init__": EVERYTHING_BUT_CLI,
     "api": EVERYTHING_BUT_CLI,
     "evaluation": EVERYTHING_BUT_CLI,

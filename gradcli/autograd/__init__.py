@@ -25,7 +25,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
-        from gradcli.check import gradcheck
+        import gradcli.check.gradcheck as module
 
-        return getattr(gradcheck, name)
+        return getattr(module, name)
     raise AttributeError(missing(name, "torch.autograd"))

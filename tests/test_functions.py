@@ -1,0 +1,88 @@
+"""`gradcli functions`: what it says of each function is read from the record, and its example gives what it says."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import gradcli
+from gradcli import documentation
+from gradcli.cli.main import app
+from gradcli.ops.spec import Composite, Op
+
+FUNCTIONS = [pytest.param(record, id=record.name) for _, record in documentation.functions()]
+RUNNER = CliRunner()
+
+
+@pytest.mark.parametrize("record", FUNCTIONS)
+def test_entry_is_complete(record: Op | Composite) -> None:
+    entry = documentation.entry(record)
+    assert entry.signature.startswith(f"{record.name}(")
+    assert entry.doc
+    assert entry.family
+    json.dumps(entry.as_dict(), allow_nan=False)
+    assert documentation.found(record.name)[1] == record.name
+
+
+@pytest.mark.parametrize("record", FUNCTIONS)
+def test_example_gives_what_it_says(record: Op | Composite) -> None:
+    example = documentation.entry(record).example
+    if example is None:
+        return
+    scope = {name: np.asarray(value) for name, value in example.at.items()}
+    again = gradcli.evaluate(example.expr, at=scope, check=False, seed=np.ones(np.shape(example.value)))
+    assert np.asarray(again.value) == pytest.approx(np.asarray(example.value), nan_ok=True)
+    for name, slope in example.grad.items():
+        assert np.asarray(again.grad[name]) == pytest.approx(np.asarray(slope), nan_ok=True)
+        assert np.shape(slope) == np.shape(example.at[name])
+
+
+def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
+    entries = [documentation.entry(record) for _, record in documentation.functions()]
+    shown = [e for e in entries if e.example is not None]
+    assert len(shown) > 0.6 * len(entries)
+    smooth = [documentation.entry(r, example=False) for _, r in documentation.functions() if isinstance(r, Op) and r.kind == "smooth"]
+    assert sum(bool(e.derivative) for e in smooth) > 0.8 * len(smooth)
+    slopes = [v for e in shown for slope in e.example.grad.values() for v in np.ravel(slope).tolist()]
+    assert sum(map(math.isfinite, slopes)) > 0.98 * len(slopes)
+
+
+def test_one_function_as_text() -> None:
+    done = RUNNER.invoke(app, ["functions", "sqrt"])
+    assert done.exit_code == 0
+    assert done.output == (
+        "sqrt(x)\n"
+        "  The square root; the derivative at 0 is infinite.\n"
+        "  d/dx     1/(2*sqrt(x))\n"
+        "  domain   x >= 0\n"
+        "  NumPy    np.sqrt(x)\n"
+        "  PyTorch  torch.sqrt(x)\n"
+        "  example  gradcli eval 'sqrt(x)' x=[0.5,0.25,0.75]\n"
+        "  value    [0.7071067812, 0.5, 0.8660254038]\n"
+        "  d/dx     [0.7071067812, 1, 0.5773502692]\n"
+    )
+
+
+def test_a_library_s_name_leads_to_its_record() -> None:
+    done = RUNNER.invoke(app, ["functions", "torch.std", "--format", "json"])
+    entry = json.loads(done.output)
+    assert entry["signature"].startswith("torch.std(")
+    assert "correction" in entry["signature"]
+
+
+def test_unknown_name_is_an_error_with_a_suggestion() -> None:
+    done = RUNNER.invoke(app, ["functions", "sqr"])
+    assert done.exit_code == 2
+    assert "error[unknown-name]: unknown function 'sqr'" in done.stderr
+    assert "did you mean 'sqrt'?" in done.stderr
+
+
+def test_list_has_every_public_function_once() -> None:
+    done = RUNNER.invoke(app, ["functions"])
+    names = [line.split()[0] for line in done.output.splitlines() if line.startswith("  ")]
+    assert sorted(names) == sorted(record.name for _, record in documentation.functions())
+    assert len(set(names)) == len(names)
