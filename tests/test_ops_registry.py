@@ -78,7 +78,7 @@ def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
         assert op.vjp is not None or op.result in ("bool", "int") or op.name == "output"
     if op.elementwise and not op.optional:
         for kink in op.kinks:
-            kink.where(*[mpmath.mpf(1)] * len(op.operands))
+            kink.where(*[mpmath.mpf(1)] * len(op.operands), **op.static)
             assert kink.place
             assert kink.convention
 

@@ -144,7 +144,7 @@ class Tracing(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
         for kink in op.kinks or ((_SWITCH,) if op.name in _COMPARISONS else ()):
-            if all(v is None or v == v for v in values) and kink.where(*values):
+            if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in arguments):
             return number(self.m, op, static, *values)

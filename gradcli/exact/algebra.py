@@ -59,6 +59,9 @@ class Algebra:
     def log(self, x: Scalar) -> Scalar:
         return self.scalar(find("log"), {}, x)
 
+    def expm1(self, x: Scalar) -> Scalar:
+        return self.scalar(find("expm1"), {}, x)
+
     def log1p(self, x: Scalar) -> Scalar:
         return self.scalar(find("log1p"), {}, x)
 
