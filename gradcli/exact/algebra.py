@@ -41,10 +41,10 @@ class Algebra:
         return x
 
     def values(self, array: np.ndarray) -> np.ndarray:
-        """An array of scalars in the nearest floats that keep their order."""
+        """An array of floats in the order of an array of scalars, NaN where it has NaN."""
         flat = [self.plain(x) for x in np.ravel(array)]
-        ranks = {v: i for i, v in enumerate(sorted(set(flat)))}
-        return np.array([ranks[v] for v in flat], dtype=float).reshape(np.shape(array))
+        ranks = {v: i for i, v in enumerate(sorted({v for v in flat if v == v}))}
+        return np.array([ranks.get(v, np.nan) for v in flat], dtype=float).reshape(np.shape(array))
 
     @staticmethod
     def map(function: Callable[[Scalar], Scalar], array: Any) -> np.ndarray:

@@ -12,10 +12,11 @@ from gradcli.ops.spec import Function, composite
 from gradcli.ops.windows import add_up, each, extent, inner, read, strided
 
 
-def _batch(name: str, x: Any, weight: Any, bias: Any, n: int, channels: int) -> Any:
+def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:
     """Images with their batch axis, their channels fitting the filters'."""
     if len(x.shape) not in (n + 1, n + 2) or len(weight.shape) != n + 2:
-        raise ShapeError(f"{name} needs images of {n + 1} or {n + 2} axes and filters of {n + 2}, not {x.shape} and {weight.shape}")
+        shapes = f"{tuple(x.shape)} and {tuple(weight.shape)}"
+        raise ShapeError(f"{name} needs images of {n + 1} or {n + 2} axes and filters of {n + 2}, not the shapes {shapes}")
     if x.shape[-n - 1] != channels:
         raise ShapeError(f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for {channels}")
     return x if len(x.shape) == n + 2 else reshape(x, shape=(1, *x.shape))
@@ -52,7 +53,7 @@ def _convolution(n: int) -> Function:
     name = f"conv{n}d"
 
     def body(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-        images = _batch(name, x, weight, bias, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
+        images = _batch(name, x, weight, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
         filters, per_group = _grouped(name, groups, weight.shape[0]), weight.shape[1]
         sizes = tuple(weight.shape[2:])
         steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
@@ -60,10 +61,10 @@ def _convolution(n: int) -> Function:
         for size, step, gap, (before, after), length in zip(
             sizes, steps, gaps, _around(name, padding, sizes, steps, gaps), images.shape[2:], strict=True
         ):
-            windows = extent(length + before + after, size, step, 0, gap)
-            if windows < 1:
+            count = extent(length + before + after, size, step, 0, gap)
+            if count < 1:
                 raise ShapeError(f"{name}: filters of size {sizes} do not fit into images of shape {tuple(x.shape)}")
-            tables.append(strided(length, windows, size, step, before, gap))
+            tables.append(strided(length, count, size, step, before, gap))
         columns = read(images, tables, 0.0)
         places, windows = math.prod(sizes), tuple(columns.shape[n + 2 :])
         rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
@@ -80,7 +81,7 @@ def _transposed(n: int) -> Function:
     def body(
         x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
     ) -> Any:
-        images = _batch(name, x, weight, bias, n, weight.shape[0] if weight.shape else 0)
+        images = _batch(name, x, weight, n, weight.shape[0] if weight.shape else 0)
         per_group, channels = _grouped(name, groups, weight.shape[0]), groups * weight.shape[1]
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
         steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
