@@ -63,8 +63,28 @@ def test_every_option_of_eval_is_in_its_help_and_every_verdict_in_the_readme() -
         assert verdict is Verdict.SKIPPED or f"`{verdict.word}`" in text
 
 
+FUNCTIONS = re.compile(r"(<!-- functions -->\n).*?(<!-- end of functions -->)", re.DOTALL)
+
+
+def table() -> str:
+    """The catalogue by families, from the records."""
+    from gradcli import documentation
+
+    families: dict[str, list[str]] = {}
+    for family, record in documentation.functions():
+        families.setdefault(family.replace("_", " "), []).append(f"`{record.name}`")
+    rows = [f"| {family} | {' '.join(names)} |" for family, names in families.items()]
+    return "\n".join(["| family | functions |", "|---|---|", *rows]) + "\n"
+
+
+def test_table_of_functions_is_that_of_the_records() -> None:
+    found = FUNCTIONS.search(README.read_text(encoding="utf-8"))
+    assert found is not None
+    assert found[0].split("-->\n", 1)[1].rsplit("<!--", 1)[0] == table()
+
+
 def rewrite() -> None:
-    """Put the output of every command into the README."""
+    """Put the output of every command, and the table of functions, into the README."""
     import tempfile
 
     def fill(match: re.Match[str]) -> str:
@@ -72,7 +92,8 @@ def rewrite() -> None:
             commands = COMMAND.findall(match[1])
             return "```console\n" + "\n".join(f"$ {c}\n{run(c, Path(folder))}" for c in commands) + "\n```"
 
-    README.write_text(BLOCK.sub(fill, README.read_text(encoding="utf-8")), encoding="utf-8")
+    text = BLOCK.sub(fill, README.read_text(encoding="utf-8"))
+    README.write_text(FUNCTIONS.sub(lambda match: match[1] + table() + match[2], text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,14 @@ def node_name(op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Ma
     known = _VARIANTS.get(op.name)
     if known is not None:
         return known(arrays, static)
-    name = op.backward(arrays, static) if callable(op.backward) else op.backward
-    return numbered(name or _NAMES.get(op.name) or camel(op.name))
+    if callable(op.backward):
+        return numbered(op.backward(arrays, static))
+    return _only_name(op)
+
+
+@cache
+def _only_name(op: Op) -> str:
+    return numbered(op.backward or _NAMES.get(op.name) or camel(op.name))
 
 
 def numbered(name: str) -> str:
