@@ -34,11 +34,12 @@ from helpers import applied, exact, lowered
 from gradcli.engine import sweep
 from gradcli.ops.cumulative import cumsum
 from gradcli.ops.exponential import log
-from gradcli.ops.linalg import adjugate, solve
+from gradcli.ops.linalg import adjugate
 from gradcli.ops.logic import greater, less, where
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import mean, sum_
 from gradcli.ops.shapes import reshape, scatter_add, transpose
+from gradcli.ops.solving import solve
 from gradcli.ops.spec import Op, find, registry
 from gradcli.ops.special import sigmoid
 
@@ -142,7 +143,7 @@ STRUCTURAL = [
     Row("cofactors transposed", "det", vjp(lambda c, out, x: c * adjugate(x)), "det(x)", {"x": SQUARE}, "x[0, 1]", -1.0, -0.5),
     Row("zeros at a singular matrix", "det", scaled(0.0), "det(x)", {"x": [[1.0, 2.0], [2.0, 4.0]]}, "x[0, 0]", 0.0, 4.0),
     Row("wrong sign", "inv", scaled(-1.0), "inv(x)[0, 0]", {"x": [[2.0]]}, "x[0, 0]", 0.25, -0.25),
-    Row("not transposed", "inv", vjp(lambda c, out, x: -matmul(matmul(out, c), out)), "inv(x)[0, 0]", {"x": SQUARE}, "x[0, 1]",
+    Row("not transposed", "inv", vjp(lambda c, out, x, **_: -matmul(matmul(out, c), out)), "inv(x)[0, 0]", {"x": SQUARE}, "x[0, 1]",
         3.0 / 5.5**2, 1.5 / 5.5**2),
     Row("wrong sign by the matrix", "solve", {"vjp": operand(0, lambda part: -part)}, "solve(a, b)[0]", {"a": [[2.0]], "b": [3.0]},
         "a[0, 0]", 0.75, -0.75),

@@ -23,7 +23,7 @@ _NUMPY = {
     "amax": signature("max", "x, axis, -out, keepdims, -initial, -where"),
     "amin": signature("min", "x, axis, -out, keepdims, -initial, -where"),
     "logsumexp": signature("logsumexp", "x, axis, -b, keepdims, -return_sign"),
-    "norm": signature("norm", "x, ord|p, axis, keepdims"),
+    "norm": signature("numpy_norm", "x, ord|p, axis, keepdims"),
     "reshape": signature("reshape", "x, shape|newshape+, -order"),
     "transpose": signature("transpose", "x, axes+"),
     "eye": signature("eye", "n|N, m|M, k, -dtype, -requires_grad"),
@@ -42,7 +42,6 @@ _TORCH = {
     **{name: signature(name, "x, axis, keepdims, -dtype") for name in ("sum", "mean", "prod", "argmax", "argmin", "logsumexp")},
     "amax": signature("max", "x, axis, keepdims"),
     "amin": signature("min", "x, axis, keepdims"),
-    "vector_norm": signature("norm", "x, ord, axis, keepdims, -dtype"),
     "softplus": signature("softplus", "x, beta, threshold", threshold=20),
 }
 

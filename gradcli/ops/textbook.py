@@ -1,0 +1,240 @@
+"""Linear algebra on scalars of any kind, as textbooks have it: the references of the operations on matrices.
+
+Each algorithm is a finite composition of + - * / and square roots, so that derivatives can be taken through it. What
+only a library can decide (signs of vectors, a basis of what is left over) is read off the library's own result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import EvaluationError
+from gradcli.ops.spec import Function
+
+Matrix = np.ndarray
+_GUARD = 6  # digits that rounding may take
+
+
+def over_batches(function: Callable[..., Any], shape: Function) -> Function:
+    """Lift a function of matrices of scalars over leading axes; ``shape`` is the shape rule of the operation."""
+
+    def reference(m: Any, *arrays: Any, **static: Any) -> Any:
+        arrays = tuple(np.asarray(a, dtype=object) for a in arrays)
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
+        spread = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
+        shapes = shape(*(a.shape for a in arrays), **static)
+        several = any(isinstance(s, tuple) for s in shapes)
+        results = tuple(np.empty(s, dtype=object) for s in (shapes if several else (shapes,)))
+        for place in np.ndindex(batch):
+            found = function(m, *(a[place] for a in spread), **static)
+            for result, part in zip(results, found if several else (found,), strict=True):
+                result[place] = part
+        return results if several else results[0]
+
+    return reference
+
+
+def identity(m: Any, n: int) -> Matrix:
+    out = np.full((n, n), m.zero, dtype=object)
+    np.fill_diagonal(out, m.one)
+    return out
+
+
+def plainly(m: Any, x: Matrix) -> Matrix:
+    """The values of scalars without their history."""
+    return np.array([m.plain(v) for v in x.ravel()], dtype=object).reshape(x.shape)
+
+
+def floats(m: Any, x: Matrix) -> Matrix:
+    return np.array([float(m.plain(v)) for v in x.ravel()]).reshape(x.shape)
+
+
+def valued(m: Any, x: Matrix, values: Matrix) -> Matrix:
+    """Scalars that have other values, and the derivatives of x."""
+    moved: Matrix = x + (plainly(m, values) - plainly(m, x))
+    return moved
+
+
+def berkowitz(m: Any, x: Matrix) -> Any:
+    """The determinant without a division (S. J. Berkowitz, Information Processing Letters 18, 1984)."""
+    n = len(x)
+    if n == 0:
+        return m.one
+    vector = [m.one, -x[0, 0]]
+    for r in range(1, n):
+        corner, row, column, block = x[r, r], x[r, :r], x[:r, r], x[:r, :r]
+        entries = [m.one, -corner]
+        power = column
+        for _ in range(r):
+            entries.append(-(row @ power))
+            power = block @ power
+        vector = [
+            sum((entries[i - j] * vector[j] for j in range(max(0, i - r - 1), min(i, r) + 1)), m.zero) for i in range(r + 2)
+        ]
+    return vector[-1] if n % 2 == 0 else -vector[-1]
+
+
+def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
+    """The solution of x @ z = rhs by Gauss-Jordan elimination with row pivoting."""
+    n = len(x)
+    x, rhs = x.copy(), rhs.copy()
+    for i in range(n):
+        sizes = [abs(m.plain(v)) for v in x[i:, i]]
+        pivot = i + sizes.index(max(sizes))
+        if m.plain(x[pivot, i]) == 0:
+            raise EvaluationError("the matrix is singular")
+        x[[i, pivot]], rhs[[i, pivot]] = x[[pivot, i]], rhs[[pivot, i]]
+        rhs[i], x[i] = rhs[i] / x[i, i], x[i] / x[i, i]
+        for r in range(n):
+            if r != i:
+                rhs[r], x[r] = rhs[r] - x[r, i] * rhs[i], x[r] - x[r, i] * x[i]
+    return rhs
+
+
+def cholesky(m: Any, x: Matrix) -> Matrix:
+    """The lower factor of a symmetric matrix, row by row (Cholesky-Banachiewicz)."""
+    n = len(x)
+    out = np.full((n, n), m.zero, dtype=object)
+    for i in range(n):
+        for j in range(i):
+            out[i, j] = (x[i, j] - out[i, :j] @ out[j, :j]) / out[j, j]
+        square = x[i, i] - out[i, :i] @ out[i, :i]
+        if not m.plain(square) > 0:
+            raise EvaluationError("the matrix is not positive definite")
+        out[i, i] = m.sqrt(square)
+    return out
+
+
+def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix]:
+    """The factors L and U in one matrix, and the order of its rows, by the largest entry of each column."""
+    x, order = x.copy(), np.arange(len(x))
+    for k in range(min(x.shape)):
+        if pivot:
+            sizes = [abs(m.plain(v)) for v in x[k:, k]]
+            best = k + sizes.index(max(sizes))
+            x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
+        if not pivot or m.plain(x[k, k]) != 0:
+            x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
+        x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
+    return x, order
+
+
+def gram_schmidt(m: Any, x: Matrix, signs: Any) -> tuple[Matrix, Matrix]:
+    """Orthonormal columns Q and upper triangular R with x = Q @ R, for no more columns than rows."""
+    columns = x.shape[1]
+    q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
+    for j in range(columns):
+        for i in range(j):
+            r[i, j] = q[:, i] @ q[:, j]
+            q[:, j] = q[:, j] - q[:, i] * r[i, j]
+        r[j, j] = m.sqrt(q[:, j] @ q[:, j]) * int(signs[j])
+        q[:, j] = q[:, j] / r[j, j]
+    return q, r
+
+
+def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
+    """A library's vectors, to full precision orthogonal to a basis and to each other: columns without a history."""
+    found = plainly(m, basis)
+    for candidate in others.T:
+        vector = np.array([m.one * float(v) for v in candidate], dtype=object)
+        for _ in range(3):
+            vector = plainly(m, vector - found @ (found.T @ vector))
+            vector = vector / m.plain(m.sqrt(vector @ vector))
+        found = np.column_stack([found, vector])
+    return found[:, basis.shape[1] :]
+
+
+def _largest(m: Any, x: Matrix) -> Any:
+    """The size of the largest entry; NaN if one is not finite."""
+    sizes = [abs(v) for v in plainly(m, x).ravel()]
+    return max(sizes, default=m.m.zero) if all(m.m.isfinite(v) for v in sizes) else m.m.nan
+
+
+def _rotation(m: Any, off: Any, difference: Any, small: Any) -> tuple[Any, Any] | None:
+    """Cosine and sine that make a symmetric matrix of two rows diagonal; None where it is a multiple of the identity."""
+    if abs(m.plain(off)) <= small and abs(m.plain(difference)) <= small:
+        return None
+    root = m.sqrt(difference * difference + 4 * off * off)
+    tangent = 2 * off / (difference + root if m.plain(difference) >= 0 else difference - root)
+    cosine = 1 / m.sqrt(1 + tangent * tangent)
+    return cosine, tangent * cosine
+
+
+def _rotate(x: Matrix, p: int, q: int, cosine: Any, sine: Any) -> None:
+    x[:, p], x[:, q] = cosine * x[:, p] - sine * x[:, q], sine * x[:, p] + cosine * x[:, q]
+
+
+def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> None:
+    """Jacobi's rotations of all pairs in turn until they change nothing, and then twice more for the derivatives."""
+    settled = 0
+    while settled < 3:
+        largest = max((rotate(p, q) for q in range(n) for p in range(q)), default=0)
+        settled += bool(settled or not largest > small)
+
+
+def symmetric_eigen(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+    """Eigenvalues in ascending order, and eigenvectors, of a symmetric matrix (C. G. J. Jacobi, 1846)."""
+    x, v = x.copy(), identity(m, len(x))
+    small = _largest(m, x) * m.m.mpf(10) ** (_GUARD - m.m.dps)
+
+    def rotate(p: int, q: int) -> Any:
+        before = abs(m.plain(x[p, q]))
+        turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
+        if turn is not None:
+            for part in (x, x.T, v):
+                _rotate(part, p, q, *turn)
+        return before
+
+    _sweeps(m, len(x), small, rotate)
+    values = np.array([x[i, i] for i in range(len(x))], dtype=object)
+    order = sorted(range(len(x)), key=lambda i: m.plain(values[i]))
+    return values[order], v[:, order]
+
+
+def singular_values(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """x @ V with orthogonal columns, singular values in descending order, and V, for no more columns than rows.
+
+    By rotations of pairs of columns (M. R. Hestenes, Journal of the SIAM 6, 1958). What is zero to the precision of m
+    becomes a square root of zero, which has no derivative.
+    """
+    n = x.shape[1]
+    x, v = x.copy(), identity(m, n)
+    top = _largest(m, x)
+    small = len(x) * top**2 * m.m.mpf(10) ** (_GUARD - m.m.dps)
+
+    def rotate(p: int, q: int) -> Any:
+        off = x[:, p] @ x[:, q]
+        turn = _rotation(m, off, x[:, q] @ x[:, q] - x[:, p] @ x[:, p], small)
+        if turn is not None:
+            for part in (x, v):
+                _rotate(part, p, q, *turn)
+        return abs(m.plain(off))
+
+    _sweeps(m, n, small, rotate)
+    squares = [x[:, j] @ x[:, j] for j in range(n)]
+    tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
+    sizes = [m.sqrt(s if m.plain(s) > tiny else s - m.plain(s)) for s in squares]
+    order = sorted(range(n), key=lambda j: -m.plain(sizes[j]))
+    return x[:, order], np.array([sizes[j] for j in order], dtype=object), v[:, order]
+
+
+def exponential(m: Any, x: Matrix) -> Matrix:
+    """The matrix exponential: the Taylor series of x/2**k, squared k times."""
+    if m.m.isnan(_largest(m, x)):
+        return np.full(x.shape, m.nan, dtype=object)
+    size = max((sum(abs(v) for v in row) for row in plainly(m, x)), default=0)
+    halvings = 6 + max(0, int(m.m.ceil(m.m.log(size, 2))) if size else 0)
+    step = x / (m.one * 2**halvings)
+    term = total = identity(m, len(x))
+    k, bound = 0, m.m.mpf(1)
+    while bound > m.m.mpf(10) ** (-m.m.dps - 10):
+        k += 1
+        bound = bound / (64 * k)
+        term = (term @ step) / (m.one * k)
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total
