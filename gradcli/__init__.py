@@ -33,6 +33,10 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module(f"gradcli.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gradcli")
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     from gradcli.tensors.namespace import resolve

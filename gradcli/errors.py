@@ -192,6 +192,14 @@ class ShapeError(GradcliError, RuntimeError):
     code = "shape"
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have."""
+
+    def __init__(self, axis: int, ndim: int) -> None:
+        super().__init__(f"axis {axis} is out of bounds for an array of {ndim} axes")
+        self.axis, self.ndim = axis, ndim
+
+
 class TypeMismatchError(GradcliError):
     code = "type"
 

@@ -80,12 +80,14 @@ def sweep(
     values: Callable[[Any], tuple[Any, Sequence[Any]]],
     arrived: Callable[[Any, Any], Any],
     fitted: Callable[[Any, int, Any], Any],
+    nothing: Callable[[Any], Any] | None = None,
 ) -> None:
     """Carry adjoints backwards through the nodes that are needed.
 
     values   of a node: its own and its operands', as its rule reads them; asked for once, when the rule is run
     arrived  is told a node's adjoint when it is complete, and gives what to go on with
     fitted   makes a contribution of a node fit the operand that it is for, given by its place
+    nothing  the zeros that an operand gets from a node whose cotangent is zero (without it: no adjoint at all)
     """
     for node in reversed(order):
         adjoint = adjoints.pop(node, None)
@@ -99,8 +101,14 @@ def sweep(
             _accumulate_output(adjoints, node, cotangent)
             continue
         wanted = tuple([operand in needed for operand in node.operands])
-        if True not in wanted or (not op.elementwise and _is_zero(cotangent)):
-            continue  # a zero cotangent contributes nothing, whatever the rule would multiply it with
+        if True not in wanted:
+            continue
+        if not (op.elementwise or op.always) and _is_zero(cotangent):
+            # a zero cotangent contributes nothing, whatever the rule would multiply it with
+            for operand in node.operands if nothing is not None else ():
+                if operand in needed and operand not in adjoints:
+                    adjoints[operand] = nothing(operand)
+            continue
         for place, part in enumerate(contributions(node, op, wanted, cotangent, *values(node))):
             if part is None:
                 continue

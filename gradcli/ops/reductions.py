@@ -78,7 +78,7 @@ mean = _reduction(
 def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(np.shape(x), axis)
     deviation = x - np.sum(x, axis=axis, keepdims=True) / n
-    return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / np.float64(n - ddof)
+    return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
 
 
 def _var_reference(m: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
@@ -89,7 +89,7 @@ def _var_reference(m: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> An
 
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
-    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / np.float64(n - ddof)),)
+    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(n - ddof, 0)),)
 
 
 var = _reduction(
@@ -106,7 +106,7 @@ def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
 def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
-    slope = (x - mean(x, axis=axis, keepdims=True)) / (np.float64(n - ddof) * spread_out)
+    slope = (x - mean(x, axis=axis, keepdims=True)) / (max(n - ddof, 0) * spread_out)
     return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
 
 
@@ -241,7 +241,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 
 
 log_softmax = structural(
-    "log_softmax", "x", _log_softmax, lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True),
+    "log_softmax", "x", _log_softmax, lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True) if x.size else x,
     vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12,
     doc="log(softmax(x)) along an axis, without overflow.",
 )
@@ -323,7 +323,7 @@ for _op in (var, std):
         doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, results=(_op.name, "mean"),
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED,
         doc=f"{_op.name} and mean in one, as in PyTorch.",
     )  # fmt: skip
 

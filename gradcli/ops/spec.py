@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.errors import AxisError, ShapeError
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -72,6 +72,7 @@ class Op:
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
+    always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     domain      in words, for messages and documentation
     ulps        error bound of the forward pass, measured, in units of the last place of what ``rounding`` says
@@ -95,6 +96,7 @@ class Op:
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
     backward: str | Function | None = None
+    always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
     linear: bool = False
@@ -332,7 +334,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
         if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
             raise ShapeError(f"an axis is a whole number, not {a!r}")
         if not -ndim <= a < ndim:
-            raise ShapeError(f"axis {a} is out of bounds for an array of {ndim} axes")
+            raise AxisError(a, ndim)
         result.append(int(a) % ndim)
     if len(set(result)) != len(result):
         raise ShapeError(f"axis {axis} names an axis twice")

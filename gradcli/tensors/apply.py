@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
+from gradcli.ops.products import matmul
 from gradcli.ops.promotion import INTEGRAL
 from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.spec import Op
@@ -19,6 +20,7 @@ from gradcli.tensors.naming import node_name
 from gradcli.tensors.node import Node, save
 from gradcli.tensors.tensor import Tensor, View
 
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "bool": "bool"}
 VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})
 
 
@@ -31,7 +33,10 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     dtype = _common(op, operands, arrays)
     try:
         with np.errstate(all="ignore"):
-            result = op.forward(*arrays, **static)
+            if op is broadcast_to and arrays[0].shape == static["shape"]:
+                result = arrays[0].view()  # NumPy's would be read-only
+            else:
+                result = op.forward(*arrays, **static)
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
@@ -95,8 +100,8 @@ def _several(
 def _settled(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     out = result if type(result) is np.ndarray else np.asarray(result)
     if dtype is not None and out.dtype != dtype and out.dtype.kind == "f" and op.result != "bool":
-        out = out.astype(dtype)
-    return out
+        return out.astype(dtype)
+    return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
 def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
@@ -119,6 +124,9 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
+    if op is matmul and all(isinstance(o, Tensor) for o in operands) and arrays[0].dtype != arrays[1].dtype:
+        first, second = (_C_NAMES.get(str(a.dtype), str(a.dtype)) for a in arrays)
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
     skipped = op.index_places if not op.variadic else frozenset()
     deciding = [
         a if isinstance(o, Tensor) or not isinstance(a, np.ndarray) else _weak(a)
@@ -148,10 +156,16 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
 
 
 def _as_whole(op: Op, arrays: list[Any], skipped: frozenset[int], target: np.dtype[Any]) -> None:
+    flags = [isinstance(a, np.ndarray) and a.dtype.kind == "b" for a in arrays]
     if op.name == "neg" and target.kind == "b":
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported.")
-    if op.name == "sub" and target.kind == "b":
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported.")
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. Use the `~` or `logical_not()` operator instead."
+        )
+    if op.name == "sub" and any(flags):
+        raise RuntimeError(
+            f"Subtraction, the `-` operator, with {'two bool tensors' if all(flags) else 'a bool tensor'} is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
 
 
 def _weak(array: np.ndarray) -> Any:

@@ -11,20 +11,16 @@ from gradcli.engine.sweep import depending, sweep
 from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
 from gradcli.tensors.modes import _Mode, state
-from gradcli.tensors.node import FREED, AccumulateGrad, Node
+from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node
 from gradcli.tensors.tensor import Tensor
-
-_SECOND_TIME = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-    "backward through the graph a second time or if you need to access saved tensors after calling backward."
-)
 
 
 def backward(
-    tensors: Any, gradients: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-) -> None:
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:  # fmt: skip
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
+    gradients = grad_tensors if grad_variables is None else grad_variables
     outputs = _sequence(tensors)
     if inputs is not None:
         inputs = _sequence(inputs)
@@ -53,6 +49,10 @@ def grad(
     if is_grads_batched:
         raise NotImplementedError("gradcli has no is_grads_batched: call grad once for each row of grad_outputs")
     ys, xs = _sequence(outputs), _sequence(inputs)
+    if not xs:
+        raise ValueError("`inputs` argument to `grad()` cannot be empty.")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     seeds = _seeds(ys, grad_outputs, create_graph)
     for x in xs:
         if not x.requires_grad:
@@ -155,7 +155,7 @@ def _run(
     def values(node: Node) -> tuple[Any, Sequence[Any]]:
         saved = node.saved
         if saved is FREED:
-            raise RuntimeError(f"{_SECOND_TIME} The first one of these values is that of {node.label}.")
+            raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
         for counter, version, label, shape in node.versions:
             if counter[0] != version:
                 raise RuntimeError(_modified(node, label, shape, counter[0], version))
@@ -175,8 +175,12 @@ def _run(
             from gradcli.tensors.anomaly import watched
 
             fit = watched(fit)
-        sweep(order, adjoints, needed, values, arrived, fit)
+        sweep(order, adjoints, needed, values, arrived, fit, _zeros)
     return found
+
+
+def _zeros(operand: Node) -> np.ndarray:
+    return np.zeros(operand.shape, operand.dtype)
 
 
 def _fitted(node: Any, place: int, part: Any) -> Any:
@@ -201,7 +205,7 @@ def _hooked(node: Node, cotangent: Any, create_graph: bool) -> Any:
         replaced = hook(seen)
         if replaced is not None:
             if not isinstance(replaced, Tensor):
-                raise TypeError(f"expected Tensor, but hook returned '{type(replaced).__name__}'")
+                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
             if replaced.array.shape != seen.array.shape:
                 raise RuntimeError(
                     f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {seen.shape}"
@@ -234,8 +238,8 @@ def _as_tensors(node: Node, saved: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
                 part.node = _output_of(node, place, part)
                 part._requires_grad = True
     else:
-        out = _rejoined(saved[0], node)
-    return out, [_rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]
+        out = rejoined(saved[0], node)
+    return out, [rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]
 
 
 def _output_of(node: Node, place: int, part: Tensor) -> Node:
@@ -244,7 +248,7 @@ def _output_of(node: Node, place: int, part: Tensor) -> Node:
     return Node(output, (node,), {"place": place}, part.array.shape, part.array.dtype, node.label)
 
 
-def _rejoined(value: Any, node: Node | None) -> Any:
+def rejoined(value: Any, node: Node | None) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     if isinstance(node, AccumulateGrad):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.tensors import dtypes, generator
+from gradcli.tensors.generator import normal as draw_normal
 from gradcli.tensors.tensor import Tensor
 
 
@@ -25,9 +27,9 @@ def _entries(data: Any, dtype: Any) -> np.ndarray:
             array = np.array(_plain(data))
         except ValueError as error:
             raise ValueError(f"expected sequences of one length at every depth: {error}") from None
-        if array.dtype.kind == "f" or (not array.size and array.dtype.kind not in "iub"):
+        if (array.dtype.kind == "f" and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
             array = np.array(_plain(data), _float() if dtype is None else dtypes.as_numpy(dtype))
-        elif array.dtype.kind in "iu":
+        elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"tensors hold real numbers and booleans, not {array.dtype}")
@@ -35,6 +37,13 @@ def _entries(data: Any, dtype: Any) -> np.ndarray:
         dtypes.of_numpy(array.dtype)
         return array
     return array.astype(dtypes.as_numpy(dtype), copy=False)
+
+
+def _holds_numpy(data: Any) -> bool:
+    """Whether the first entry is NumPy's, which knows its dtype."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.generic, np.ndarray))
 
 
 def _plain(data: Any) -> Any:
@@ -47,7 +56,10 @@ def _plain(data: Any) -> Any:
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of its own entries, copied from nested lists, numbers or an array."""
     _check_device(device)
-    return Tensor(np.array(_entries(data, dtype))).requires_grad_(requires_grad)
+    array = np.array(_entries(data, dtype))
+    if requires_grad and array.dtype.kind != "f":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return Tensor(array).requires_grad_(requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -66,13 +78,41 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def _check_device(device: Any) -> None:
-    if device is not None and str(getattr(device, "type", device)).split(":")[0] != "cpu":
-        raise RuntimeError(f"gradcli has no device {device!r}: tensors live on the CPU")
+class device:
+    """Where a tensor lives: the CPU."""
+
+    def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
+        self.type, self.index = str(getattr(kind, "type", kind)).split(":")[0], index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')"
+
+    def __str__(self) -> str:
+        return self.type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and str(other) == self.type
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+
+def _check_device(where: Any) -> None:
+    if where is not None and str(getattr(where, "type", where)).split(":")[0] != "cpu":
+        raise RuntimeError(f"gradcli has no device {where!r}: tensors live on the CPU")
+
+
+def legacy(data: Any, more: Any) -> np.ndarray:
+    """What ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or an array of these extents."""
+    if isinstance(data, int) and not isinstance(data, bool):
+        return np.zeros((data,) if isinstance(more, bool) else (data, more), _float())
+    return np.array(_entries(data, dtypes.get_default_dtype()))
 
 
 def size_of(size: Any) -> tuple[int, ...]:
     """zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
+    if any(isinstance(n, float) for n in size):
+        raise TypeError(f"a size consists of whole numbers, not {list(size)}")
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     shape = tuple(int(n) for n in size)
@@ -88,10 +128,14 @@ def _made(array: np.ndarray, requires_grad: bool, device: Any = None) -> Tensor:
 
 def _filled(value: float) -> Any:
     def make(
-        *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
+        *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
         out: Any = None,
     ) -> Tensor:  # fmt: skip
-        return _made(np.full(size_of(size), value, _float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
+        return _made(
+            np.full(size_of(given if size is None else (size,)), value, _float() if dtype is None else dtypes.as_numpy(dtype)),
+            requires_grad,
+            device,
+        )
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
@@ -116,7 +160,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
     return _made(np.eye(n, m, dtype=_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     first, last = (0, start) if end is None else (start, end)
     first, last, by = (v.item() if isinstance(v, Tensor) else v for v in (first, last, step))
     if by == 0:
@@ -125,12 +169,34 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
     kind = dtypes.as_numpy(dtype) if dtype is not None else np.dtype(np.int64) if whole else _float()
-    return _made(np.arange(first, last, by).astype(kind), requires_grad, device)
+    count = math.ceil((last - first) / by)
+    entries = first + by * np.arange(count) if kind.kind != "f" or kind == np.float64 else _float_range(first, by, count, kind)
+    return _made(np.asarray(entries).astype(kind), requires_grad, device)
+
+
+def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> np.ndarray:
+    """As PyTorch's vectorized loop rounds: bases of blocks of eight, and steps from there; the rest one by one."""
+    index = np.arange(count)
+    blocks = (index // 8) * 8
+    entries = ((first + step * blocks).astype(kind).astype(np.float64) + (index - blocks) * float(step)).astype(kind)
+    alone = index >= count - count % 16
+    entries[alone] = (first + step * index[alone]).astype(kind)
+    return entries
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
     kind = _float() if dtype is None else dtypes.as_numpy(dtype)
-    return _made(np.linspace(float(start), float(end), steps).astype(kind), requires_grad, device)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first, last = float(start), float(end)
+    if kind.kind != "f":
+        return _made(np.linspace(first, last, steps).astype(kind), requires_grad, device)
+    wide = np.longdouble if kind == np.float64 else np.float64
+    step = kind.type((last - first) / (steps - 1)) if steps > 1 else kind.type(0)
+    index = np.arange(steps)
+    up, down = wide(first) + wide(step) * index, wide(last) - wide(step) * (steps - 1 - index)
+    return _made(np.where((index < steps // 2) | (steps == 1), up, down).astype(kind), requires_grad, device)
 
 
 def logspace(
@@ -141,11 +207,13 @@ def logspace(
 
 
 def _random(draw: Any) -> Any:
-    def make(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None, size_: Any = None) -> Tensor:
+    def make(
+        *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None
+    ) -> Tensor:
         kind = _float() if dtype is None else dtypes.as_numpy(dtype)
         if kind.kind != "f":
             raise RuntimeError(f"random numbers need a floating-point dtype, not {dtypes.of_numpy(kind)}")
-        return _made(draw(size_of(size), kind, generator), requires_grad, device)
+        return _made(draw(size_of(given if size is None else (size,)), kind, generator), requires_grad, device)
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
@@ -157,7 +225,9 @@ def _random(draw: Any) -> Any:
 (rand, rand_like), (randn, randn_like) = _random(generator.uniform), _random(generator.normal)
 
 
-def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def randint(
+    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
     from gradcli.tensors.generator import whole
 
     if size is None:
@@ -173,8 +243,9 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None) -> Tensor:
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False) -> Tensor:
-    shape = size_of((size,)) if size is not None else np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
-    noise = Tensor(__import__("gradcli.tensors.generator", fromlist=["normal"]).normal(shape, _float(), generator))
+    parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
+    shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
+    noise = Tensor(draw_normal(shape, _float(), generator))
     with _unrecorded():
         return (noise * std + mean).requires_grad_(requires_grad)
 

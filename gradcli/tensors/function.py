@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.tensors.modes import _Mode, state
-from gradcli.tensors.node import FREED, Node
+from gradcli.tensors.node import FREED, SECOND_TIME, Node
 from gradcli.tensors.tensor import Tensor
 
 
@@ -25,15 +25,16 @@ class Context:
         self._flat: set[int] = set()
 
     def save_for_backward(self, *tensors: Any) -> None:
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
         self._saved = tensors
         self._versions = [(t._version_counter, t._version) for t in tensors if isinstance(t, Tensor)]
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         if self._freed:
-            from gradcli.tensors.backward import _SECOND_TIME
-
-            raise RuntimeError(_SECOND_TIME)
+            raise RuntimeError(SECOND_TIME)
         for counter, version in self._versions:
             if counter[0] != version:
                 raise RuntimeError(
@@ -84,6 +85,9 @@ class Function:
             return result
         parts = result if isinstance(result, tuple) else (result,)
         made = tuple(cls._own(part, tensors, ctx) for part in parts)
+        for written in ctx._dirty:
+            if written.requires_grad and written.is_leaf:
+                raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         node = _node(cls, ctx, tensors, made)
         from gradcli.ops.structure import output
 
@@ -116,37 +120,41 @@ class _FunctionOutput(Node):
 class _FunctionNode(_FunctionOutput):
     __slots__ = ("context",)
 
-    @property
-    def saved_tensors(self) -> Any:
-        return self.context.saved_tensors
+    def __getattr__(self, name: str) -> Any:
+        """The node is PyTorch's ctx: what forward stored is found here."""
+        if name == "context":
+            raise AttributeError(name)
+        return getattr(self.context, name)
 
 
 def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made: tuple[Any, ...]) -> Node:
     shapes = [p.array.shape if isinstance(p, Tensor) else () for p in made]
-    kinds = [p.array.dtype if isinstance(p, Tensor) else np.dtype(np.float32) for p in made]
+    kinds = [p.array.dtype if isinstance(p, Tensor) else None for p in made]
 
     def vjp(wanted: Any, cotangent: Any, out: Any, *operands: Any) -> tuple[Any, ...]:
         given = cotangent if isinstance(cotangent, tuple) else (cotangent,)
         gradients = []
         for part, shape, kind in zip(given, shapes, kinds, strict=True):
-            if part is None and ctx.materialize_grads:
-                part = np.zeros(shape, kind)
-            gradients.append(part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part)))
+            missing = part is None and ctx.materialize_grads and kind is not None
+            seen = np.zeros(shape, kind) if missing else part
+            gradients.append(seen if seen is None or isinstance(seen, Tensor) else Tensor(np.asarray(seen)))
         returned = cls.backward(ctx, *gradients)
         if node.saved is FREED:
             ctx._saved, ctx._freed = (), True
         parts = returned if isinstance(returned, tuple) else (returned,)
-        if len(parts) < len(wanted):
+        if len(parts) < len(wanted) or any(part is not None for part in parts[len(wanted) :]):
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(wanted)}, got {len(parts)})"
             )
         return tuple(_checked(cls, i, part, tensors[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
 
     op = Op(cls.__name__, tuple(f"x{i}" for i in range(len(tensors))), _unregistered, _unregistered, "structural", cls.__doc__ or "", vjp=vjp,
-            outputs=len(made))  # fmt: skip
+            outputs=len(made), always=True)  # fmt: skip
     nodes = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)
     single = len(made) == 1
-    node = _FunctionNode(op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds), f"{cls.__name__}Backward")
+    node = _FunctionNode(
+        op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds), f"{cls.__name__}Backward"
+    )
     node.context = ctx
     node.saved = (None, *(None for _ in tensors))
     node.holds = bool(ctx._saved)
@@ -157,7 +165,7 @@ def _checked(cls: type[Function], place: int, part: Any, operand: Tensor | None,
     if part is None or operand is None or not operand.requires_grad:
         return None
     if not isinstance(part, Tensor):
-        raise TypeError(f"function {cls.__name__}Backward returned a {type(part).__name__} for input {place}, where a Tensor is expected")
+        raise RuntimeError(f"expected Variable or None (got {type(part).__name__})")
     if part.array.shape != operand.array.shape:
         try:
             fits = np.broadcast_shapes(part.array.shape, operand.array.shape) == part.array.shape

@@ -20,7 +20,9 @@ def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
     for i, part in enumerate(parts):
         if not isinstance(part, Tensor):
             where = f"element {i} of " if not single else ""
-            raise TypeError(f"The {where}{what} given to {function} must be either a Tensor or a tuple of Tensors but the value has type {type(part)}.")
+            raise TypeError(
+                f"The {where}{what} given to {function} must be either a Tensor or a tuple of Tensors but the value has type {type(part)}."
+            )
     return single, tuple(parts)
 
 
@@ -70,7 +72,10 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         seeds = _vectors(v, ys, single_y, "the user-provided function returns a single Tensor with a single element")
         found = _gradient(ys, xs, seeds, create_graph)
     values = [y if create_graph else y.detach() for y in ys]
-    parts = [_settled(p, x, create_graph, strict, f"The output of the user-provided function with respect to input {i}") for i, (p, x) in enumerate(zip(found, xs, strict=True))]
+    parts = [
+        _settled(p, x, create_graph, strict, f"The output of the user-provided function with respect to input {i}")
+        for i, (p, x) in enumerate(zip(found, xs, strict=True))
+    ]
     return _shaped(single_y, values), _shaped(single, parts)
 
 
@@ -92,7 +97,10 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         rows = _gradient(ys, xs, dummies, create_graph=True)
         found = _gradient([r if r is not None else x for r, x in zip(rows, xs, strict=True)], dummies, vs, create_graph)
     values = [y if create_graph else y.detach() for y in ys]
-    parts = [_settled(p, y, create_graph, strict, f"Output {i} of the user-provided function") for i, (p, y) in enumerate(zip(found, ys, strict=True))]
+    parts = [
+        _settled(p, y, create_graph, strict, f"Output {i} of the user-provided function")
+        for i, (p, y) in enumerate(zip(found, ys, strict=True))
+    ]
     return _shaped(single_y, values), _shaped(single_y, parts)
 
 
@@ -118,7 +126,12 @@ def _rows(y: Tensor, place: int, xs: Tensors, create_graph: bool, strict: bool) 
         seed = np.zeros(y.array.size, y.array.dtype)
         seed[i] = 1
         found = _gradient([y], xs, [Tensor(seed.reshape(y.array.shape))], create_graph)
-        rows.append([_settled(p, x, create_graph, strict, f"Output {place} of the user-provided function with respect to input {j}") for j, (p, x) in enumerate(zip(found, xs, strict=True))])
+        rows.append(
+            [
+                _settled(p, x, create_graph, strict, f"Output {place} of the user-provided function with respect to input {j}")
+                for j, (p, x) in enumerate(zip(found, xs, strict=True))
+            ]
+        )
     blocks = []
     for j, x in enumerate(xs):
         if not rows:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops.dialects import qualified
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.spec import find
 from gradcli.tensors import creation, dtypes
@@ -21,13 +22,18 @@ from gradcli.tensors.tensor import Tensor
 @cache
 def function(name: str, where: str = "torch") -> Callable[..., Any]:
     """A function of the catalogue under PyTorch's name. Raises AttributeError if there is none."""
-    found = known(name)
+    there = qualified(name, f"{where}.{name}", TORCH)
+    found = known(there)
     if found is None:
         raise AttributeError(missing(name, where))
     record, _ = found
 
+    single = not record.variadic and len(record.operands) == 1
+
     def run(*arguments: Any, **keywords: Any) -> Any:
-        return call(name, TORCH, arguments, keywords)
+        if single and arguments and not isinstance(arguments[0], Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
+        return call(there, TORCH, arguments, keywords)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
@@ -46,6 +52,13 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if not isinstance(equation, str) or not operands:
         raise ArgumentError("einsum(): the first argument is the equation, a string; operands follow")
     return apply(find("einsum"), [creation.as_tensor(o) for o in operands], {"subscripts": equation})
+
+
+def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
+    """One of two values, entry by entry; of a condition alone, the places where it holds."""
+    if not choices and not keywords:
+        return PLAIN["nonzero"](condition, as_tuple=True)
+    return call("where", TORCH, (condition, *choices), keywords)
 
 
 def _plain(name: str) -> Callable[..., Any]:

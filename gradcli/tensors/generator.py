@@ -118,7 +118,7 @@ def whole(low: int, high: int, shape: tuple[int, ...], source: Generator | None 
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     span = high - low
-    draws = generator.words(_count(shape)).astype(np.uint64) if span < 1 << 32 else generator.pairs(_count(shape))
+    draws = generator.words(_count(shape)).astype(np.uint64) if span < 1 << 28 else generator.pairs(_count(shape))
     return (draws % np.uint64(span)).astype(np.int64).reshape(shape) + low
 
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, suggestion
+from gradcli.errors import AxisError, suggestion
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op, named, public_names
-from gradcli.ops.structure import output, to_int
+from gradcli.ops.structure import clone, output, to_int
 from gradcli.tensors import dtypes
 from gradcli.tensors.apply import apply
 from gradcli.tensors.creation import as_tensor
+from gradcli.tensors.mistakes import in_range
 from gradcli.tensors.naming import numbered
 from gradcli.tensors.node import Node
 from gradcli.tensors.results import named_results
@@ -56,6 +57,10 @@ class _Host:
         return argument is None or isinstance(argument, (tuple, list)) or (isinstance(argument, int) and not isinstance(argument, bool))
 
     @staticmethod
+    def is_whole(argument: Any) -> bool:
+        return bool(as_tensor(argument).array.dtype.kind in "iu")
+
+    @staticmethod
     def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
         if not any(isinstance(o, Tensor) for o in operands):
             operands = [o if o is None else as_tensor(o) for o in operands]
@@ -63,6 +68,7 @@ class _Host:
 
 
 HOST = _Host()
+_COPIES = frozenset({"repeat", "tile", "roll", "flip", "rot90"})  # whose result is never the operand itself
 
 
 @cache
@@ -88,13 +94,18 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
     given = calling.bind(name, signature, arguments, keywords)
     start = Node(None, (), {}, (), None, "").index
-    result = calling.call(HOST, record, name, signature, given)
+    try:
+        result = calling.call(HOST, record, name, signature, given)
+    except AxisError as error:
+        raise in_range(error) from None
     if isinstance(result, tuple):
         result = tuple(_as_result(part) for part in result)
         for part in result:
             _relabel(record, given, part, start)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _as_result(result)
+    if record.name in _COPIES and any(result is a for a in arguments):
+        result = apply(clone, [result], {})
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)
 
@@ -114,7 +125,9 @@ def _as_result(part: Any) -> Any:
 
 def _written(out: Tensor, result: Tensor) -> Tensor:
     if result.requires_grad or out.requires_grad:
-        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
     out.array = np.array(result.array, out.array.dtype)
     out._version_counter[0] += 1
     return out

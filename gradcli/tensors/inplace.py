@@ -21,8 +21,15 @@ _LEAF = "a leaf Variable that requires grad is being used in an in-place operati
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 
+_ONE_PLACE = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
+    "before performing the operation."
+)
+
+
 def before(x: Tensor) -> Tensor:
     """A tensor as it is now, to compute with what will be overwritten."""
+    x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
     if state.recorder is not None:
@@ -31,6 +38,11 @@ def before(x: Tensor) -> Tensor:
 
 
 def check_writable(x: Tensor, message: str = _LEAF) -> None:
+    if x._inference and not state.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before "
+            "doing inplace update."
+        )
     if not state.recording:
         return
     if x.requires_grad and x.is_leaf and x._view is None:
@@ -42,17 +54,12 @@ def check_writable(x: Tensor, message: str = _LEAF) -> None:
 def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
     """Make a computed result the new content of x."""
     if result.array.shape != x.array.shape:
-        raise RuntimeError(
-            f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
     if result.array.dtype.kind == "f" and x.array.dtype.kind != "f":
         kinds = (dtypes.of_numpy(a.array.dtype).tensor_type.removesuffix("Tensor") for a in (result, x))
         raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
     if not x.array.flags.writeable:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
-            "the tensor before performing the operation."
-        )
+        raise RuntimeError(_ONE_PLACE)
     x.array[...] = result.array
     x._version_counter[0] += 1
     if state.recorder is not None:
@@ -85,7 +92,9 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         overwrite.forward(x.array, _squeezed(new.array, x.array, place), steps=((getitem, (("index", place),)),), inplace=True)
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension")) from None
-    except ValueError:
+    except ValueError as error:
+        if "read-only" in str(error):
+            raise RuntimeError(_ONE_PLACE) from None
         region = overwritten_shape(x.array, place)
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(new.array.shape)} cannot be broadcast to indexing result of shape {list(region)}"
@@ -97,7 +106,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     assert old is not None
     if x._view is not None:
         _replace_base(x._view.base, new, (*x._view.steps, *step))
-        _regenerate(x)
+        regenerate(x)
         return
     result = apply(overwrite, (old, new), {"steps": step, "inplace": False})
     x.node, x._requires_grad = result.node, True
@@ -121,7 +130,7 @@ def _through_view(x: Tensor, result: Tensor) -> None:
     """A view was written to: its base is made of the old base and what was written; the view is taken of it again."""
     assert x._view is not None
     _replace_base(x._view.base, result, x._view.steps)
-    _regenerate(x)
+    regenerate(x)
 
 
 def _replace_base(base: Tensor, new: Tensor, steps: Any) -> None:
@@ -132,10 +141,11 @@ def _replace_base(base: Tensor, new: Tensor, steps: Any) -> None:
     base.node, base._requires_grad = result.node, True
 
 
-def _regenerate(x: Tensor) -> None:
+def regenerate(x: Tensor) -> None:
     """Take a view of its base again, in the graph."""
     view = x._view
     assert view is not None
+    view.version = x._version_counter[0]
     with _Mode(recording=True):
         current = view.base
         for op, static in view.steps:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.dialects import names
+from gradcli.ops.logic import where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.spec import public_names
 from gradcli.ops.structure import clone
 from gradcli.tensors import creation, dtypes
 from gradcli.tensors.host import call, known, missing
-from gradcli.tensors.inplace import assign, check_writable, update
+from gradcli.tensors.inplace import assign, before, check_writable, update
 from gradcli.tensors.tensor import Tensor
 
 
@@ -75,13 +76,58 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
 
 def _filled(x: Tensor, value: Any) -> Tensor:
     check_writable(x)
-    return assign(x, creation.as_tensor(np.full(x.array.shape, value.item() if isinstance(value, Tensor) else value, x.array.dtype)))
+    number = value.item() if isinstance(value, Tensor) else value
+    result: Tensor = where(np.zeros(x.array.shape, np.bool_), before(x), number)
+    if result.node is not None:
+        result.node.label = "FillBackward0"
+    return assign(x, result)
+
+
+def _zeroed(x: Tensor) -> Tensor:
+    _filled(x, 0)
+    if x.node is not None and x._view is None:
+        x.node.label = "ZeroBackward0"
+    return x
+
+
+def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
+    return x if x.array.flags.c_contiguous else clone_of(x)
+
+
+def _view(x: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+    """The entries in another shape, without a copy."""
+    if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
+        return Tensor(x.array.view(dtypes.as_numpy(dtype or shape[0])))
+    result: Tensor = call("view", TORCH, (x, *shape), {})
+    if x.array.size and not np.may_share_memory(result.array, x.array):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            "subspaces). Use .reshape(...) instead."
+        )
+    return result
+
+
+def _reshaped(name: str) -> Callable[..., Tensor]:
+    """In-place methods that change a tensor's shape, not its entries."""
+
+    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        result: Tensor = call(name, TORCH, (x, *arguments), keywords)
+        x.array, x.node, x._requires_grad, x._view = result.array, result.node, result.requires_grad, result._view
+        return x
+
+    return change
 
 
 def _drawn(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
-    def fill(x: Tensor, first: float = 0.0, second: float = 1.0, *, generator: Any = None, mean: float | None = None, std: float | None = None) -> Tensor:
+    def fill(
+        x: Tensor, first: float = 0.0, second: float = 1.0, *, generator: Any = None, mean: float | None = None, std: float | None = None
+    ) -> Tensor:
         check_writable(x)
-        low, scale = (first, second - first) if draw is creation.generator.uniform else (first if mean is None else mean, second if std is None else std)
+        low, scale = (
+            (first, second - first)
+            if draw is creation.generator.uniform
+            else (first if mean is None else mean, second if std is None else std)
+        )
         return assign(x, Tensor((draw(x.array.shape, x.array.dtype, generator) * scale + low).astype(x.array.dtype)))
 
     return fill
@@ -132,8 +178,10 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "to": _to, "type": _type, "type_as": lambda x, other: _to(x, other.dtype), "float": lambda x: _to(x, dtypes.float32),
     "double": lambda x: _to(x, dtypes.float64), "half": lambda x: _to(x, dtypes.float16), "long": lambda x: _to(x, dtypes.int64),
     "int": lambda x: _to(x, dtypes.int32), "short": lambda x: _to(x, dtypes.int16), "bool": lambda x: _to(x, dtypes.bool_),
-    "cpu": _requires_nothing, "contiguous": _requires_nothing, "pin_memory": _requires_nothing, "clone": clone_of, "copy_": _copy,
-    "fill_": _filled, "zero_": lambda x: _filled(x, 0), "uniform_": _drawn(creation.generator.uniform), "normal_": _drawn(creation.generator.normal),
+    "cpu": _requires_nothing, "contiguous": _contiguous, "view": _view,
+    **{f"{name}_": _reshaped(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
+    "zero_": _zeroed, "pin_memory": _requires_nothing, "clone": clone_of, "copy_": _copy,
+    "fill_": _filled, "uniform_": _drawn(creation.generator.uniform), "normal_": _drawn(creation.generator.normal),
     "new_zeros": _new(creation.zeros), "new_ones": _new(creation.ones), "new_empty": _new(creation.empty), "new_full": _new(creation.full),
     "new_tensor": lambda x, data, **keywords: creation.tensor(data, **{"dtype": x.dtype, **keywords}), "allclose": _all_close, "isclose": _is_close,
     "equal": _equal, "all": _truth(np.all), "any": _truth(np.any), "nonzero": _nonzero, "unique": _unique, "is_inference": lambda x: x._inference,

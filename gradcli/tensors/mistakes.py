@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError
+from gradcli.errors import AxisError, GradcliError
 from gradcli.ops.spec import Op
 
 
@@ -20,6 +21,9 @@ def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: E
             return RuntimeError(said)
     if op.name == "matmul":
         return RuntimeError(_unmultipliable(*shapes))
+    said = _IN_WORDS[op.name](shapes, static) if op.name in _IN_WORDS else None
+    if said:
+        return RuntimeError(said)
     try:
         if op.shape is not None:
             op.shape(*shapes, **static)
@@ -28,6 +32,54 @@ def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: E
     except Exception:  # the shape rule knows no more than the operation
         pass
     return (IndexError if isinstance(error, IndexError) else RuntimeError)(f"{op.name}: {error}")
+
+
+def in_range(error: AxisError) -> IndexError:
+    """An axis that does not exist, in PyTorch's words."""
+    low = -max(error.ndim, 1)
+    return IndexError(f"Dimension out of range (expected to be in range of [{low}, {-low - 1}], but got {error.axis})")
+
+
+def _unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
+    wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
+    if wanted.count(-1) > 1:
+        return "only one dimension can be inferred"
+    return f"shape '{wanted}' is invalid for input of size {math.prod(shapes[0])}"
+
+
+def _unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    have, wanted = list(shapes[0]), list(static["shape"])
+    for back in range(1, min(len(have), len(wanted)) + 1):
+        if have[-back] not in (1, wanted[-back]):
+            return (
+                f"The expanded size of the tensor ({wanted[-back]}) must match the existing size ({have[-back]}) at non-singleton dimension "
+                f"{len(wanted) - back}.  Target sizes: {wanted}.  Tensor sizes: {have}"
+            )
+    return None
+
+
+def _uncatenable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    axis = static.get("axis") or 0
+    for number, shape in enumerate(shapes):
+        if len(shape) != len(shapes[0]):
+            return f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}"
+        for i, (n, m) in enumerate(zip(shapes[0], shape, strict=True)):
+            if n != m and i != axis % max(len(shape), 1):
+                return (
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for tensor number {number} "
+                    "in the list."
+                )
+    return None
+
+
+def _unstackable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    for number, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            return f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} at entry {number}"
+    return None
+
+
+_IN_WORDS = {"reshape": _unreshapable, "broadcast_to": _unexpandable, "concatenate": _uncatenable, "stack": _unstackable}
 
 
 def _unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
@@ -48,6 +100,12 @@ def _unmultipliable(x: Any, y: Any) -> str:
     if len(x) <= 2 and len(y) == 2:
         rows = f"{x[0]}x{x[1]}" if len(x) == 2 else f"1x{x[0]}"
         return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {y[0]}x{y[1]})"
+    if len(y) > 2 and len(x) > 1 and x[-1] != y[-2]:
+        return f"Expected size for first two dimensions of batch2 tensor to be: [{y[0]}, {x[-1]}] but got: [{y[0]}, {y[-2]}]."
+    if len(y) > 1 and len(x) > 1:
+        said = _unbroadcastable([x[:-2], y[:-2]])
+        if said:
+            return said
     if len(y) == 1:
         return f"size mismatch, got input ({x[0]}), mat ({'x'.join(map(str, x))}), vec ({y[0]})"
     return f"matmul: batches of shapes {list(x)} and {list(y)} do not fit"

@@ -6,6 +6,7 @@ Each mode is a context manager and a decorator; it restores what was there befor
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -39,10 +40,37 @@ class _Mode:
             setattr(state, name, value)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return self._over_generator(function)
+
         @functools.wraps(function)
         def run(*arguments: Any, **keywords: Any) -> Any:
             with _Mode(**self.fields):
                 return function(*arguments, **keywords)
+
+        return run
+
+    def _over_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The mode holds while the generator runs, not while its user does."""
+
+        @functools.wraps(function)
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            generator = function(*arguments, **keywords)
+            step: Callable[[], Any] = functools.partial(next, generator)
+            while True:
+                try:
+                    with _Mode(**self.fields):
+                        value = step()
+                except StopIteration as end:
+                    return end.value
+                try:
+                    sent = yield value
+                    step = functools.partial(generator.send, sent)
+                except GeneratorExit:
+                    generator.close()
+                    raise
+                except BaseException as error:
+                    step = functools.partial(generator.throw, error)
 
         return run
 
@@ -70,6 +98,13 @@ class enable_grad(no_grad):
 
 class inference_mode(_Mode):
     """As no_grad; the results can never take part in a graph."""
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):
+            self.__init__()  # type: ignore[misc]
+            return self(mode)
+        return self
 
     def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
         super().__init__(**({"recording": False, "inference": True} if mode else {}))

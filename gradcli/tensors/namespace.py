@@ -10,28 +10,6 @@ from gradcli.tensors import creation, display, dtypes, functions, generator, mod
 from gradcli.tensors.host import missing
 from gradcli.tensors.tensor import Tensor
 
-
-class device:
-    """Where a tensor lives: the CPU."""
-
-    def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
-        creation._check_device(kind)
-        self.type, self.index = "cpu", index
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __eq__(self, other: object) -> bool:
-        return str(other) == "cpu"
-
-    def __hash__(self) -> int:
-        return hash("cpu")
-
-
-_MODULES = (creation, modes, generator, display, dtypes)
 _PUBLIC = {
     creation: (
         "tensor", "as_tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye",
@@ -46,7 +24,7 @@ _PUBLIC = {
 }  # fmt: skip
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
-    **dtypes.NAMES, **functions.OWN, "Tensor": Tensor, "device": device, "asarray": creation.as_tensor, "scalar_tensor": creation.tensor,
+    **dtypes.NAMES, **functions.OWN, "Tensor": Tensor, "device": creation.device, "where": functions.where, "asarray": creation.as_tensor, "scalar_tensor": creation.tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip

@@ -59,7 +59,7 @@ def _matmul(arrays: Sequence[Any], static: Any) -> str:
 
 
 def _getitem(arrays: Sequence[Any], static: Any) -> str:
-    index = static["index"]
+    index = tuple(part for part in static["index"] if part is not ...) or static["index"]
     if any(hasattr(part, "array") for part in index):
         return "IndexBackward0"
     last = next((part for part in reversed(index) if part is not Ellipsis and part != (None, None, None)), None)
@@ -74,6 +74,8 @@ _VARIANTS = {
     "getitem": _getitem,
     "sub": lambda arrays, static: "SubBackward0" if isinstance(arrays[0], np.ndarray) else "RsubBackward1",
     "div": lambda arrays, static: "DivBackward0" if isinstance(arrays[0], np.ndarray) else "MulBackward0",
-    "pow": lambda arrays, static: "PowBackward1" if isinstance(arrays[1], np.ndarray) else "PowBackward0",
+    "pow": lambda arrays, static: (
+        "PowBackward2" if not isinstance(arrays[0], np.ndarray) else f"PowBackward{int(isinstance(arrays[1], np.ndarray))}"
+    ),
     "clip": lambda arrays, static: "ClampBackward1" if not any(isinstance(a, np.ndarray) for a in arrays[1:]) else "ClampBackward0",
 }

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 _COUNT = itertools.count(1)
 FREED: Any = object()
+SECOND_TIME = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+_PAIRS = frozenset({"add", "sub", "mul", "div", "matmul", "maximum", "minimum", "concatenate", "stack", "overwrite"})
+_SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_exponent": 2, "_saved_mat2": 2}
 
 
 class Shaped:
@@ -72,8 +79,20 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes that gradients go to from here."""
-        return tuple((operand, 0) for operand in self.operands)
+        """The nodes that gradients go to from here; None for tensors that need none."""
+        operands = self.operands
+        if self.op is not None and len(operands) > 1 and self.op.name not in _PAIRS:
+            operands = tuple(o for o in operands if o is not None) or operands[:1]
+        return tuple((operand, 0) for operand in operands)
+
+    def __getattr__(self, name: str) -> Any:
+        """``_saved_self``, ``_saved_other``, ``_saved_result``: what the rule will read."""
+        place = _SAVED.get(name)
+        if place is None or self.op is None or place >= len(self.saved if isinstance(self.saved, list) else ()):
+            if place is not None and self.saved is FREED:
+                raise RuntimeError(SECOND_TIME)
+            raise AttributeError(f"'{self.label}' object has no attribute {name!r}")
+        return saved_value(self, place)
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
@@ -94,6 +113,16 @@ class AccumulateGrad(Node):
         self.variable = variable
 
 
+def saved_value(node: Node, place: int) -> Any:
+    """A kept value as a tensor of the graph."""
+    from gradcli.tensors.backward import rejoined
+
+    value = node.saved[place]
+    if isinstance(value, Shaped):
+        raise AttributeError(f"'{node.label}' keeps the shape of this value only")
+    return rejoined(value, node if place == 0 else node.operands[place - 1])
+
+
 def save(node: Node, wanted: tuple[bool, ...], tensors: Sequence[Any], arrays: Sequence[Any], out: Any, version: list[int]) -> None:
     """Keep what the node's rule reads: named in the operation's record, for the operands that require grad."""
     op = node.op
@@ -110,6 +139,11 @@ def save(node: Node, wanted: tuple[bool, ...], tensors: Sequence[Any], arrays: S
             node.holds = node.holds or (keep and array is not None)
             counter = getattr(tensor, "_version_counter", None)
             if keep and counter is not None:
+                if tensor._inference:
+                    raise RuntimeError(
+                        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use "
+                        "it in autograd."
+                    )
                 versions.append((counter, counter[0], tensor.node.label if tensor.node is not None else "", array.shape))
         else:
             saved.append(Shaped(array))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.carrier import Operand
-from gradcli.ops import arithmetic, logic, products
+from gradcli.ops import arithmetic, exponential, logic, products
 from gradcli.ops.spec import Op
 
 
 def _known(other: Any) -> bool:
-    return other is not None and not isinstance(other, (str, dict, set))
+    return isinstance(other, (Operand, int, float, np.ndarray, np.generic))
 
 
 class Operators(Operand):
@@ -22,6 +22,41 @@ class Operators(Operand):
 
     def _with(self, op: Op, x: Any, y: Any) -> Any:
         return self.apply_op(op, (x, y), {}) if _known(x) and _known(y) else NotImplemented
+
+    # a number on the left: the tensor is the first operand where the order does not matter, as in PyTorch
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(arithmetic.add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(arithmetic.add, self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(arithmetic.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(arithmetic.sub, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(arithmetic.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(arithmetic.mul, self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(arithmetic.div, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(arithmetic.div, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._with(exponential.pow_, self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._with(exponential.pow_, other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._with(products.matmul, self, other)
 
     def __floordiv__(self, other: Any) -> Any:
         return self._with(arithmetic.floor_divide, self, other)
@@ -71,7 +106,9 @@ class Operators(Operand):
 
         arrays = [o.array if isinstance(o, Tensor) else o for o in (self, *others)]
         if any(np.asarray(a).dtype.kind == "f" for a in arrays):
-            raise RuntimeError(f"\"{function.__name__}_cpu\" not implemented for 'Float'")
+            if not others:
+                raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+            raise NotImplementedError(f"\"{function.__name__}_cpu\" not implemented for 'Float'")
         return Tensor(np.asarray(function(*arrays)))
 
     def __invert__(self) -> Any:
@@ -85,6 +122,12 @@ class Operators(Operand):
 
     def __xor__(self, other: Any) -> Any:
         return self._bits(np.bitwise_xor, other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._bits(np.left_shift, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._bits(np.right_shift, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -131,5 +174,3 @@ class Operators(Operand):
         return self.apply_op(swapaxes, (self,), {"axis1": -1, "axis2": -2})
 
     H, mH = T, mT
-
-

@@ -14,6 +14,8 @@ from gradcli.tensors.tensor import Tensor
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view where NumPy has one."""
     place = static_index(x, index)
+    if len(place) == x.array.ndim and all(type(part) is int for part in place):
+        place = (*place, ...)  # an entry, too, is a view
     try:
         result: Tensor = x.apply_op(getitem, (x,), {"index": place})
     except (IndexError, ShapeError) as error:

@@ -24,12 +24,12 @@ _LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
 
 
 class View:
-    """How a tensor was made of another one whose memory it shares: the operations, from the base on."""
+    """How a tensor was made of another one whose memory it shares: the operations, from the base on, and at which version."""
 
-    __slots__ = ("base", "steps")
+    __slots__ = ("base", "steps", "version")
 
     def __init__(self, base: Tensor, steps: tuple[tuple[Op, tuple[tuple[str, Any], ...]], ...]) -> None:
-        self.base, self.steps = base, steps
+        self.base, self.steps, self.version = base, steps, base._version_counter[0]
 
     @classmethod
     def of(cls, source: Tensor, op: Op, static: Mapping[str, Any]) -> View:
@@ -49,8 +49,13 @@ class Tensor(Operators):
     )  # fmt: skip
     __array_priority__ = 1000
 
-    def __init__(self, array: np.ndarray, requires_grad: bool = False) -> None:
-        self.array = array
+    def __init__(self, array: Any, requires_grad: bool = False) -> None:
+        """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
+        if type(array) is not np.ndarray:
+            from gradcli.tensors.creation import legacy
+
+            array, requires_grad = legacy(array, requires_grad), False
+        self.array: np.ndarray = array
         self.node: Node | None = None
         self._requires_grad = requires_grad
         self._grad: Tensor | None = None
@@ -67,7 +72,7 @@ class Tensor(Operators):
         return apply(op, operands, static)
 
     def is_zero(self) -> bool:
-        return not self._requires_grad and not self.array.any()
+        return False  # zeros that depend on something have derivatives
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -83,32 +88,40 @@ class Tensor(Operators):
     def ndim(self) -> int:
         return self.array.ndim
 
+    def _refresh(self) -> None:
+        """Take a view again, in the graph, if its memory has been written to since."""
+        if self._view is not None and self._view.version != self._version_counter[0] and self._view.base.requires_grad:
+            from gradcli.tensors.inplace import regenerate
+
+            regenerate(self)
+
     @property
     def requires_grad(self) -> bool:
+        if self._view is not None:
+            self._refresh()
         return self._requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if self.node is not None:
-            if not value:
-                raise RuntimeError(
-                    f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-                    f"var_no_grad = var.detach(). This one was made by {self.node.label}"
-                )
-            return
+            raise RuntimeError(
+                f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                f"var_no_grad = var.detach(). This one was made by {self.node.label}"
+            )
         if value and self.array.dtype.kind != "f":
-            raise RuntimeError(f"{_ONLY_FLOATS.replace('point dtype', 'point and complex dtype').replace('only', 'Only', 1)}; "
-                               f"this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")  # fmt: skip
+            raise RuntimeError(f"{_ONLY_FLOATS}; this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
         if value and self._inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = bool(value)
 
     @property
     def is_leaf(self) -> bool:
+        self._refresh()
         return self.node is None
 
     @property
     def grad_fn(self) -> Node | None:
+        self._refresh()
         return self.node
 
     @property
@@ -124,8 +137,15 @@ class Tensor(Operators):
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
         if value is not None and value.array.shape != self.array.shape:
-            raise RuntimeError(f"assigned grad has data of a different size: {value.shape}, where {self.shape} is wanted")
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure "
+                "that the gradient and the tensor are the same size"
+            )
         self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
 
     @property
     def retains_grad(self) -> bool:
@@ -149,8 +169,10 @@ class Tensor(Operators):
         return None if self._view is None else self._view.base
 
     @property
-    def device(self) -> str:
-        return "cpu"
+    def device(self) -> Any:
+        from gradcli.tensors.creation import device
+
+        return device("cpu")
 
     @property
     def is_cuda(self) -> bool:
@@ -172,6 +194,8 @@ class Tensor(Operators):
 
     def gradient_node(self) -> Node:
         """The node that this tensor's gradient goes to."""
+        if self._view is not None:
+            self._refresh()
         if self.node is not None:
             return self.node
         node = self._accumulator() if self._accumulator is not None else None
@@ -180,16 +204,15 @@ class Tensor(Operators):
             self._accumulator = weakref.ref(node)
         return node
 
-    def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
-    ) -> None:
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every leaf."""
         from gradcli.tensors.backward import backward
 
-        backward(self, gradient, retain_graph, create_graph, inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        self.requires_grad = requires_grad
+        if self.node is None or not requires_grad:
+            self.requires_grad = requires_grad
         return self
 
     def retain_grad(self) -> None:
@@ -286,10 +309,15 @@ class Tensor(Operators):
         return bool(self._scalar())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._single())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._single())
+
+    def _single(self) -> Any:
+        if self.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.array.item()
 
     def __index__(self) -> int:
         if self.array.size != 1 or self.array.dtype.kind not in "iub":
@@ -311,12 +339,11 @@ class Tensor(Operators):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from gradcli.tensors.display import show
 
+        self._refresh()
         return show(self.array, None if self.node is None else self.node.label, self._requires_grad)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self.array.ndim and spec else repr(self) if not self.array.ndim and self.node else (
-            format(self.item(), spec) if not self.array.ndim else object.__format__(self, spec)
-        )  # fmt: skip
+        return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.node is not None:
