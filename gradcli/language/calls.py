@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _DERIVATIVES = ("grad", "vjp", "jvp", "jacobian", "hessian", "hvp")
 # Methods of tensors that are no methods of arrays, or mean something else.
-_TORCH_METHODS = frozenset({"flip", "repeat", "split", "squeeze", "where"})
+_TORCH_METHODS = frozenset({"flip", "repeat", "select", "split", "squeeze", "where"})
 METHODS = frozenset({"dim", "requires_grad_", "numpy", "cpu", "tolist", "detach"})
 _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 

@@ -155,6 +155,7 @@ _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
 _LAST = {"axis1": -2, "axis2": -1}
 declare(
     NUMPY,
+    roll=signature("roll", "x, shift|shifts, axis|dims"),
     rot90=signature("rot90", "x|m, k, axes|dims"),
     flip=signature("flip", "x|m, axis"),
     fliplr=signature("fliplr", "x|m"),
@@ -168,4 +169,4 @@ declare(
     diag_embed=signature("diag_embed", _DIAGONAL),
     **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
 )
-declare(TORCH, roll=signature("roll", "x, shift|shifts, axis|dims"), flip=signature("torch_flip", "x, axis|dims+"))
+declare(TORCH, flip=signature("torch_flip", "x, axis|dims+"))

@@ -13,8 +13,8 @@ from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import clip
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.repeating import rows_of
-from gradcli.ops.reshaping import at_least_1d
-from gradcli.ops.shapes import StaticArray, broadcast_to, getitem, reshape
+from gradcli.ops.reshaping import at_least_1d, common_shape
+from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, Shape, composite, one_axis
 from gradcli.ops.structure import to_int
@@ -112,10 +112,7 @@ def mask_of(mask: Any) -> np.ndarray:
 
 def _masked_select(x: Any, mask: Any) -> Any:
     chosen = mask_of(mask)
-    try:
-        shape = np.broadcast_shapes(x.shape, chosen.shape)
-    except ValueError:
-        raise ShapeError(f"a mask of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}") from None
+    shape = common_shape(x, chosen)
     places = np.flatnonzero(np.broadcast_to(chosen, shape))
     return rows_of(reshape(x if x.shape == shape else broadcast_to(x, shape=shape), shape=(-1,)), places, 0)
 
@@ -123,8 +120,8 @@ def _masked_select(x: Any, mask: Any) -> Any:
 def _compress(x: Any, mask: Any, axis: int | None) -> Any:
     x, place = (reshape(x, shape=(-1,)), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
     chosen = mask_of(mask)
-    if chosen.ndim != 1 or chosen[x.shape[place] :].any():
-        raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit {x.shape[place]} entries")
+    if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
+        raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}")
     return rows_of(x, np.flatnonzero(chosen), place)
 
 
@@ -132,23 +129,28 @@ def _extract(x: Any, mask: Any) -> Any:
     return _compress(x, mask_of(mask).ravel(), None)
 
 
-def _rearranged(function: Function, x: Any, *arguments: Any) -> Any:
+def _rearranged(function: Function, x: Any, of: Any = None) -> Any:
     """What NumPy does with entries when it moves them, by doing it with their numbers."""
     places = np.arange(math.prod(x.shape)).reshape(x.shape)
     try:
-        moved = function(places, *arguments)
+        moved = function(places)
     except (ValueError, IndexError, TypeError) as error:
         raise ShapeError(str(error)) from None
-    return getitem(reshape(x, shape=(-1,)), index=(StaticArray(np.asarray(moved)),))
+    return getitem(reshape(x, shape=(-1,)) if of is None else of, index=(StaticArray(np.asarray(moved)),))
 
 
 def _delete(x: Any, where: Any, axis: int | None) -> Any:
-    chosen = list(where) if isinstance(where, tuple) else where
-    return _rearranged(np.delete, x, chosen, axis)
+    return _rearranged(lambda places: np.delete(places, np.asarray(where), axis), x)
+
+
+def _insert(x: Any, y: Any, where: Any, axis: int | None) -> Any:
+    numbers = np.arange(math.prod(y.shape)).reshape(y.shape) + math.prod(x.shape)
+    joined = concatenate(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)), axis=0)
+    return _rearranged(lambda places: np.insert(places, np.asarray(where), numbers, axis), x, of=joined)
 
 
 def _resize(x: Any, shape: Shape) -> Any:
-    return _rearranged(np.resize, x, shape)
+    return _rearranged(lambda places: np.resize(places, shape), x)
 
 
 composite(
@@ -160,6 +162,9 @@ composite(
 )  # fmt: skip
 composite("extract", "x", _extract, static={"mask": REQUIRED}, doc="The entries where a condition holds, along one axis.")
 composite("delete", "x", _delete, static={"where": REQUIRED, "axis": None}, doc="The array without the rows at indices along an axis.")
+composite(
+    "insert", "x y", _insert, static={"where": REQUIRED, "axis": None}, doc="The array with y put in before the indices along an axis.",
+)  # fmt: skip
 composite("resize", "x", _resize, static={"shape": REQUIRED}, doc="An array of a shape, filled with the entries of x over and over.")
 
 declare(
@@ -172,6 +177,7 @@ declare(
     compress=signature("compress", "mask|condition, x, axis, -out"),
     extract=signature("extract", "mask|condition, x|arr"),
     delete=signature("delete", "x|arr, where|obj, axis"),
+    insert=signature("insert", "x|arr, where|obj, y|values, axis"),
     resize=signature("resize", "x, shape|new_shape"),
 )
 declare(TORCH, take=signature("take", "x, index"))

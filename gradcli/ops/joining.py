@@ -11,7 +11,7 @@ from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.shapes import concatenate, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, composite
+from gradcli.ops.spec import REQUIRED, Function, composite
 
 
 def _joined(*arrays: Any, axis: int | None) -> Any:
@@ -29,7 +29,7 @@ def _stacked(name: str, along: int, raised: Function, doc: str, *aliases: str) -
         return concatenate(*parts, axis=min(along, len(parts[0].shape) - 1))
 
     composite(name, "*arrays", body, backward="Cat", aliases=aliases, doc=doc)
-    declare(NUMPY, **dict.fromkeys((name, *aliases), signature(name, "**arrays|tup|tensors, -dtype, -casting")))
+    declare(NUMPY, **dict.fromkeys((name, *aliases), signature(name, "*arrays|tup|tensors, -dtype, -casting")))
 
 
 def _column(x: Any) -> Any:
@@ -37,7 +37,7 @@ def _column(x: Any) -> Any:
 
 
 composite(
-    "joined", "*arrays", _joined, static={"axis": 0}, public=False, backward="Cat",
+    "joined", "*arrays", _joined, static={"axis": REQUIRED}, public=False, backward="Cat",
     doc="np.concatenate and torch.cat: arrays joined along an axis, or all their entries (axis=None).",
 )  # fmt: skip
 _stacked("hstack", 1, at_least_1d, "Arrays joined along the second axis, vectors along the first.")
@@ -72,9 +72,8 @@ composite("append", "x y", _append, static={"axis": None}, doc="x and y joined a
 
 declare(
     NUMPY,
-    **dict.fromkeys(
-        ("concatenate", "cat", "concat"), signature("joined", "**arrays|tensors, axis, -out, -dtype, -casting")
-    ),
+    **dict.fromkeys(("concatenate", "cat", "concat"), signature("joined", "*arrays|tensors, axis, -out, -dtype, -casting", axis=0)),
+    stack=signature("stack", "*arrays|tensors, axis, -out, -dtype, -casting"),
     append=signature("append", "x|arr, y|values, axis"),
     block_diag=signature("block_diag", "**arrays|tensors"),
 )

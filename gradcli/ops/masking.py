@@ -12,23 +12,32 @@ from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.repeating import ALL
-from gradcli.ops.reshaping import inverse, permuted
+from gradcli.ops.reshaping import common_shape, inverse, permuted
 from gradcli.ops.scattering import mixed, numbered
-from gradcli.ops.shapes import broadcast_to, numpy_index, reshape
+from gradcli.ops.shapes import broadcast_to, getitem, numpy_index, reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, composite, on_arrays, one_axis, structural
 
 
-def _is_truth(x: Any) -> bool:
+def is_truth(x: Any) -> bool:
     """Whether an operand consists of truth values."""
     kind = getattr(x, "kind", None)
     return kind == "bool" if kind is not None else np.asarray(getattr(x, "array", x)).dtype == np.bool_
 
 
 def _torch_where(condition: Any, x: Any, y: Any) -> Any:
-    if _is_truth(x) and not _is_truth(condition):
+    if is_truth(x) and not is_truth(condition):
         condition, x = x, condition  # x.where(condition, y)
     return where(condition, x, y)
+
+
+def _select_first(conditions: Any, choices: Any, default: Any) -> Any:
+    if not conditions.shape or conditions.shape[:1] != choices.shape[:1]:
+        raise ShapeError("select needs as many conditions as choices")
+    out = 0.0 if default is None else default
+    for i in reversed(range(conditions.shape[0])):
+        out = where(getitem(conditions, index=(i,)), getitem(choices, index=(i,)), out)
+    return out
 
 
 def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
@@ -48,7 +57,7 @@ numbers_of = structural(
 
 
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
-    shape = np.broadcast_shapes(x.shape, mask.shape)
+    shape = common_shape(x, mask)
     chosen = broadcast_to(mask, shape=shape)
     if 0 in shape or 0 in source.shape:
         return broadcast_to(x, shape=shape)
@@ -59,6 +68,10 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 composite(
     "torch_where", "condition x y", _torch_where, public=False, backward="Where",
     doc="torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y).",
+)  # fmt: skip
+composite(
+    "numpy_select", "conditions choices default?", _select_first, public=False,
+    doc="np.select: of several arrays the first whose condition holds; the default where none does.",
 )  # fmt: skip
 composite("masked_fill", "x mask value", _masked_fill, backward="MaskedFill", doc="x with one value where a mask holds.")
 composite(
@@ -107,10 +120,11 @@ _part("diagonal_scatter", _diagonal_scatter, {"offset": 0, "axis1": 0, "axis2": 
 
 declare(
     NUMPY,
+    select=signature("numpy_select", "conditions|condlist, choices|choicelist, default"),
     masked_fill=signature("masked_fill", "x, mask, value"),
     masked_scatter=signature("masked_scatter", "x, mask, source"),
     select_scatter=signature("select_scatter", "x, source|src, axis, index"),
     slice_scatter=signature("slice_scatter", "x, source|src, axis, start, stop|end, step"),
     diagonal_scatter=signature("diagonal_scatter", "x, source|src, offset, axis1|dim1, axis2|dim2"),
 )
-declare(TORCH, where=signature("torch_where", "condition, x|input|self, y|other"))
+declare(TORCH, where=signature("torch_where", "condition, x|input|self, y|other"), select=signature("select", "x, axis, index"))

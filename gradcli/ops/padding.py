@@ -142,7 +142,7 @@ def _pad(
 
 def _reflected(n: int, before: int, after: int) -> np.ndarray:
     if max(before, after) >= n:
-        raise ShapeError(f"pad: a reflection of {n} entries has less than {max(before, after)}")
+        raise ShapeError(f"pad: a reflection of {n} entries is shorter than {n}, not {max(before, after)} long")
     places: np.ndarray = n - 1 - np.abs(n - 1 - np.abs(np.arange(-before, n + after)))
     return places
 

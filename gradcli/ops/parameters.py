@@ -82,7 +82,19 @@ def _axes(op: Any, key: str, value: Any) -> Any:
     return value
 
 
-def _integer(op: Any, key: str, value: Any) -> int:
+def _integers(op: Any, key: str, value: Any) -> Any:
+    if not all(_whole(part) for part in (value if isinstance(value, tuple) else (value,))):
+        raise ArgumentError(f"{key} must be a whole number or a list of them, not {value!r}")
+    return value
+
+
+def _bound(op: Any, key: str, value: Any) -> Any:
+    return None if value is None and op.static[key] is None else _integer(op, key, value)
+
+
+def _integer(op: Any, key: str, value: Any) -> Any:
+    if isinstance(op.static[key], float):
+        return _number(op, key, value)
     if not _whole(value) or (key == "n" and value < 0):
         raise ArgumentError(f"{key} must be a whole number{' of at least 0' if key == 'n' else ''}, not {value!r}")
     return int(value)
@@ -124,7 +136,9 @@ _CHECKS: dict[str, Callable[[Any, str, Any], Any]] = {
     "axes": _axes,
     "axis1": _integer,
     "axis2": _integer,
-    "offset": _integer,
+    **dict.fromkeys(("offset", "k", "r", "index", "length", "step", "chunks"), _integer),
+    **dict.fromkeys(("start", "stop"), _bound),
+    **dict.fromkeys(("shift", "sizes", "sections", "repeats", "reps", "source", "destination", "pad"), _integers),
     "n": _integer,
     "shape": _shape,
     "keepdims": _flag,

@@ -22,15 +22,15 @@ def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
     return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
-def _counts(name: str, counts: Any) -> tuple[int, ...]:
-    numbers = counts if isinstance(counts, tuple) else (counts,)
-    if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
-        raise ArgumentError(f"{name}: repetitions are whole numbers of at least 0, not {counts}")
-    return tuple(numbers)
+def _counts(counts: Any) -> tuple[int, ...]:
+    numbers: tuple[int, ...] = counts if isinstance(counts, tuple) else (counts,)
+    if min(numbers, default=0) < 0:
+        raise ArgumentError(f"repetitions are numbers of at least 0, not {counts}")
+    return numbers
 
 
 def _tile(x: Any, reps: Any) -> Any:
-    reps = _counts("tile", reps)
+    reps = _counts(reps)
     n = max(len(reps), len(x.shape))
     reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
     if all(r == 1 for r in reps):
@@ -50,16 +50,16 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
     if axis is None:
         x = reshape(x, shape=(-1,))
     place = one_axis(0 if axis is None else axis, max(1, len(x.shape)))
-    x, counts = at_least_1d(x), _counts("repeat", repeats)
+    x, counts = at_least_1d(x), _counts(repeats)
     if len(counts) not in (1, x.shape[place]):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {x.shape[place]} entries")
-    if len(counts) == 1 and counts != (1,) and counts != (0,):
-        apart = reshape(x, shape=(*x.shape[: place + 1], 1, *x.shape[place + 1 :]))
-        spread = broadcast_to(apart, shape=(*x.shape[: place + 1], *counts, *x.shape[place + 1 :]))
-        return reshape(spread, shape=(*x.shape[:place], x.shape[place] * counts[0], *x.shape[place + 1 :]))
     places = np.repeat(np.arange(x.shape[place]), counts)
     if output_size not in (None, len(places)):
         raise ArgumentError(f"repeat: the result has {len(places)} entries along the axis, not {output_size}")
+    if len(counts) == 1:
+        apart = reshape(x, shape=(*x.shape[: place + 1], 1, *x.shape[place + 1 :]))
+        spread = broadcast_to(apart, shape=(*x.shape[: place + 1], *counts, *x.shape[place + 1 :]))
+        return reshape(spread, shape=(*x.shape[:place], x.shape[place] * counts[0], *x.shape[place + 1 :]))
     return rows_of(x, places, place)
 
 
@@ -113,26 +113,26 @@ combinations = composite(
 )  # fmt: skip
 
 
-def _windows(x: Any, axis: int, size: int, step: int) -> Any:
+def _windows(x: Any, axis: int, length: int, step: int) -> Any:
     place = one_axis(axis, max(1, len(x.shape)))
     n = x.shape[place] if x.shape else 1
-    if not 0 <= size <= n or step <= 0:
-        raise ShapeError(f"unfold: no windows of {size} entries at steps of {step} in an axis of {n}")
+    if not 0 <= length <= n or step <= 0:
+        raise ShapeError(f"unfold: no windows of {length} entries at steps of {step} in an axis of {n}")
     if not x.shape:
-        return rows_of(at_least_1d(x), np.zeros(size, np.int64), 0)
-    starts = np.arange(0, n - size + 1, step)
-    windows = rows_of(x, starts[:, None] + np.arange(size), place)
+        return rows_of(at_least_1d(x), np.zeros(length, np.int64), 0)
+    starts = np.arange(0, n - length + 1, step)
+    windows = rows_of(x, starts[:, None] + np.arange(length), place)
     rest = range(len(x.shape) + 1)
     return transpose(windows, axes=(*(a for a in rest if a != place + 1), place + 1)) if place + 2 < len(rest) else windows
 
 
 unfold = composite(
-    "tensor_unfold", "x", _windows, static={"axis": REQUIRED, "size": REQUIRED, "step": REQUIRED}, public=False, backward="Unfold",
+    "tensor_unfold", "x", _windows, static={"axis": REQUIRED, "length": REQUIRED, "step": REQUIRED}, public=False, backward="Unfold",
     doc="Tensor.unfold: the windows of an axis, each along a new last axis.",
 )  # fmt: skip
 
 _REPEAT = "x|a, repeats, axis, output_size"
-_UNFOLD = signature("tensor_unfold", "x, axis|dimension, size, step")
+_UNFOLD = signature("tensor_unfold", "x, axis|dimension, length|size, step")
 declare(
     NUMPY,
     tile=signature("tile", "x|A, reps|dims+"),

@@ -75,11 +75,16 @@ view_as = composite(
 )  # fmt: skip
 
 
-def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+def common_shape(*arrays: Any) -> Shape:
+    """The shape to which arrays broadcast together."""
     try:
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        return np.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError:
         raise ShapeError(f"shapes {' and '.join(str(tuple(x.shape)) for x in arrays)} do not broadcast together") from None
+
+
+def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    shape = common_shape(*arrays)
     return tuple(broadcast_to(x, shape=shape) for x in arrays)
 
 
@@ -181,7 +186,7 @@ declare(
     broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
     sum_to_size=signature(sum_to.name, "x, shape|size+"),
     unflatten=signature("unflatten", "x, axis, shape|sizes+"),
-    **{name: signature("clone", "x, -memory_format") for name in ("clone", "alias_copy", "resolve_conj", "resolve_neg")},
+    **dict.fromkeys(("clone", "alias_copy", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
     **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     **dict.fromkeys(("expand", "expand_copy"), signature("expand", "x, shape|size+, -implicit")),

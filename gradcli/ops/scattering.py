@@ -23,7 +23,7 @@ REDUCTIONS = ("sum", "prod", "mean", "amin", "amax")
 
 def numbered(shape: Shape, start: int = 0) -> np.ndarray:
     """The numbers of entries in order."""
-    return start + np.arange(math.prod(shape)).reshape(shape)
+    return np.arange(start, start + math.prod(shape)).reshape(shape)
 
 
 def mixed(x: Any, source: Any, places: np.ndarray) -> Any:
@@ -66,7 +66,7 @@ def _rows(body: Function, name: str) -> Function:
         if len(index.shape) > 1:
             raise ShapeError(f"{name}: the index must be a vector, not of shape {tuple(index.shape)}")
         wanted = (*rows.shape[:place], *(index.shape or (1,)), *rows.shape[place + 1 :])
-        given = source if len(source.shape) == len(rows.shape) else reshape(source, shape=wanted)
+        given = reshape(source, shape=(1,)) if not source.shape and math.prod(wanted) == 1 else source
         if tuple(given.shape) != wanted:
             raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {wanted}")
         return reshape(body(rows, spread_index(index, rows.shape, place), given, place, **static), shape=tuple(x.shape))
@@ -141,7 +141,8 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 
 
 def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
-    index = indices if isinstance(indices, tuple) else (indices,)
+    parts = indices if isinstance(indices, tuple) else (indices,)
+    index = tuple(StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts)
     places = numbered(x.shape)
     try:
         shape = places[numpy_index(index)].shape
@@ -169,7 +170,8 @@ composite(
 )  # fmt: skip
 composite(
     "scatter_reduce", "x index source", _scattering(_reduced), static=_REDUCE, indices=INDEX, kinks=_TIES, backward="ScatterReduce",
-    doc="The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it.",
+    doc="The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: "
+    "then the entry has no part in a tie.",
 )  # fmt: skip
 composite(
     "index_add", "x index source", _rows(_added, "index_add"), static={**_AXIS, "alpha": 1}, indices=INDEX, backward="IndexAdd",

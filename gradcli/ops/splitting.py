@@ -9,7 +9,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.shapes import getitem, part_of
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, axes_of, composite
+from gradcli.ops.spec import REQUIRED, Function, composite, one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
 
@@ -17,7 +17,7 @@ ALL = (None, None, None)  # the slice of a whole axis
 def _place(name: str, x: Any, axis: int) -> int:
     if not x.shape:
         raise ShapeError(f"{name} needs an array of at least one axis, not a number")
-    return axes_of(axis, len(x.shape))[0]
+    return one_axis(axis, len(x.shape))
 
 
 def _parts(x: Any, axis: int, sizes: list[int]) -> tuple[Any, ...]:
@@ -31,8 +31,8 @@ def _equal_parts(x: Any, axis: int, size: int) -> tuple[Any, ...]:
     return _parts(x, axis, [min(size, n - start) for start in range(0, n, size)] if n else [0])
 
 
-def _split_with_sizes(x: Any, sizes: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    place = _place("split", x, axis)
+def _split_with_sizes(x: Any, sizes: Any, axis: int) -> tuple[Any, ...]:
+    place, sizes = _place("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
     if min(sizes, default=0) < 0 or sum(sizes) != x.shape[place]:
         raise ShapeError(f"split: the sizes {sizes} are not of {x.shape[place]} entries in all")
     return _parts(x, place, list(sizes))
