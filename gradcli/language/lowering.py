@@ -210,6 +210,10 @@ class Lowering:
             return not result.shape and result.kind != "bool" and self.is_integral(result)
         return result is None or isinstance(result, (tuple, list))
 
+    def is_whole(self, result: Any) -> bool:
+        """Whether an argument is a whole number, or an array of them."""
+        return self.is_integral(self.value(result))
+
     def integer(self, result: Any) -> int:
         value = self.static(result)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

@@ -23,6 +23,7 @@ class Host(Protocol):
     def whole(self, argument: Any) -> Any: ...
     def static(self, argument: Any) -> Any: ...
     def is_axis(self, argument: Any) -> bool: ...
+    def is_whole(self, argument: Any) -> bool: ...
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any: ...
 
 
@@ -72,7 +73,8 @@ def call(host: Host, record: Op | Composite, name: str, signature: Signature, gi
     """A function applied to bound arguments. Raises ArgumentError for missing or unusable ones."""
     rest = {**dict(signature.defaults), **given}
     for parameter in signature.parameters:
-        if parameter.otherwise and parameter.name in rest and not host.is_axis(rest[parameter.name]):
+        fits = host.is_whole if parameter.name in record.operands else host.is_axis
+        if parameter.otherwise and parameter.name in rest and not fits(rest[parameter.name]):
             displaced = rest.pop(parameter.otherwise, None)
             rest[parameter.otherwise] = rest.pop(parameter.name)
             if displaced is not None:

@@ -80,4 +80,5 @@ declare(
     TORCH,
     linear=signature("linear", "x, weight, bias"),
     bilinear=signature("bilinear", "input1, input2, weight, bias"),
+    embedding=signature("embedding", "input@weight, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse"),
 )

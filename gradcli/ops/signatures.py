@@ -3,7 +3,8 @@
 A signature lists parameters in the library's order. ``x|input`` gives alternative spellings of our parameter x,
 ``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or
 all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
-all the remaining arguments, ``axis@y`` is an axis if the argument is one and the parameter y otherwise (of two arguments, ``axis@y, y`` takes them in either order); keyword
+all the remaining arguments. ``axis@y`` is an axis if the argument is one and the parameter y otherwise; of two
+arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. Keyword
 arguments of `signature` override our defaults.
 """
 

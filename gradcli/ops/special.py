@@ -11,7 +11,7 @@ from gradcli.ops.error_functions import erfc as erfc
 from gradcli.ops.exponential import exp2
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, elementwise, scipy_special
+from gradcli.ops.spec import Kink, Op, elementwise, scipy_special
 
 
 def _polygamma(x: Any, n: int) -> Any:
@@ -105,8 +105,9 @@ def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
 
 softplus = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
-    symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
+    symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
     static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=3,
+    kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
 )
