@@ -12,7 +12,7 @@ from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.repeating import ALL
-from gradcli.ops.reshaping import common_shape, inverse, permuted
+from gradcli.ops.reshaping import by_kind, common_shape, inverse, permuted
 from gradcli.ops.scattering import mixed, numbered
 from gradcli.ops.shapes import broadcast_to, getitem, numpy_index, reshape
 from gradcli.ops.signatures import declare, signature
@@ -73,7 +73,9 @@ composite(
     "numpy_select", "conditions choices default?", _select_first, public=False,
     doc="np.select: of several arrays the first whose condition holds; the default where none does.",
 )  # fmt: skip
-composite("masked_fill", "x mask value", _masked_fill, backward="MaskedFill", doc="x with one value where a mask holds.")
+composite(
+    "masked_fill", "x mask value", _masked_fill, backward=by_kind("MaskedFill", "value"), doc="x with one value where a mask holds.",
+)  # fmt: skip
 composite(
     "masked_scatter", "x mask source", _masked_scatter, backward="MaskedScatter",
     doc="x with the entries of source, in order, where a mask holds.",

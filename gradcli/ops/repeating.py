@@ -63,7 +63,9 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
     return rows_of(x, places, place)
 
 
-tile = composite("tile", "x", _tile, static={"reps": REQUIRED}, doc="The array repeated along axes.", examples=("tile(x, (2, 1))",))
+tile = composite(
+    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
+)  # fmt: skip
 composite(
     "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat",
     doc="Tensor.repeat: the array repeated along axes, a number for each.",
@@ -107,9 +109,10 @@ meshgrid = composite(
     "meshgrid", "*arrays", _meshgrid, static={"indexing": "xy", "sparse": False}, backward="Expand",
     doc="Grids of coordinates, one for each vector; along the second axis for the first with indexing='xy' (NumPy), else the first.",
 )  # fmt: skip
-cartesian_prod = composite("cartesian_prod", "*arrays", _cartesian_prod, doc="All tuples of entries of vectors, as rows.")
+cartesian_prod = composite("cartesian_prod", "*arrays", _cartesian_prod, backward="Stack", doc="All tuples of entries of vectors, as rows.")
 combinations = composite(
-    "combinations", "x", _combinations, static={"r": 2, "with_replacement": False}, doc="All r-tuples of entries of a vector, as rows.",
+    "combinations", "x", _combinations, static={"r": 2, "with_replacement": False}, backward="Stack",
+    doc="All r-tuples of entries of a vector, as rows.",
 )  # fmt: skip
 
 

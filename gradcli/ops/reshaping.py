@@ -177,7 +177,12 @@ def _fill(x: Any, value: Any) -> Any:
     return where(np.zeros(x.shape, bool), x, value)
 
 
-composite("fill", "x value", _fill, backward="Fill", doc="An array of the shape of x filled with one value.")
+def by_kind(name: str, operand: str) -> Function:
+    """PyTorch's names of the nodes of a number and of a tensor: Fill.0 and Fill.1."""
+    return lambda given, static: f"{name}.{int(hasattr(given.get(operand), 'shape'))}"
+
+
+composite("fill", "x value", _fill, backward=by_kind("Fill", "value"), doc="An array of the shape of x filled with one value.")
 declare(
     NUMPY,
     reshape=signature("numpy_reshape", "x, shape|newshape+, order, -copy"),

@@ -13,7 +13,7 @@ from gradcli.ops.indexing import add_along, extreme_along, sources_along, take_a
 from gradcli.ops.logic import equal, greater, where
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.reductions import prod
-from gradcli.ops.reshaping import at_least_1d, inverse, permuted
+from gradcli.ops.reshaping import at_least_1d, by_kind, inverse, permuted
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, Kink, Shape, composite, one_axis
@@ -160,7 +160,8 @@ _AXIS = {"axis": REQUIRED}
 _REDUCE = {**_AXIS, "reduce": REQUIRED, "include_self": True}
 
 composite(
-    "scatter", "x index source", _scattering(_scatter), static={**_AXIS, "reduce": None}, indices=INDEX, backward="Scatter",
+    "scatter", "x index source", _scattering(_scatter), static={**_AXIS, "reduce": None}, indices=INDEX,
+    backward=lambda given, static: f"Scatter.{int(not hasattr(given.get('source'), 'shape'))}",
     doc="x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. "
     "Of several entries put to one place the last one is taken, and has the whole gradient.",
 )  # fmt: skip
@@ -186,7 +187,7 @@ composite(
     doc="The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it.",
 )  # fmt: skip
 composite(
-    "index_fill", "x index value", _index_fill, static=_AXIS, indices=INDEX, backward="IndexFill",
+    "index_fill", "x index value", _index_fill, static=_AXIS, indices=INDEX, backward=by_kind("IndexFill", "value"),
     doc="x with one value in the rows at indices along an axis.",
 )  # fmt: skip
 composite(

@@ -271,7 +271,8 @@ ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), backward="Vie
 t = composite("t", "x", _t, backward="T", doc="The transpose of a matrix; vectors and numbers as they are.")
 squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.", backward="Squeeze")
 torch_squeeze = composite(
-    "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, backward="Squeeze", doc="Axes removed that have one entry.",
+    "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
+    backward=lambda given, static: f"Squeeze.{min(2, len(given['axis'])) if isinstance(given.get('axis'), (list, tuple)) else 0}",
 )
 expand_dims = composite(
     "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",

@@ -117,7 +117,8 @@ tensor_split = composite(
     doc="A tuple of nearly equal parts along an axis, or of the parts between indices.",
 )  # fmt: skip
 composite(
-    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False, backward="Split",
+    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False,
+    backward=lambda given, static: "SplitWithSizes" if isinstance(given["sizes"], (list, tuple)) else "Split",
     doc="torch.split: a tuple of parts of a size, or of sizes, along an axis.",
 )  # fmt: skip
 split_with_sizes = composite(

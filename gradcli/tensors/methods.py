@@ -199,9 +199,11 @@ def method(x: Tensor, name: str) -> Callable[..., Any]:
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
     if name.endswith("_") and (known(name[:-1]) is not None or name[:-1] in PLAIN):
         return lambda *arguments, **keywords: update(x, name[:-1], arguments, keywords)
-    if known(name) is None:
+    own = f"Tensor.{name}"  # declared where the method is not the function of that name
+    function = name if known(own) is None else own
+    if known(function) is None:
         raise AttributeError(missing(name, "Tensor"))
-    return lambda *arguments, **keywords: call(name, TORCH, (x, *arguments), keywords)
+    return lambda *arguments, **keywords: call(function, TORCH, (x, *arguments), keywords)
 
 
 def method_names() -> list[str]:
