@@ -148,6 +148,8 @@ def _reflected(n: int, before: int, after: int) -> np.ndarray:
 
 
 def _replicated(n: int, before: int, after: int) -> np.ndarray:
+    if not n:
+        raise ShapeError("pad: an axis without entries has nothing to replicate")
     return np.clip(np.arange(-before, n + after), 0, n - 1)
 
 
