@@ -1,0 +1,111 @@
+"""What became of each case of a check: a record, whether it passed, and what to say of it. Every report is made of this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+from gradcli.report.records import Record
+
+if TYPE_CHECKING:
+    from gradcli.report.verdicts import Verdict
+
+PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = "passed", "failed", "error", "skipped", "xfailed", "xpassed"
+STATUSES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
+BAD = frozenset({FAILED, ERROR, XPASSED})
+
+
+@dataclass(eq=False)
+class Outcome:
+    """One case. ``name`` identifies it in its suite (a file): the record's id, or its line."""
+
+    record: Record
+    name: str
+    status: str
+    reason: str | None = None  # of a skip or an expected failure
+    seconds: float = 0.0
+    details: list[str] = field(default_factory=list)  # lines that explain a failure: what, where, both values, diagnosis
+
+    @property
+    def bad(self) -> bool:
+        return self.status in BAD
+
+    @property
+    def file(self) -> str | None:
+        return self.record.file
+
+    @property
+    def line(self) -> int:
+        return self.record.line
+
+    @property
+    def suite(self) -> str:
+        return self.record.file or "<command line>"
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return None if self.record.check is None else self.record.check.verdict
+
+    @property
+    def headline(self) -> str:
+        """One line: the verdict (or the error) and the most important detail."""
+        record = self.record
+        if record.error is not None:
+            return f"error[{record.error.code}]: {record.error.message}"
+        if self.status == XPASSED:
+            return f"expected to fail ({self.reason}), but passes"
+        word = "assert is false" if record.asserted is not None and not record.asserted.holds else self.verdict.word if self.verdict else ""
+        return f"{word}: {self.details[0]}" if self.details else word or self.status
+
+    @property
+    def rule(self) -> str:
+        """A stable word for the kind of finding: a verdict, ``assert``, ``xpass`` or an error's code."""
+        if self.record.error is not None:
+            return f"error-{self.record.error.code}"
+        if self.status == XPASSED:
+            return "xpass"
+        if self.record.asserted is not None:
+            return "assert"
+        return self.verdict.word if self.verdict is not None else "none"
+
+
+@dataclass(eq=False)
+class Summary:
+    """The whole run."""
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
+    verdicts: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def add(self, outcome: Outcome) -> None:
+        self.counts[outcome.status] += 1
+        if outcome.verdict is not None:
+            self.verdicts[outcome.verdict.word] = self.verdicts.get(outcome.verdict.word, 0) + 1
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def bad(self) -> int:
+        return sum(self.counts[status] for status in BAD)
+
+    def line(self) -> str:
+        """``12 passed, 1 failed in 0.42 s``, worst first."""
+        order = (FAILED, ERROR, XPASSED, PASSED, SKIPPED, XFAILED)
+        parts = [f"{self.counts[s]} {s}" for s in order if self.counts[s]] or ["nothing to check"]
+        return f"{', '.join(parts)} in {self.seconds:.2f} s{' (interrupted: partial)' if self.interrupted else ''}"
+
+
+class Report:
+    """One kind of output. ``add`` is called for each case as it is decided, ``close`` once at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def add(self, outcome: Outcome) -> None:
+        raise NotImplementedError
+
+    def close(self, summary: Summary) -> None:
+        raise NotImplementedError
