@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import equal, where
+from gradcli.ops.masking import is_truth
 from gradcli.ops.products import matmul
-from gradcli.ops.reductions import max_, softmax
+from gradcli.ops.reductions import softmax, sum_
 from gradcli.ops.shapes import broadcast_to, reshape, swapaxes
 from gradcli.ops.spec import composite
 
@@ -26,7 +27,7 @@ def _repeated(x: Any, times: int) -> Any:
 
 def _masked_softmax(scores: Any) -> Any:
     """Where everything is masked, no value is attended to: the result is 0, as in PyTorch."""
-    nothing = equal(max_(scores, axis=-1, keepdims=True), -math.inf)
+    nothing = equal(sum_(where(equal(scores, -math.inf), 0.0, 1.0), axis=-1, keepdims=True), 0)
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
 
 
@@ -52,12 +53,12 @@ def _attention(
         scores = where(np.tri(rows, columns, dtype=bool), scores, -math.inf)
     if attn_mask is None:
         return matmul(softmax(scores, axis=-1), value)
-    masked = where(attn_mask, scores, -math.inf) if getattr(attn_mask, "kind", "float") == "bool" else scores + attn_mask
+    masked = where(attn_mask, scores, -math.inf) if is_truth(attn_mask) else scores + attn_mask
     return matmul(_masked_softmax(masked), value)
 
 
 scaled_dot_product_attention = composite(
-    "scaled_dot_product_attention", "query key value attn_mask?", _attention, backward="ScaledDotProductFlashAttentionForCpu",
+    "scaled_dot_product_attention", "query key value attn_mask?", _attention, backward="UnsafeView",
     static={"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
     doc="softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.",
 )  # fmt: skip

@@ -140,10 +140,12 @@ def _cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
 
 trapezoid = composite(
     "trapezoid", "y x? dx?", _trapezoid, static={"axis": -1}, aliases=("trapz",), examples=("trapezoid(y, x)",),
+    backward=lambda given, static: "Mul.1" if given.get("x") is None else "Div.1",
     doc="The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).",
 )  # fmt: skip
 cumulative_trapezoid = composite(
-    "cumulative_trapezoid", "y x? dx?", _cumulative_trapezoid, static={"axis": -1}, backward="Cumsum",
+    "cumulative_trapezoid", "y x? dx?", _cumulative_trapezoid, static={"axis": -1},
+    backward=lambda given, static: "Cumsum" if given.get("x") is None else "Div.1",
     doc="The areas under sampled values up to each of them.",
 )  # fmt: skip
 declare(

@@ -155,10 +155,18 @@ def _channels_shuffled(x: Any, groups: int) -> Any:
     return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=x.shape)
 
 
+def _node(given: Any, static: Any) -> str:
+    mode, n = given.get("mode", "nearest"), len(given["input"].shape) - 2
+    if mode == "area":
+        return f"AdaptiveAvgPool{n}D" if n > 1 else "Squeeze.1"
+    return f"Upsample{mode.title().replace('-', '')}{n}D{'Aa' if given.get('antialias') else ''}"
+
+
 _SIZE = {"size": None, "scale_factor": None}
 _MODE = {"mode": "nearest", "align_corners": None}
 interpolate = composite(
-    "interpolate", "input", _interpolate, static={**_SIZE, **_MODE, "recompute_scale_factor": None, "antialias": False},
+    "interpolate", "input", _interpolate, backward=_node,
+    static={**_SIZE, **_MODE, "recompute_scale_factor": None, "antialias": False},
     doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
 )  # fmt: skip
 pixel_shuffle = composite(
@@ -170,7 +178,7 @@ pixel_unshuffle = composite(
     doc="Images rearranged into channels of images that are smaller by a factor.",
 )  # fmt: skip
 channel_shuffle = composite(
-    "channel_shuffle", "input", _channels_shuffled, static={"groups": REQUIRED}, backward="NativeChannelShuffle",
+    "channel_shuffle", "input", _channels_shuffled, static={"groups": REQUIRED}, backward="ChannelShuffle",
     doc="Channels of several groups rearranged so that neighbours come from different ones.",
 )  # fmt: skip
 declare(

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.activations import relu
-from gradcli.ops.arithmetic import abs_, sign
 from gradcli.ops.indexing import take_along
+from gradcli.ops.logic import equal, where
 from gradcli.ops.reductions import sum_
 from gradcli.ops.selection import argmax
 from gradcli.ops.shapes import reshape
@@ -126,7 +125,8 @@ def _norms(n: int) -> Function:
         # PyTorch's: the mean of the powers times the whole kernel's size, also where a window reaches beyond the end
         whole = math.prod(table.shape[1] for table in tables) / outer(counts, np.multiply)
         powers = _summed(x ** float(norm_type), tables) * whole
-        return (sign(powers) * relu(abs_(powers))) ** (1.0 / norm_type)
+        nothing = equal(powers, 0)
+        return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
 
     return body
 
@@ -136,24 +136,24 @@ _PLACED = {"kernel_size": REQUIRED, "stride": None}
 for _n in (1, 2, 3):
     _of = f"of windows over the last {_n} axes" if _n > 1 else "of windows over the last axis"
     composite(
-        f"avg_pool{_n}d", "input", _average(_n), doc=f"The means {_of}.", backward=f"AvgPool{_n}D" if _n > 1 else "Squeeze",
+        f"avg_pool{_n}d", "input", _average(_n), doc=f"The means {_of}.", backward=f"AvgPool{_n}D" if _n > 1 else "Squeeze.1",
         static={**_PLACED, "padding": 0, "ceil_mode": False, "count_include_pad": True, **({"divisor_override": None} if _n > 1 else {})},
     )  # fmt: skip
     composite(
         f"max_pool{_n}d", "input", _maximum(_n), doc=f"The largest entries {_of}; with return_indices, also their places.",
         static={**_PLACED, "padding": 0, "dilation": 1, "ceil_mode": False, "return_indices": False}, kinks=_FIRST,
-        backward={1: "Squeeze", 2: "MaxPool2DWithIndices", 3: "MaxPool3DWithIndices"}[_n],
+        backward={1: "Squeeze.1", 2: "MaxPool2DWithIndices", 3: "MaxPool3DWithIndices"}[_n],
     )  # fmt: skip
     composite(
         f"adaptive_avg_pool{_n}d", "input", _adaptive_average(_n), static={"output_size": REQUIRED},
-        backward="Squeeze" if _n == 1 else f"AdaptiveAvgPool{_n}D", doc=f"The means {_of}, so many that the result has output_size.",
+        backward="Squeeze.1" if _n == 1 else f"AdaptiveAvgPool{_n}D", doc=f"The means {_of}, so many that the result has output_size.",
     )  # fmt: skip
     composite(
         f"adaptive_max_pool{_n}d", "input", _adaptive_maximum(_n), static={"output_size": REQUIRED, "return_indices": False},
-        backward="Squeeze" if _n == 1 else f"AdaptiveMaxPool{_n}D", kinks=_FIRST,
+        backward="Squeeze.1" if _n == 1 else f"AdaptiveMaxPool{_n}D", kinks=_FIRST,
         doc=f"The largest entries {_of}, so many that the result has output_size; with return_indices, also their places.",
     )  # fmt: skip
     composite(
         f"lp_pool{_n}d", "input", _norms(_n), static={"norm_type": REQUIRED, **_PLACED, "ceil_mode": False}, backward="Pow",
-        doc=f"The norms of order norm_type {_of}.",
+        doc=f"The norms of order norm_type {_of}; the gradient of a norm of 0 is 0.",
     )  # fmt: skip

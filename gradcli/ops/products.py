@@ -106,7 +106,7 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 outer = structural(
     "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves=("x", "y"),
-    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1,
+    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul",
     doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
 )  # fmt: skip
 
@@ -238,7 +238,7 @@ torch_tensordot = composite(
     "torch_tensordot", "x y", _torch_tensordot, static={"axes": 2}, public=False,
     doc="torch.tensordot: as tensordot, and one entry along an axis goes with any number of them.",
 )  # fmt: skip
-kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", examples=("kron(x, y)",))
+kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", backward="UnsafeView", examples=("kron(x, y)",))
 chain_matmul = composite("chain_matmul", "*matrices", _chain, doc="The product of several matrices.")
 matvec = composite(
     "matvec", "x y", lambda x, y: reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1]),

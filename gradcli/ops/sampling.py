@@ -129,7 +129,7 @@ def _unpooled(n: int) -> Function:
 
 grid_sample = composite(
     "grid_sample", "input grid", _grid_sample, static={"mode": "bilinear", "padding_mode": "zeros", "align_corners": None},
-    backward=lambda given, static: f"GridSampler{len(given[0].shape) - 2}D",
+    backward=lambda given, static: f"GridSampler{len(given['input'].shape) - 2}D",
     doc="Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.",
 )  # fmt: skip
 affine_grid = composite(
@@ -139,6 +139,6 @@ affine_grid = composite(
 for _n in (1, 2, 3):
     composite(
         f"max_unpool{_n}d", "input indices", _unpooled(_n), indices=frozenset({"indices"}),
-        static={"kernel_size": REQUIRED, "stride": None, "padding": 0, "output_size": None}, backward=f"MaxUnpool{max(_n, 2)}D",
-        doc=f"Zeros with entries at the places where max_pool{_n}d found them.",
+        static={"kernel_size": REQUIRED, "stride": None, "padding": 0, "output_size": None},
+        backward=f"MaxUnpool{_n}D" if _n > 1 else "Squeeze.1", doc=f"Zeros with entries at the places where max_pool{_n}d found them.",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) ->
     given = [_weights(name, w, n) for w in (fweights, aweights) if w is not None]
     if not given:
         deviation = x - mean(x, axis=1, keepdims=True)
-        return matmul(deviation, transpose(deviation, axes=(1, 0))) / np.float64(max(n - ddof, 0))
+        products = matmul(deviation, transpose(deviation, axes=(1, 0)))
+        return products / (n - ddof) if n > ddof else products * math.inf
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum_(w)
     deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
