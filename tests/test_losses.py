@@ -115,6 +115,13 @@ def test_gradient_of_ctc_through_log_softmax_is_that_of_its_scores() -> None:
     assert record.check.verdict.word == "agree"
 
 
+@pytest.mark.parametrize(("dtype", "slope"), [("float64", 10119.288433897855), ("float32", 2907.2246)])
+def test_rms_norm_adds_the_epsilon_of_its_precision(dtype: str, slope: float) -> None:
+    record = gradcli.evaluate("F.rms_norm(x, (2,))", x=[1e-4, 2e-4], seed=[1.0, -2.0], dtype=dtype, formula=False)
+    assert record.grad["x"][0] == pytest.approx(slope, rel=1e-6)
+    assert record.check.verdict.word == "agree"
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_losses_of_no_entries(reduction: str) -> None:
     record = gradcli.evaluate(f"F.mse_loss(x, x, reduction='{reduction}')", x=np.zeros((0, 2)), check=False)

@@ -25,7 +25,7 @@ class Composed:
 
     def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str) -> None:
         self.m = m
-        self.tape = Tracing(m)
+        self.tape = Tracing(m, precision)
         self.precision = precision
         self.table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():

@@ -57,7 +57,7 @@ class Reals(Operand):
 
 def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
     """The engine's forward pass in multi-precision: a table for the sweep."""
-    algebra = Numbers(m)
+    algebra = Numbers(m, precision)
     table: dict[Expr, Any] = {}
     for node in reachable([root]):
         if node in leaves:

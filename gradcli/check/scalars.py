@@ -115,8 +115,8 @@ _COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater",
 class Tracing(Algebra):
     """Scalars on a tape."""
 
-    def __init__(self, m: Any) -> None:
-        super().__init__(m)
+    def __init__(self, m: Any, precision: str = "float64") -> None:
+        super().__init__(m, precision)
         self.serial = 0
         self.events: list[Event] = []
         self.trouble: tuple[str, Any] | None = None  # the first partial that was not finite, and where

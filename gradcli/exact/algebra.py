@@ -26,10 +26,10 @@ Scalar = Any  # a multi-precision number, a boolean, or something with arithmeti
 
 
 class Algebra:
-    """What references of structural operations may ask of scalars."""
+    """What references of structural operations may ask of scalars, and of the program: its precision."""
 
-    def __init__(self, m: Any) -> None:
-        self.m = m
+    def __init__(self, m: Any, precision: str = "float64") -> None:
+        self.m, self.precision = m, precision
         self.zero, self.one, self.inf, self.nan = m.zero, m.one, m.inf, m.nan
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Scalar) -> Scalar:

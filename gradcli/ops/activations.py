@@ -50,7 +50,7 @@ hardsigmoid = elementwise(
     lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
     lambda out, x: where(logical_or(less_equal(x, -3), greater_equal(x, 3)), 0.0, 1.0) / 6,
     kind="piecewise", saves=("x",), kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0"),),
-    doc="x/6 + 1/2, limited to the range from 0 to 1.", ulps=1,
+    doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=1,
 )
 hardswish = elementwise(
     "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,

@@ -43,7 +43,8 @@ def _layer_norm(x: Any, weight: Any, bias: Any, normalized_shape: Any, eps: floa
 
 
 machine_epsilon = structural(
-    "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps, lambda m, x: m.m.mpf(2) ** -52, shape=lambda x: (),
+    "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
+    lambda m, x: m.one * float(np.finfo(m.precision).eps), shape=lambda x: (),
     vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False, doc="The distance from 1 to the next number of x's precision.",
 )  # fmt: skip
 
