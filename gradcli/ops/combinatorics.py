@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Op, composite, elementwise, scipy_special
+from gradcli.ops.spec import REQUIRED, Op, composite, elementwise
 from gradcli.ops.special import gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
@@ -58,37 +58,61 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
-    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, saves=("x", "y"), public=False, ulps=200,
+    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, saves=("x", "y"), public=False, ulps=16,
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.", domain="x > 0 and x + y > 0",
 )
+
+
+def _betaln(x: Any, y: Any) -> Any:
+    """lgamma of the smaller operand, less what lgamma gains from the larger one to the sum: by Stirling's series."""
+    from scipy import special
+
+    small, large = np.minimum(x, y), np.maximum(x, y)
+    step, start = np.maximum(small, 0), np.maximum(large, 0)
+    gain = -sum(np.log1p(step / (start + j)) for j in range(_STEPS))
+    far = start + _STEPS
+    gain = gain + (far - 0.5) * np.log1p(step / far) + step * (np.log(far + step) - 1)
+    for k, number in enumerate(_BERNOULLI, 1):
+        gain = gain + number / (2 * k * (2 * k - 1)) * _fallen(far, step, 2 * k - 1)
+    return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
 
 
 def _beta(x: Any, y: Any) -> Any:
     from scipy import special
 
     product = special.gamma(x) / special.gamma(np.add(x, y)) * special.gamma(y)
-    moderate = (np.abs(x) < 80) & (np.abs(y) < 80)
-    return np.where(moderate & np.isfinite(product), product, special.beta(x, y))[()]
+    moderate = (np.abs(x) < 80) & (np.abs(y) < 80) & np.isfinite(product)
+    return np.where(moderate, product, np.where(np.minimum(x, y) > 0, np.exp(_betaln(x, y)), special.beta(x, y)))[()]
+
+
+def _binomial(n: Any, k: Any) -> Any:
+    from scipy import special
+
+    n, k = np.asarray(n), np.asarray(k)
+    ratio = special.gamma(n + 1) * special.rgamma(k + 1) * special.rgamma(n - k + 1)
+    large = np.where((n - k > -1) & (k > -1), np.exp(-_betaln(n - k + 1, k + 1)) / (n + 1), special.binom(n, k))
+    moderate = (np.abs(n) < 80) & (np.abs(k) < 80)
+    return np.where((np.rint(n) == n) & (np.rint(k) == k), special.binom(n, k), np.where(moderate, ratio, large))[()]
 
 
 beta = elementwise(
     "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=200,
-    domain="x > 0 and y > 0, both moderate", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=2000,
+    domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
 )
 betaln = elementwise(
-    "betaln", "x y", scipy_special("betaln"), lambda m, x, y: m.log(abs(m.beta(x, y))),
+    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=200,
-    domain="x > 0 and y > 0", doc="The logarithm of beta(x, y), without overflow.",
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
+    domain="x > 0 and y > 0", doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
 )
 binomial = elementwise(
-    "binomial", "n k", scipy_special("binom"), lambda m, n, k: m.binomial(n, k),
+    "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves=("n", "k", "out"),
     aliases=("binom", "comb"), domain="n > -1 and -1 < k < n + 1",
-    doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=200,
+    doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
 )
 factorial = composite(
     "factorial", "x", lambda x: gamma(x + 1), domain="x > -1", doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
@@ -113,7 +137,7 @@ mvlgamma = composite(
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
-    return np.where(np.equal(q, 1), special.zeta(x), special.zeta(x, q))[()]
+    return np.where(np.equal(q, 1), special.zeta(x), _zeta_slope(x, q, 0))[()]
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
@@ -143,21 +167,39 @@ def _zeta_slope(x: Any, q: Any, n: int) -> Any:
     return np.where((x > -5) & (q > 0), total, np.nan).astype(kind)[()]
 
 
+def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
+    if not q > 0:
+        return m.nan
+    with m.workprec(m.prec + int(min(1200, max(0, x * m.mag(q))))):  # mpmath's is accurate beside 1, not beside its result
+        value = m.zeta(x, q, n)
+    return +value
+
+
+def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
+    """Sympy's zeta has no derivative by x; mpmath's has."""
+
+    def fdiff(self: Any, place: int) -> Any:
+        x, q, n = self.args
+        return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
+
+    return type("zeta", (s.Function,), {"fdiff": fdiff})(x, q, n)
+
+
 zeta_slope: Op = elementwise(
-    "zeta_slope", "x q", _zeta_slope, lambda m, x, q, n: m.zeta(x, q, n),
+    "zeta_slope", "x q", _zeta_slope, _zeta_reference,
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
-    symbolic=lambda s, x, q, n: s.diff(s.zeta(x, q), x, n), static={"n": 1}, saves=("x", "q"), public=False, ulps=200,
+    symbolic=_zeta_symbolic, static={"n": 1}, saves=("x", "q"), public=False, ulps=4,
     domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(
-    "hurwitz_zeta", "x q", _zeta, lambda m, x, q: m.zeta(x, q),
+    "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
-    symbolic=lambda s, x, q: s.zeta(x, q), saves=("x", "q"), domain="x > 1 and q > 0, or q = 1", ulps=300,
+    symbolic=_zeta_symbolic, saves=("x", "q"), domain="x > -5 and q > 0, or q = 1", ulps=300,
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
 )
 zeta = composite(
-    "zeta", "x q?", lambda x, q: hurwitz_zeta(x, 1.0 if q is None else q), domain="x > 1", backward="SpecialZeta",
+    "zeta", "x q?", lambda x, q: hurwitz_zeta(x, 1.0 if q is None else q), domain="x is not 1", backward="SpecialZeta",
     doc="The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.", examples=("zeta(x)", "zeta(2, q)"),
 )
 

@@ -53,9 +53,9 @@ atanh = elementwise(
     saves=("x",), domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=2,
 )
 asech = elementwise(
-    "asech", "x", lambda x: np.arccosh(1 / x), lambda m, x: m.asech(x),
+    "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),
     lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), saves=("x",), domain="0 < x <= 1",
-    doc="The inverse hyperbolic secant, acosh(1/x).", ulps=64,
+    doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4,
 )
 acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
@@ -63,6 +63,6 @@ acsch = elementwise(
     doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=3,
 )
 acoth = elementwise(
-    "acoth", "x", lambda x: np.arctanh(1 / x), lambda m, x: m.acoth(x), lambda out, x: 1 / ((1 - x) * (1 + x)),
+    "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x), lambda out, x: 1 / ((1 - x) * (1 + x)),
     aliases=("arccoth",), saves=("x",), domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=3,
 )

@@ -27,13 +27,21 @@ def _log_ndtr_reference(m: Any, x: Any) -> Any:
     return m.log1p(-tail) if x > 0 else m.log(tail)
 
 
+def _log_ndtr(x: Any) -> Any:
+    from scipy import special
+
+    x = np.asarray(x)
+    tail = np.log(special.erfcx(np.maximum(-x, 0) / float(SQRT_2)) / 2) - x * x / 2
+    return np.where(np.less(x, -1), tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
+
+
 ndtr = elementwise(
     "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
     saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=8,
 )
 log_ndtr = elementwise(
-    "log_ndtr", "x", scipy_special("log_ndtr"), _log_ndtr_reference, lambda out, x: SQRT_2_BY_PI / erfcx(-x / SQRT_2),
-    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2)) / 2), saves=("x",), backward="SpecialLogNdtr", ulps=400,
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference, lambda out, x: 1 / erfcx(-x / SQRT_2) * SQRT_2_BY_PI,
+    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2)) / 2), saves=("x",), backward="SpecialLogNdtr", ulps=8,
     doc="The logarithm of ndtr, without underflow.",
 )
 

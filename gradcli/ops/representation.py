@@ -31,7 +31,7 @@ heaviside = elementwise(
     kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
 )
 angle = elementwise(
-    "angle", "x", np.angle, lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
+    "angle", "x", lambda x: np.where(np.isnan(x), x, np.less(x, 0) * np.asarray(np.pi, np.asarray(x).dtype))[()], lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
     doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
 )
