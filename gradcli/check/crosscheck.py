@@ -252,7 +252,7 @@ def scalar_operations(order: Sequence[Expr]) -> int:
             if operand is not None and not isinstance(operand.shape, list):
                 size = max(size, math.prod(operand.shape) if operand.op is None or operand.op.outputs == 1 else 1)
         if node.op.name in ("matmul", "dot"):
-            size = math.prod(node.shape) * node.operand.shape[-1]
+            size = math.prod(node.shape) * (node.operand.shape or (1,))[-1]
         elif node.op.core_dims is not None:
             n = node.operand.shape[-1]
             size *= n * (n if node.op.name in ("det", "slogdet") else 1) if node.op.name != "adjugate" else n**4
