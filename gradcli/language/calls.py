@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import ArgumentError, suggestion
 from gradcli.language import composed
+from gradcli.language.names import Results
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
-from gradcli.ops.spec import named, public_names
+from gradcli.ops.spec import Composite, named, public_names
 
 if TYPE_CHECKING:
     from gradcli.language.lowering import Lowering
@@ -67,7 +68,11 @@ def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords:
     composition = composed.FUNCTIONS.get(signature.target)
     if composition is not None:
         return _run(low, composition, given)
-    return calling.call(low, named(signature.target), name, signature, given)
+    record = named(signature.target)
+    result = calling.call(low, record, name, signature, given)
+    if isinstance(record, Composite) and isinstance(result, tuple) and len(result) == len(record.results):
+        return Results.of(result, record.results)
+    return result
 
 
 def _composed(low: Lowering, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:

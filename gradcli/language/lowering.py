@@ -25,7 +25,7 @@ from gradcli.errors import (
     UnknownNameError,
 )
 from gradcli.language.indexing import subscript
-from gradcli.language.names import Function, Module, Unbound, missing_value, unknown_function
+from gradcli.language.names import Function, Module, Results, Unbound, missing_value, unknown_function
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Attribute,
@@ -315,8 +315,8 @@ class Lowering:
             if calls.exists(name, PREFIXES[base.path]):
                 return Function(name, PREFIXES[base.path])
             return self._constant(base.path, node.name)
-        if isinstance(base, tuple) and len(base) == 2 and node.name in ("values", "indices"):
-            return base[node.name == "indices"]
+        if isinstance(base, Results) and node.name in base.names:
+            return base[base.names.index(node.name)]
         if node.name in ("T", "mT", "shape", "ndim", "size"):
             return self._property(node.name, self.value(base))
         if calls.is_method(node.name):

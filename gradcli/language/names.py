@@ -27,6 +27,18 @@ class Function:
     base: Any = None
 
 
+class Results(tuple[Any, ...]):
+    """Several results of a function, which have names: ``torch.linalg.qr(A).R``."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: tuple[Any, ...], names: tuple[str, ...]) -> Results:
+        results = cls(parts)
+        results.names = names
+        return results
+
+
 @dataclass(frozen=True, eq=False)
 class Unbound:
     """A name without a value."""
