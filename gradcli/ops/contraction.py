@@ -111,5 +111,5 @@ einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), _reference, vjp=_vjp, shape=_shape,
     static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.",
-    examples=("einsum('ij,jk->ik', a, b)",),
+    examples=("einsum('i,j->ij', x, y)",),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.products import matmul
 from gradcli.ops.shapes import reshape, swapaxes
 from gradcli.ops.spec import Function, composite
-from gradcli.ops.windows import add_up, each, extent, inner, read, strided
+from gradcli.ops.windows import add_up, each, extent, inner, nested, read, small_image, strided
 
 
 def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:
@@ -115,9 +115,11 @@ for _n in (1, 2, 3):
         f"conv{_n}d", "input weight bias?", _convolution(_n), backward=_node(_n),
         static={"stride": 1, "padding": None, "dilation": 1, "groups": 1},
         doc=f"The cross-correlation of images of {_n} dimension(s) with filters, as layers of networks compute it.",
+        examples=(f"F.conv{_n}d({small_image(_n)}, {nested('w', _n + 1)})",),
     )  # fmt: skip
     composite(
         f"conv_transpose{_n}d", "input weight bias?", _transposed(_n), backward=_node(_n),
         static={"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1},
         doc=f"The transpose of conv{_n}d by its images: it adds multiples of the filters up.",
+        examples=(f"F.conv_transpose{_n}d({small_image(_n)}, {nested('w', _n + 1)})",),
     )  # fmt: skip

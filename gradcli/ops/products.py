@@ -137,7 +137,7 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 trace = structural(
     "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
     static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, rounding="terms", ulps=4,
-    doc="The sum of a diagonal of a matrix, or of each one along two axes.",
+    doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
 
 
@@ -232,20 +232,23 @@ inner = composite("inner", "x y", _inner, doc="The inner products over the last 
 tensordot = composite(
     "tensordot", "x y", _tensordot, static={"axes": 2},
     doc="The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists.",
-    examples=("tensordot(x, y, axes=([1], [0]))",),
+    examples=("tensordot(x, y, axes=1)",),
 )  # fmt: skip
 torch_tensordot = composite(
     "torch_tensordot", "x y", _torch_tensordot, static={"axes": 2}, public=False,
     doc="torch.tensordot: as tensordot, and one entry along an axis goes with any number of them.",
 )  # fmt: skip
 kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", backward="UnsafeView", examples=("kron(x, y)",))
-chain_matmul = composite("chain_matmul", "*matrices", _chain, doc="The product of several matrices.")
+chain_matmul = composite(
+    "chain_matmul", "*matrices", _chain, doc="The product of several matrices.", examples=("chain_matmul([x, y], [[1], [2], [3]])",),
+)
 matvec = composite(
     "matvec", "x y", lambda x, y: reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1]),
     doc="The products of matrices with vectors along the last axis.",
 )  # fmt: skip
 vecmat = composite(
     "vecmat", "x y", lambda x, y: matvec(_t(y), x), doc="The products of vectors along the last axis with matrices.",
+    examples=("vecmat(x, [[1], [2], [3]])",),
 )
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
@@ -263,4 +266,5 @@ declare(
     vecdot=signature("vecdot", "x|x1, y|x2, axis"),
     tensordot=signature("tensordot", "x|a, y|b, axes|dims"),
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
+    chain_matmul=signature("chain_matmul", "***matrices"),
 )

@@ -16,7 +16,7 @@ from gradcli.ops.products import matmul
 from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes
 from gradcli.ops.spec import REQUIRED, Function, composite
 from gradcli.ops.structure import to_int
-from gradcli.ops.windows import each
+from gradcli.ops.windows import each, nested
 
 _PADDINGS = ("zeros", "border", "reflection")
 _MODES = ("bilinear", "nearest", "bicubic")
@@ -131,14 +131,16 @@ grid_sample = composite(
     "grid_sample", "input grid", _grid_sample, static={"mode": "bilinear", "padding_mode": "zeros", "align_corners": None},
     backward=lambda given, static: f"GridSampler{len(given['input'].shape) - 2}D",
     doc="Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.",
+    examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",),
 )  # fmt: skip
 affine_grid = composite(
     "affine_grid", "theta", _affine_grid, static={"size": REQUIRED, "align_corners": None}, backward="AffineGridGenerator",
-    doc="The grid for grid_sample that an affine map gives.",
+    doc="The grid for grid_sample that an affine map gives.", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",),
 )  # fmt: skip
 for _n in (1, 2, 3):
     composite(
         f"max_unpool{_n}d", "input indices", _unpooled(_n), indices=frozenset({"indices"}),
         static={"kernel_size": REQUIRED, "stride": None, "padding": 0, "output_size": None},
         backward=f"MaxUnpool{_n}D" if _n > 1 else "Squeeze.1", doc=f"Zeros with entries at the places where max_pool{_n}d found them.",
+        examples=(f"F.max_unpool{_n}d({nested('x', _n)}, {nested('[0, 2, 4]', _n)}, {(1, 1, 2)[-_n:] if _n > 1 else 2})",),
     )  # fmt: skip

@@ -87,6 +87,16 @@ def add_up(places: Any, tables: Sequence[Table], shape: tuple[int, ...]) -> Any:
     return x
 
 
+def nested(entries: str, depth: int) -> str:
+    """Text of an array of that many axes in which all axes but those of the entries have one entry, for examples."""
+    return "[" * depth + entries + "]" * depth
+
+
+def small_image(n: int) -> str:
+    """Text of an image of n dimensions with one channel, for examples."""
+    return nested("x" if n == 1 else "x, y", n)
+
+
 def _sliding(name: str, lengths: Sequence[int], sizes: Any, dilation: Any, padding: Any, stride: Any) -> tuple[list[Table], list[int]]:
     """Tables of windows over two padded axes, and the padding; positions count from the padding."""
     sizes, steps = each(name, "kernel_size", sizes, 2, 1), each(name, "stride", stride, 2, 1)
@@ -133,10 +143,11 @@ def inner(x: Any, around: Sequence[int]) -> Any:
 _PLACED = {"dilation": 1, "padding": 0, "stride": 1}
 unfold = composite(
     "unfold", "x", _unfold, static={"kernel_size": REQUIRED, **_PLACED}, backward="Im2Col",
-    doc="The entries in each window of images, one window a column.",
+    doc="The entries in each window of images, one window a column.", examples=("F.unfold([[x, y]], 2)",),
 )  # fmt: skip
 fold = composite(
     "fold", "x", _fold, static={"output_size": REQUIRED, "kernel_size": REQUIRED, **_PLACED}, backward="Col2Im",
     doc="Images from the entries in windows, added up where windows overlap: the transpose of unfold.",
+    examples=("F.fold([x, y], (1, 4), (1, 2))",),
 )  # fmt: skip
 declare(TORCH, unfold=signature("unfold", "x, kernel_size, dilation, padding, stride"))
