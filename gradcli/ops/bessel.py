@@ -71,11 +71,13 @@ yv = _bessel(
     domain="x > 0",
 )
 iv = _bessel(
-    "iv", lambda x, v: scipy_special("iv")(v, x), "besseli", lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
+    "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
+    lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
 )
 kv = _bessel(
-    "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk", lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
+    "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
+    lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=16,
 )
 j0 = composite("j0", "x", lambda x: jv(x, v=0), aliases=("bessel_j0",), doc="The Bessel function jv(0, x).")

@@ -119,7 +119,7 @@ factorial = composite(
 )
 
 
-def _mvlgamma(x: Any, p: int) -> Any:
+def _mvlgamma(x: Any, p: Any) -> Any:
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
         raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
     total = lgamma(x)
@@ -203,5 +203,8 @@ zeta = composite(
     doc="The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.", examples=("zeta(x)", "zeta(2, q)"),
 )
 
-declare(NUMPY, comb=signature("binomial", "n|N, k, -exact, -repetition"), factorial=signature("factorial", "x|n, -exact"),
-        mvlgamma=signature("mvlgamma", "x, p"), multigammaln=signature("mvlgamma", "x|a, p|d"), zeta=signature("zeta", "x, q|other"))  # fmt: skip
+declare(
+    NUMPY,
+    comb=signature("binomial", "n|N, k, -exact, -repetition"), factorial=signature("factorial", "x|n, -exact"),
+    mvlgamma=signature("mvlgamma", "x, p"), multigammaln=signature("mvlgamma", "x|a, p|d"), zeta=signature("zeta", "x, q|other"),
+)  # fmt: skip

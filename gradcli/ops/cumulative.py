@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.arithmetic import chain
 from gradcli.ops.exponential import exp
 from gradcli.ops.logic import equal, isnan, where
 from gradcli.ops.prefixes import NUMPY, TORCH
@@ -142,12 +143,13 @@ def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
             low, high = high, low
         return high if m.plain(high) - m.plain(high) != 0 else high + m.log1p(m.exp(low - high))
 
-    out = np.array(x, dtype=object)
-    rows = np.moveaxis(out, axis, 0) if out.ndim else out[None]
+    if not x.ndim:
+        return x
+    along = np.moveaxis(x, axis, 0)
+    rows = along.reshape(len(along), along[:1].size).copy()
     for i in range(1, len(rows)):
-        pairs = zip(rows[i - 1].ravel(), rows[i].ravel(), strict=True)
-        rows[i].flat = [joined(before, entry) for before, entry in pairs]
-    return out
+        rows[i] = [joined(before, entry) for before, entry in zip(rows[i - 1], rows[i], strict=True)]
+    return np.moveaxis(rows.reshape(along.shape), 0, axis)
 
 
 def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
@@ -157,7 +159,7 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     lead = ((None, None, None),) * (axis % len(x.shape))
     before = concatenate(getitem(out, index=(*lead, (0, 1, None))), getitem(out, index=(*lead, (None, -1, None))), axis=axis)
     fall = where(equal(before, out), 0.0, before - out)
-    return (exp(x - out) * reversed_horner(cotangent, exp(fall), axis=axis),)
+    return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
 
 
 def _along(old: Shape, axis: int) -> Shape:

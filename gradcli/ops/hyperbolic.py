@@ -63,6 +63,7 @@ acsch = elementwise(
     doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=3,
 )
 acoth = elementwise(
-    "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x), lambda out, x: 1 / ((1 - x) * (1 + x)),
+    "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x),
+    lambda out, x: 1 / ((1 - x) * (1 + x)),
     aliases=("arccoth",), saves=("x",), domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=3,
 )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError
 from gradcli.ops.constants import PI
 from gradcli.ops.exponential import exp, log
 from gradcli.ops.hyperbolic import cosh, sinh

@@ -30,8 +30,15 @@ heaviside = elementwise(
     kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
     kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
 )
+
+
+def _angle(x: Any) -> Any:
+    x = np.asarray(x)
+    return np.where(np.isnan(x), x, np.less(x, 0) * x.dtype.type(np.pi))[()]
+
+
 angle = elementwise(
-    "angle", "x", lambda x: np.where(np.isnan(x), x, np.less(x, 0) * np.asarray(np.pi, np.asarray(x).dtype))[()], lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
+    "angle", "x", _angle, lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
     doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
 )
@@ -41,17 +48,16 @@ real = composite(
 )
 
 
-def _nan_to_num(x: Any, nan: float, posinf: float | None, neginf: float | None) -> Any:
+def _nan_to_num(x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-def _nan_to_num_reference(m: Any, x: Any, nan: float, posinf: float | None, neginf: float | None) -> Any:
-    if x != x:
-        return m.mpf(nan or 0)
-    if x - x == 0:
+def _nan_to_num_reference(m: Any, x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    if x == x and x - x == 0:
         return x
-    largest = np.finfo(np.float64).max
-    return m.mpf((largest if posinf is None else posinf) if x > 0 else (-largest if neginf is None else neginf))
+    largest = float(np.finfo(np.float64).max)
+    high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
+    return m.zero + (high if x > 0 else low if x < 0 else nan or 0.0)
 
 
 nan_to_num = elementwise(

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.error_functions import erf as erf
-from gradcli.ops.error_functions import erfc as erfc
 from gradcli.ops.exponential import exp2
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.signatures import declare, signature
@@ -48,7 +46,7 @@ def _lgamma(x: Any) -> Any:
     for k in range(_TERMS, 1, -1):
         tail = (-1) ** k * float(special.zeta(k)) / k + t * tail
     near = t * (t * tail - float(np.euler_gamma)) + np.where(np.rint(x) == 2, np.log1p(t), 0)
-    return np.where((0.65 <= x) & (x <= 1.35) | (1.65 <= x) & (x <= 2.35), near, special.gammaln(x))[()]
+    return np.where((x >= 0.65) & (x <= 1.35) | (x >= 1.65) & (x <= 2.35), near, special.gammaln(x))[()]
 
 
 def _lgamma_reference(m: Any, x: Any) -> Any:

@@ -43,7 +43,8 @@ atan = elementwise(
     doc="The inverse tangent.", ulps=1,
 )
 asec = elementwise(
-    "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x), lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
+    "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
+    lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases=("arcsec",), saves=("x",), domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=3,
 )
 acsc = elementwise(

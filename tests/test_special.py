@@ -1,0 +1,183 @@
+"""Elementwise functions where a derivative is a choice, and the ways in which libraries call them.
+
+Numbers in the first table were measured with PyTorch 2.13 in float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from helpers import same
+
+import gradcli
+from gradcli.errors import GradcliError
+
+inf, nan = float("inf"), float("nan")
+LARGEST = 1.7976931348623157e308
+
+
+def evaluated(text: str, **values: Any) -> Any:
+    return gradcli.evaluate(text, at=values, wrt=list(values), seed=None, check=False, formula=False)
+
+
+PYTORCH: list[tuple[str, tuple[float, ...], float, tuple[float, ...]]] = [
+    ("torch.fmax(x, y)", (1.0, 1.0), 1.0, (1.0, 0.0)),
+    ("torch.fmin(x, y)", (1.0, 1.0), 1.0, (1.0, 0.0)),
+    ("torch.fmax(x, y)", (nan, 1.0), 1.0, (0.0, 1.0)),
+    ("torch.fmin(x, y)", (1.0, nan), 1.0, (1.0, 0.0)),
+    ("torch.fmax(x, y)", (nan, nan), nan, (1.0, 0.0)),
+    ("torch.fmin(x, y)", (-inf, -inf), -inf, (1.0, 0.0)),
+    ("torch.clamp_min(x, y)", (0.0, 0.0), 0.0, (1.0, 0.0)),
+    ("torch.clamp_max(x, y)", (0.0, 0.0), 0.0, (1.0, 0.0)),
+    ("torch.clamp_min(x, y)", (nan, 0.0), nan, (0.0, 0.0)),
+    ("torch.clamp_max(x, y)", (0.0, nan), nan, (0.0, 0.0)),
+    ("torch.copysign(x, y)", (0.0, 1.0), 0.0, (0.0, 0.0)),
+    ("torch.copysign(x, y)", (2.0, -0.0), -2.0, (-1.0, 0.0)),
+    ("torch.copysign(x, y)", (inf, 1.0), inf, (nan, 0.0)),
+    ("torch.special.xlog1py(x, y)", (0.0, -1.0), 0.0, (0.0, nan)),
+    ("torch.special.entr(x)", (0.0,), 0.0, (inf,)),
+    ("torch.special.entr(x)", (-1.0,), -inf, (nan,)),
+    ("torch.logaddexp2(x, y)", (-inf, -inf), -inf, (nan, nan)),
+    ("torch.logaddexp2(x, y)", (inf, -inf), inf, (1.0, 0.0)),
+    ("torch.logaddexp(x, y)", (inf, inf), inf, (nan, nan)),
+    ("torch.erfinv(x)", (1.0,), inf, (inf,)),
+    ("torch.erfinv(x)", (2.0,), nan, (nan,)),
+    ("torch.special.ndtri(x)", (0.0,), -inf, (inf,)),
+    ("torch.logit(x)", (0.0,), -inf, (inf,)),
+    ("torch.logit(x)", (1.5,), nan, (nan,)),
+    ("torch.logit(x, 0.1)", (0.1,), -2.197224577336219, (11.111111111111109,)),
+    ("torch.logit(x, 0.1)", (0.05,), -2.197224577336219, (0.0,)),
+    ("torch.nan_to_num(x)", (inf,), LARGEST, (0.0,)),
+    ("torch.nan_to_num(x, nan=2.0)", (nan,), 2.0, (0.0,)),
+    ("torch.nan_to_num(x, 0.0, 5.0, -6.0)", (-inf,), -6.0, (0.0,)),
+    ("torch.sinc(x)", (0.0,), 1.0, (0.0,)),
+    ("torch.frac(x)", (1.0,), 0.0, (1.0,)),
+    ("torch.frac(x)", (inf,), nan, (1.0,)),
+    ("torch.frexp(x)[0]", (0.0,), 0.0, (1.0,)),
+    ("torch.frexp(x)[0]", (5e-324,), 0.5, (2.0**1023 * 2.0**50,)),
+    ("torch.special.i0e(x)", (0.0,), 1.0, (0.0,)),
+    ("torch.special.i0e(x)", (inf,), 0.0, (0.0,)),
+    ("torch.special.i1(x)", (0.0,), 0.0, (0.5,)),
+    ("torch.special.i1e(x)", (0.0,), 0.0, (0.5,)),
+    ("torch.special.i1e(x)", (-inf,), 0.0, (0.0,)),
+    ("torch.fmod(x, y)", (5.0, 3.0), 2.0, (1.0, -1.0)),
+    ("torch.remainder(x, y)", (-5.0, 3.0), 1.0, (1.0, 2.0)),
+    ("torch.div(x, y, rounding_mode='floor')", (1.0, 0.1), 9.0, (0.0, 0.0)),
+    ("torch.angle(x)", (-1.0,), np.pi, (0.0,)),
+    ("torch.round(x, decimals=-1)", (26.0,), 30.0, (0.0,)),
+]
+BETTER = [
+    ("nan_to_num(log(x))", (0.0,), -LARGEST, (0.0,)),  # PyTorch: NaN
+    ("erfcx(x)", (inf,), 0.0, (0.0,)),  # NaN
+    ("log_ndtr(x)", (-inf,), -inf, (inf,)),  # NaN
+    ("sinc(x)", (3.0,), 0.0, (-1 / 3,)),  # the value 4e-17
+    ("Si(x)", (0.0,), 0.0, (1.0,)),
+    ("Shi(x)", (0.0,), 0.0, (1.0,)),
+]
+
+
+@pytest.mark.parametrize(("text", "at", "value", "slopes"), PYTORCH + BETTER, ids=str)
+def test_conventions(text: str, at: tuple[float, ...], value: float, slopes: tuple[float, ...]) -> None:
+    found = evaluated(text, **dict(zip("xy", at, strict=False)))
+    assert same(found.value, np.asarray(value)), found.value
+    for name, slope in zip("xy", slopes, strict=False):
+        assert same(found.grad[name], np.asarray(slope)), (name, found.grad[name])
+
+
+SCANS = [
+    ([-inf, 0.0], [-inf, 0.0], [nan, 1.0]),
+    ([0.0, -inf, 1.0], [0.0, 0.0, 1.3132616875182228], [2.268941421369995, 0.0, 0.7310585786300049]),
+    ([0.0, inf, 1.0], [0.0, inf, inf], [1.0, nan, 0.0]),
+    ([1000.0, 0.0, -1000.0], [1000.0, 1000.0, 1000.0], [3.0, 0.0, 0.0]),
+    ([], [], []),
+]
+
+
+@pytest.mark.parametrize(("x", "value", "slope"), SCANS)
+def test_logcumsumexp_at_infinity(x: list[float], value: list[float], slope: list[float]) -> None:
+    found = gradcli.evaluate("torch.logcumsumexp(x, 0)", x=x, seed=np.ones(len(x)), check=False, formula=False)
+    assert same(found.value, np.asarray(value, float))
+    assert same(found.grad["x"], np.asarray(slope, float))
+
+
+# The same number however it is called.
+SYNONYMS = [
+    ("torch.polygamma(2, x)", "torch.polygamma(x, 2)", "x.polygamma(2)", "torch.special.polygamma(n=2, input=x)"),
+    ("torch.polygamma(0, x)", "digamma(x)", "scipy.special.psi(x)", "torch.special.psi(x)"),
+    ("torch.clamp(x, min=1)", "np.clip(x, 1, None)", "x.clamp_min(1)", "torch.clip(x, 1)", "np.clip(x, a_min=1, a_max=None)"),
+    ("torch.round(x, decimals=1)", "np.round(x, 1)", "x.round(1)", "np.around(x, decimals=1)"),
+    ("torch.special.expit(x)", "sigmoid(x)", "scipy.special.expit(x)"),
+    ("torch.mvlgamma(x, p=2)", "scipy.special.multigammaln(x, 2)", "torch.special.multigammaln(x, 2)", "x.mvlgamma(2)"),
+    ("torch.special.zeta(x, 1)", "zeta(x)", "scipy.special.zeta(x)"),
+    ("scipy.special.jv(1, x)", "besselj(1, x)", "scipy.special.j1(x)", "torch.special.bessel_j1(x)"),
+    ("scipy.special.iv(0, x)", "torch.special.modified_bessel_i0(x)", "np.i0(x)", "torch.i0(x)"),
+    ("scipy.special.sici(x)[0]", "Si(x)"),
+    ("scipy.special.expi(x)", "Ei(x)", "li(exp(x))"),
+    ("scipy.special.exp1(x)", "expn(1, x)", "E1(x)"),
+    ("scipy.special.binom(x, 2)", "binomial(x, 2)", "scipy.special.comb(x, 2, exact=False)", "x*(x - 1)/2"),
+    ("scipy.special.factorial(x)", "math.gamma(x + 1)", "factorial(x)"),
+    ("torch.lerp(x, 3, 0.25)", "torch.lerp(input=x, end=3, weight=0.25)", "0.75*x + 0.75"),
+    ("np.float_power(x, 3)", "torch.float_power(x, exponent=3)", "x**3"),
+    ("torch.gt(x, 1)*x", "torch.ge(x, 1)*x", "np.greater(x, 1)*x", "torch.ne(x, 1)*x", "x*(1 - torch.lt(x, 1))"),
+    ("torch.ldexp(x, 3)", "np.ldexp(x, 3)", "8*x"),
+    ("torch.nan_to_num(x)", "np.nan_to_num(x, copy=True, nan=0.0)", "x.nan_to_num()", "x.real()"),
+]
+
+
+@pytest.mark.parametrize("texts", SYNONYMS, ids=lambda texts: texts[0])
+def test_ways_to_call(texts: tuple[str, ...]) -> None:
+    first, *others = (evaluated(text, x=2.75) for text in texts)
+    for other in others:
+        assert other.value == pytest.approx(first.value, rel=1e-14)
+        assert other.grad["x"] == pytest.approx(first.grad["x"], rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("torch.mvlgamma(x, 0)", "p must be a whole number of at least 1, not 0"),
+        ("torch.cumsum(x)", "cumsum needs the argument 'axis'"),
+        ("cumulative_sum([[x]])", "the axis must be given for an array of other than one axis"),
+        ("torch.div(x, 2, rounding_mode='up')", "rounding_mode must be 'floor', 'trunc' or None, not 'up'"),
+        ("np.round(x, 1.5)", "decimals must be a whole number, not 1.5"),
+        ("torch.logcumsumexp(x, 1)", "logcumsumexp: axis 1 is out of bounds for an array of 0 axes"),
+    ],
+)
+def test_unusable_arguments(text: str, message: str) -> None:
+    with pytest.raises(GradcliError) as caught:
+        evaluated(text, x=0.5)
+    assert caught.value.message == message
+
+
+TAILS = [
+    ("erfcx(x)", 1e10, lambda m, x: m.exp(x * x) * m.erfc(x)),
+    ("erfc(x)", 26.0, lambda m, x: m.erfc(x)),
+    ("ndtr(x)", -37.0, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2),
+    ("i0e(x)", 1e7, lambda m, x: m.besseli(0, x) * m.exp(-x)),
+    ("i1e(x)", 1e7, lambda m, x: m.besseli(1, x) * m.exp(-x)),
+    ("sinc(x)", 1e-9, lambda m, x: m.sincpi(x)),
+    ("sinc(x)", 1e9 + 0.5, lambda m, x: m.sincpi(x)),
+    ("jv(3, x)", 1e6, lambda m, x: m.besselj(3, x)),
+    ("yv(0.5, x)", 1e5, lambda m, x: m.bessely(m.mpf(1) / 2, x)),
+    ("betaln(x, 0.5)", 1e12, lambda m, x: m.log(m.beta(x, m.mpf(1) / 2))),
+    ("binomial(x, 3)", 1e6, lambda m, x: m.binomial(x, 3)),
+    ("zeta(x)", 1.0001, lambda m, x: m.zeta(x)),
+    ("zeta(x)", -2.5, lambda m, x: m.zeta(x)),
+    ("zeta(2.5, x)", 1e-3, lambda m, x: m.zeta(m.mpf(5) / 2, x)),
+    ("log_ndtr(x)", 9.0, lambda m, x: m.log(m.ncdf(x))),
+    ("logit(x)", 0.5000001, lambda m, x: m.log(x / (1 - x))),
+]
+
+
+@pytest.mark.parametrize(("text", "x", "function"), TAILS, ids=[f"{text} at {x:g}" for text, x, _ in TAILS])
+def test_first_and_second_derivatives_where_formulas_cancel(text: str, x: float, function: Any) -> None:
+    first = evaluated(text, x=x)
+    second = gradcli.evaluate(text, x=x, mode="hessian", check=False, formula=False).hessian["x"]["x"]
+    with mpmath.workdps(120):
+        value, slope, curve = (mpmath.diff(lambda v: function(mpmath.mp, v), mpmath.mpf(x), n) for n in range(3))
+    assert first.value == pytest.approx(float(value), rel=1e-12)
+    assert first.grad["x"] == pytest.approx(float(slope), rel=1e-12)
+    assert second == pytest.approx(float(curve), rel=1e-11)
