@@ -11,9 +11,11 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import equal, where
+from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import sum_
 from gradcli.ops.selection import argmax
 from gradcli.ops.shapes import reshape
+from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, Kink, composite
 from gradcli.ops.structure import to_int
 from gradcli.ops.windows import Table, adaptive, each, extent, outer, read, small_image, strided
@@ -163,3 +165,12 @@ for _n in (1, 2, 3):
         doc=f"The norms of order norm_type {_of}; the gradient of a norm of 0 is 0.",
         examples=(f"F.lp_pool{_n}d({_image}, 2, {_size})",),
     )  # fmt: skip
+_WITH = "input, kernel_size, stride, padding, dilation, ceil_mode"
+declare(
+    TORCH,
+    **{f"max_pool{n}d_with_indices": signature(f"max_pool{n}d", _WITH, return_indices=True) for n in (1, 2, 3)},
+    **{
+        f"adaptive_max_pool{n}d_with_indices": signature(f"adaptive_max_pool{n}d", "input, output_size", return_indices=True)
+        for n in (1, 2, 3)
+    },
+)

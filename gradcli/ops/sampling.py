@@ -12,8 +12,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arithmetic import abs_, floor, rint
 from gradcli.ops.indexing import add_along, take_along
 from gradcli.ops.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.prefixes import TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes
+from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, composite
 from gradcli.ops.structure import to_int
 from gradcli.ops.windows import each, nested
@@ -137,6 +139,27 @@ affine_grid = composite(
     "affine_grid", "theta", _affine_grid, static={"size": REQUIRED, "align_corners": None}, backward="AffineGridGenerator",
     doc="The grid for grid_sample that an affine map gives.", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",),
 )  # fmt: skip
+
+
+def _by_number(x: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    if interpolation_mode not in range(3) or padding_mode not in range(3):
+        raise ArgumentError("grid_sampler: the modes are numbers from 0 to 2")
+    return _grid_sample(x, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
+
+
+for _n in (2, 3):
+    composite(
+        f"grid_sampler_{_n}d", "input grid", _by_number, backward=f"GridSampler{_n}D", public=False,
+        static={"interpolation_mode": REQUIRED, "padding_mode": REQUIRED, "align_corners": REQUIRED},
+        doc="torch.grid_sampler: grid_sample with numbers for its modes.",
+    )  # fmt: skip
+declare(
+    TORCH,
+    **{
+        name: signature(f"grid_sampler_{n}d", "input, grid, interpolation_mode, padding_mode, align_corners")
+        for name, n in (("grid_sampler", 2), ("grid_sampler_2d", 2), ("grid_sampler_3d", 3))
+    },
+)
 for _n in (1, 2, 3):
     composite(
         f"max_unpool{_n}d", "input indices", _unpooled(_n), indices=frozenset({"indices"}),
