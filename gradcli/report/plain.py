@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, Claim, OneSided, VariableCheck, Worst
 
 SCHEMA = 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def well_formed(text: str) -> str:
+    """Text that every encoding of Unicode has: U+FFFD for each character that cannot be encoded."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def number(value: float) -> float | str:
@@ -35,7 +42,11 @@ def numbers(array: Any) -> Any:
 
 
 def _replace(value: Any) -> Any:
-    return [_replace(v) for v in value] if isinstance(value, list) else number(value)
+    if isinstance(value, list):
+        return [_replace(v) for v in value]
+    if isinstance(value, dict):
+        return {name: _replace(v) for name, v in value.items()}
+    return number(value) if isinstance(value, float) else value
 
 
 def as_dict(record: Record) -> dict[str, Any]:
@@ -43,9 +54,9 @@ def as_dict(record: Record) -> dict[str, Any]:
     value = numbers(record.value)
     out: dict[str, Any] = {
         "schema": SCHEMA,
-        "id": record.id,
+        "id": _replace(record.id),
         "source": {"file": record.file, "line": record.line, "column": record.column},
-        "expr": record.expr.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+        "expr": well_formed(record.expr),
         "value": value,
         "shape": None if record.value is None else list(record.shape),
         "dtype": record.dtype,
@@ -140,4 +151,9 @@ def _check(check: Check) -> dict[str, Any]:
 
 def dumps(record: Record) -> str:
     """One line of JSON Lines."""
-    return json.dumps(as_dict(record), ensure_ascii=False, allow_nan=False, default=str)
+    return encoded(as_dict(record))
+
+
+def encoded(value: Any, indent: int | None = None) -> str:
+    """JSON of plain data, in which lone surrogates are replaced: most readers refuse them even when escaped."""
+    return well_formed(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=str))
