@@ -92,6 +92,9 @@ class GradcliError(Exception):
         self.record: dict[str, Any] = {}  # what is known of the input record that could not be read
         self.source = source
 
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
     def at(self, span: Span | None, source: Source | None = None) -> GradcliError:
         """Fill in the place if it is not known yet; returns self."""
         if self.span is None:
@@ -166,6 +169,14 @@ def display_width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _rebuilt(kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> GradcliError:
+    """An error that comes from another process."""
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(fields, node=None)
+    return error
 
 
 class ParseError(GradcliError):

@@ -7,8 +7,8 @@ two ways to call it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,19 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.promotion import numpy_dtype
 from gradcli.report.records import Asserted, Failure, Record
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimInput:
+    """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
+
+    of: str
+    text: str | None = None
+    numbers: Any = None
+    formula: bool = False  # the text is a formula although it mentions no name
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +51,10 @@ class Options:
     latex: bool = False
     timeout: float | None = None
     need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
+    claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
+    decide_asserts: bool = False  # hold asserts to the reference, also beside the bound values
+    rtol: float | None = None  # of claims that are numbers
+    atol: float = 0.0
 
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
@@ -53,6 +70,8 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
             return None
         if isinstance(statement, Assertion):
             _assert(program.scope, lowered, record)
+            if options.decide_asserts and options.check:
+                _decide_assert(program.scope, lowered, record, options)
         else:
             _query(program, lowered, options, record)
     except GradcliError as error:
@@ -89,6 +108,9 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     record.value = values[root]
     record.warnings += _nonfinite(scope, root, values)
     wrt = _variables(scope, root, options)
+    for claim in options.claims:
+        if claim.of != "value" and claim.of not in wrt:
+            wrt = {**wrt, **_variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
     if not wrt and options.wrt is None and root.kind == "float":
         record.warnings += _held_constant(scope, root)
     if root.kind != "float":
@@ -112,7 +134,57 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
-        record.check = cross_check(scope, root, wrt, record, options.timeout)
+        claims, seed = _claims(program, root, record, options)
+        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed)
+
+
+def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
+    """The claims on a query, read in its scope, where ``seed`` is the seed."""
+    if not options.claims:
+        return [], None
+    from gradcli.check.claims import Given
+    from gradcli.language.statements import parse_expression
+
+    scope = program.scope
+    seed = None
+    if "seed" not in scope.names:
+        seed = scope.bind_value("seed", record.seed)
+    found = []
+    try:
+        for claim in options.claims:
+            given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
+            if claim.text is not None:
+                source = Source(claim.text, f"<claim of {claim.of}>")
+                node = program.lowering.lower_value(parse_expression(source, scope.limits.length), source)
+                if claim.formula or program.lowering.mentions:
+                    given = Given(claim.of, node)
+                else:
+                    given = Given(claim.of, None, program.constant(claim.text, source.name or ""), options.rtol, options.atol)
+            found.append(given)
+    finally:
+        if seed is not None:
+            del scope.names["seed"]
+    return found, seed
+
+
+def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Options) -> None:
+    """An assert as a claim about its left side; with a tolerance of its own it is numbers, and done."""
+    from gradcli.check.claims import Given
+    from gradcli.check.crosscheck import cross_check
+    from gradcli.report.verdicts import Check, Claim, Verdict
+
+    assert record.asserted is not None
+    left, right = lowered.value, lowered.other
+    assert right is not None
+    if lowered.within is not None or left.kind != "float" or right.shape not in (left.shape, ()) or not record.asserted.holds:
+        verdict = Verdict.AGREE if record.asserted.holds else Verdict.MISMATCH
+        record.check = Check(verdict, claims=[Claim("assert", "assert", verdict, record.asserted.worst)])
+        return
+    shown = Record(record.expr, value=record.asserted.left, grad={}, seed=np.ones(left.shape)[()])
+    check = cross_check(scope, left, {}, shown, options.timeout, [Given("value", right)])
+    for claim in check.claims:
+        claim.kind = claim.of = "assert"
+    record.check = check
 
 
 def gradient(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values) -> dict[str, Any]:

@@ -18,7 +18,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
     "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
-    "evaluation", "formulas", "documentation", "api",
+    "evaluation", "checking", "formulas", "documentation", "api",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     # the top, where rooms meet
     "documentation": EVERYTHING_BUT_CLI,
+    "checking": EVERYTHING_BUT_CLI,
     "__init__": EVERYTHING_BUT_CLI,
     "api": EVERYTHING_BUT_CLI,
     "evaluation": EVERYTHING_BUT_CLI,

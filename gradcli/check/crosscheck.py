@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.claims import Given, decide
 from gradcli.check.composed import Composed
 from gradcli.check.deadline import OutOfTime, deadline
 from gradcli.check.entries import Comparison
@@ -45,13 +46,27 @@ class Undecided(Exception):
     """No source of truth within the limits."""
 
 
-def cross_check(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None) -> Check:
-    """The verdict on a record's value and derivatives."""
+def cross_check(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
+    seed_leaf: Expr | None = None,
+) -> Check:  # fmt: skip
+    """The verdict on a record's value and derivatives, and on claims about them.
+
+    seed_leaf  what the name ``seed`` stands for inside of claims
+    """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
-            return _combined(_by_mode(scope, root, wrt, record))
+            if not claims:
+                return _combined(_by_mode(scope, root, wrt, record))
+            assert record.grad is not None
+            judge = Judge(scope, root, wrt, record.seed, record.grad)
+            judge.seed_leaf = seed_leaf
+            check = _combined(judge.decide(record.value))
+            check.claims = decide(judge, claims)
+            check.verdict = check.worst
+            return check
     except OutOfTime:
         return _undetermined(wrt, "the time limit of the cross-check was reached", record)
     except Undecided as limit:
@@ -85,11 +100,11 @@ def _by_mode(
 ) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
     if record.mode == "grad":
         assert record.grad is not None
-        return _Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)
+        return Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)
     if record.mode == "jvp":
-        value, _ = _Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
+        value, _ = Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
         pushed = _pushed(scope, root, record.tangents)
-        slope, _ = _Judge(scope, pushed, {}, np.ones(root.shape)[()], {}).decide(record.jvp)
+        slope, _ = Judge(scope, pushed, {}, np.ones(root.shape)[()], {}).decide(record.jvp)
         return value, {} if slope is None else {"jvp": slope}
     if record.mode == "jacobian":
         assert record.jacobian is not None
@@ -124,7 +139,7 @@ def _rows(
         seed = transforms.one_hot(i, root.shape)[()] if root.shape else np.float64(1)
         place = np.unravel_index(i, root.shape)
         parts = {name: np.asarray(matrix)[place] for name, matrix in matrices.items()}
-        checked, row = _Judge(scope, root, wrt, seed, parts).decide(value)
+        checked, row = Judge(scope, root, wrt, seed, parts).decide(value)
         for name, check in row.items():
             if check.worst is not None:
                 check.worst.index = (*(int(p) for p in place), *check.worst.index)
@@ -140,7 +155,7 @@ def _gravest(checks: list[VariableCheck]) -> VariableCheck:
     return worst
 
 
-class _Judge:
+class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed."""
 
     def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
@@ -153,6 +168,14 @@ class _Judge:
         if self.size > LARGEST:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,})")
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
+        self.comparisons: list[Comparison] = []
+        self.value_comparison: Comparison
+        self.seed_leaf: Expr | None = None
+
+    def every_leaf(self, other: Expr) -> dict[Expr, Any]:
+        """The leaves of the function and of another expression, with their values."""
+        order = definition_order(other)
+        return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
         import mpmath
@@ -189,8 +212,9 @@ class _Judge:
                 break
             before = now
         largest = max((c.largest for c in comparisons), default=0.0)
+        self.comparisons, self.value_comparison = comparisons, checked
         results = {
-            name: c.result(source, math.prod(x.shape), partial(self._masses, i), largest)
+            name: c.result(source, math.prod(x.shape), partial(self.masses, i), largest)
             for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
         }
         return checked.result(source, 0) if value is not None else None, results
@@ -220,7 +244,7 @@ class _Judge:
                     return "composed", composed
         return "symbolic", found
 
-    def _masses(self, place: int) -> np.ndarray:
+    def masses(self, place: int) -> np.ndarray:
         """The size of the terms that were summed over entries for one gradient."""
         values = forward([self.root], self.scope.values, self.precision)
         return summed_terms(self.root, list(self.wrt.values()), values, self.seed)[place]

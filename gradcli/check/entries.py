@@ -26,11 +26,12 @@ class Comparison:
     reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding explains;
     sides      one-sided derivatives of the entries that may lie on a kink
     trouble    the first operation whose derivative was not finite
+    rule       digits to which the exact numbers must agree
     """
 
     def __init__(
         self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
-        sides: dict[int, Sides] | None, trouble: tuple[str, Any] | None,
+        sides: dict[int, Sides] | None, trouble: tuple[str, Any] | None, rule: int = _RULE,
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
@@ -39,6 +40,7 @@ class Comparison:
         self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
         self.trouble = trouble
+        self.rule = rule
         self.dtype = np.asarray(computed).dtype
         self.reasons: dict[int, str] = {}
         self.verdicts = [self._entry(i) for i in range(len(self.computed))]
@@ -51,7 +53,7 @@ class Comparison:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
         if isinstance(reference, bool):
             return Verdict.AGREE
-        tolerance = m.mpf(10) ** -_RULE
+        tolerance = m.mpf(10) ** -self.rule
         sides = self.sides.get(i)
         if sides is not None:
             if sides.limit is None:

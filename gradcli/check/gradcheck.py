@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
+from gradcli.check.differences import ridders
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
@@ -140,27 +141,3 @@ def _by_differences(
             if not off <= 10 * error + 1e-9 * abs(estimate):
                 return f"input {i}, entry {list(index)}: {float(slope[index])!r} where differences give {estimate!r} (error about {error:.1g})"
     return ""
-
-
-def ridders(function: Callable[[float], float], scale: float, epsilon: float) -> tuple[float, float]:
-    """A derivative at 0 by central differences of shrinking steps, extrapolated to the limit, and its estimated error."""
-    step, shrink = 0.1 * scale, 1.6
-    table: list[list[float]] = []
-    best, error = float("nan"), float("inf")
-    for row in range(12):
-        up, down = function(step), function(-step)
-        line = [(up - down) / (2 * step)]
-        noise = epsilon * max(abs(up), abs(down)) / step
-        factor = shrink * shrink
-        for earlier in table[-1] if table else ():
-            line.append((line[-1] * factor - earlier) / (factor - 1))
-            factor *= shrink * shrink
-        for place in range(1, len(line)):
-            change = max(abs(line[place] - line[place - 1]), abs(line[place] - table[-1][place - 1])) + noise
-            if change < error:
-                best, error = line[place], change
-        if row and error < float("inf") and abs(line[-1] - table[-1][-1]) > 1e3 * error:
-            break
-        table.append(line)
-        step /= shrink
-    return best, error

@@ -14,7 +14,7 @@ from gradcli.exact.algebra import Algebra
 from gradcli.exact.values import exact_array
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import _Judge
+    from gradcli.check.crosscheck import Judge
 
 _DIGITS = 200
 _STEPS = (-40, -60)  # powers of ten, relative to the entry
@@ -54,7 +54,7 @@ def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]
 class Prober:
     """One-sided derivatives, by evaluating the reference at points beside the given one."""
 
-    def __init__(self, judge: _Judge, composed: Composed, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
+    def __init__(self, judge: Judge, composed: Composed, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
         self.judge, self.composed, self.value, self.found = judge, composed, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // judge.size))
 

@@ -1,66 +1,21 @@
-"""``gradcli eval``: from arguments to records to output, one result at a time."""
+"""``gradcli eval``: records as they come, and the exit code."""
 
 from __future__ import annotations
 
 import sys
-import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from gradcli.cli.arguments import split_binding
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
-from gradcli.cli.output import Writer, make_writer
-from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion
-from gradcli.evaluation import Options, failed, run_statement
-from gradcli.language.program import Program, statements
-from gradcli.language.scope import Scope
-from gradcli.limits import DEFAULT, Limits
+from gradcli.cli.job import Job, Request
+from gradcli.cli.output import make_writer
+from gradcli.errors import GradcliError
 from gradcli.report.records import Record
-
-if TYPE_CHECKING:
-    from gradcli.files.jsonl import InputRecord
-
-OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
-)  # fmt: skip
-_FORMATS = ("text", "json", "jsonl", "csv", "latex")
-
-
-@dataclass(eq=False)
-class Request:
-    """The options of ``gradcli eval``."""
-
-    arguments: list[str]
-    files: list[str]
-    input_format: str | None
-    wrt: str | None
-    freeze: list[str]
-    seed: str | None
-    jacobian: bool
-    hessian: bool
-    jvp: list[str]
-    save: list[str]
-    check: bool
-    formula: bool | None
-    timeout: float | None
-    output_format: str
-    dtype: str
-    digits: int | None
-    random_state: int
-    fail_fast: bool
-    limit: list[str]
-    quiet: bool
-    color: str
 
 
 def run_eval(request: Request) -> int:
     """Evaluate everything that was asked for and give the exit code."""
     try:
-        job = _Job(request)
+        job = Job(request)
+        writer = make_writer(request)
     except GradcliError as error:
         print(error.render(), file=sys.stderr)
         return BAD_INPUT
@@ -69,250 +24,23 @@ def run_eval(request: Request) -> int:
     try:
         for record in job.records():
             produced = True
-            job.save(record)
-            job.writer.write(record)
+            _save(record, job.targets)
+            writer.write(record)
             code = max(code, BAD_INPUT if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and code:
                 break
     finally:
-        job.writer.close()  # what there is, whatever happened
+        writer.close()  # what there is, whatever happened
     if not produced:
         print("error[usage]: nothing to evaluate", file=sys.stderr)
         return BAD_INPUT
     return code
 
 
-class _Job:
-    """A checked request: what to read, with which bindings and options."""
+def _save(record: Record, targets: dict[str, str]) -> None:
+    """Write what ``--save`` names to its files, instead of printing it."""
+    if not targets or record.error is not None:
+        return
+    from gradcli.cli.saving import save_arrays
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.limits: Limits = DEFAULT.raised(request.limit)
-        _choice("--format", request.output_format, _FORMATS)
-        _choice("--input", request.input_format or "text", ("text", "jsonl"))
-        _choice("--dtype", request.dtype, ("float64", "float32"))
-        _choice("--color", request.color, ("auto", "always", "never"))
-        self.expression, self.bindings, self.files = self._positionals()
-        self.targets = dict(_assignment("--save", text) for text in request.save)
-        self.scope_values = self._values()
-        self.options = self._options()
-        self.writer: Writer = make_writer(request)
-
-    def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
-        expression: str | None = None
-        bindings: dict[str, str] = {}
-        files = list(self.request.files)
-        for argument in [unicodedata.normalize("NFC", argument) for argument in self.request.arguments]:
-            if argument == "-":
-                files.append("-")
-                continue
-            binding = split_binding(argument)
-            if binding is not None:
-                if binding[0] in bindings:
-                    raise UsageError(f"the name '{binding[0]}' is bound twice")
-                bindings[binding[0]] = binding[1]
-            elif expression is None:
-                _refuse_misspelled_option(argument)
-                expression = argument
-            else:
-                raise UsageError(
-                    f"two expressions: '{expression.strip()}' and '{argument.strip()}'",
-                    help="quote the expression as a whole; write a binding without spaces around '='",
-                )
-        if expression is None and not files:
-            if sys.stdin is None or sys.stdin.closed:
-                raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
-            if sys.stdin.isatty():
-                print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
-            files.append("-")
-        if files.count("-") > 1:
-            raise UsageError("standard input is named twice")
-        return expression, bindings, files
-
-    def _values(self) -> dict[str, Any]:
-        """The values of the command line's bindings, each a constant expression or a data file."""
-        values: dict[str, Any] = {}
-        program = Program(self._scope())
-        for name, text in self.bindings.items():
-            if text.startswith("@"):
-                from gradcli.files.arrays import load_array
-
-                values[name] = load_array(text[1:], self.limits)
-                continue
-            if not text.strip():
-                raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
-            try:
-                values[name] = program.constant(text, f"<{name}>")
-            except GradcliError as error:
-                unbound = error.code in ("missing-value", "ambiguous")
-                if unbound and self.expression is None:
-                    raise UsageError(
-                        f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
-                        help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: '{name} = {text}'",
-                    ) from None
-                if unbound:
-                    error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
-                raise
-        return values
-
-    def _options(self) -> Options:
-        request = self.request
-        modes = [
-            name for name, on in (("jacobian", request.jacobian), ("hessian", request.hessian), ("jvp", bool(request.jvp))) if on
-        ]
-        if len(modes) > 1:
-            raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
-        if modes and request.seed is not None:
-            raise UsageError(f"--{modes[0]} takes no --seed")
-        if request.timeout is not None and not request.timeout > 0:
-            raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
-        formula = request.output_format in ("text", "json", "latex") if request.formula is None else request.formula
-        return Options(
-            wrt=_names(request.wrt), freeze=tuple(n for text in request.freeze for n in _names(text) or ()), seed=request.seed,
-            mode=modes[0] if modes else "grad", tangents=dict(_assignment("--jvp", text) for text in request.jvp),
-            check=request.check, formula=formula, latex=request.output_format == "latex", timeout=request.timeout,
-        )  # fmt: skip
-
-    def _scope(self) -> Scope:
-        return Scope(self.limits, self.request.dtype, self.request.random_state)
-
-    def _program(self, values: dict[str, Any], folder: Path | None = None) -> Program:
-        """A fresh program with these values; the data files that it names lie in or below the folder, if there is one."""
-        scope = self._scope()
-        scope.load = partial(self._load, folder)
-        for name, value in values.items():
-            scope.bind_value(name, value)
-        scope.outside = values
-        return Program(scope)
-
-    def _load(self, folder: Path | None, reference: str) -> Any:
-        from gradcli.files.arrays import load_array
-
-        return load_array(reference, self.limits, folder)
-
-    # -- records ----------------------------------------------------------------------------------------------
-
-    def records(self) -> Iterator[Record]:
-        """The results in order, each as soon as it is there."""
-        program: Program | None = None
-        for path in self.files:
-            if (self.request.input_format or _format_of(path)) == "jsonl":
-                yield from self._jsonl(path)
-            else:
-                program = self._program(self.scope_values, _folder(path))
-                yield from self._text(program, self._lines(path), None if path == "-" else path)
-        if self.expression is not None:
-            if program is None or len(self.files) > 1:
-                program = self._program(self.scope_values)
-            text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
-            yield from self._text(program, text.splitlines(keepends=True) or [""], None)
-
-    def _lines(self, path: str) -> Iterable[str]:
-        from gradcli.files.sources import lines_of
-
-        return lines_of(path, self.limits.length)
-
-    def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
-        try:
-            for statement in statements(lines, name, self.limits):
-                record = run_statement(program, statement, self.options)
-                if record is not None:
-                    yield record
-        except GradcliError as error:
-            yield failed(error)
-
-    def _jsonl(self, path: str) -> Iterator[Record]:
-        folder = _folder(path)
-        name = None if path == "-" else path
-        number = 0
-        try:
-            for line in self._lines(path):
-                number += 1
-                if line.strip():
-                    yield self._record(line, folder, name, number)
-        except GradcliError as error:
-            yield failed(error)
-
-    def _record(self, line: str, folder: Path, name: str | None, number: int) -> Record:
-        """The result of one record: that of the last query of its program."""
-        from gradcli.files.jsonl import parse_record
-
-        try:
-            given = parse_record(line, self.limits, folder)
-        except GradcliError as error:
-            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr"))
-        else:
-            program = self._program({**given.at, **self.scope_values}, folder)
-            options = self._options_of(given)
-            record = self._last_result(program, given, options, f"{name or '<stdin>'}:{number}")
-        record.file, record.line, record.column, record.record_line = name, number, 1, True
-        return record
-
-    def _options_of(self, given: InputRecord) -> Options:
-        from dataclasses import replace
-
-        if given.wrt is None and given.seed is None:
-            return self.options
-        return replace(
-            self.options,
-            wrt=self.options.wrt or given.wrt,
-            seed=given.seed if self.options.seed is None and self.options.mode == "grad" else self.options.seed,
-        )
-
-    def _last_result(self, program: Program, given: InputRecord, options: Options, where: str) -> Record:
-        text, id = given.expr, given.id
-        parsed = list(statements(text.splitlines(keepends=True), where, self.limits))
-        if not parsed:
-            return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
-        result: Record | None = None
-        for statement in parsed:
-            record = run_statement(program, statement, options, id=id)
-            result = record or result
-            if record is not None and record.error is not None:
-                break
-        if result is None:
-            source = Source(text)
-            return failed(ParseError("the program has no query", source=source), id=id, expr=text)
-        result.expr = text
-        return result
-
-    def save(self, record: Record) -> None:
-        """Write what ``--save`` names to its files, instead of printing it."""
-        if not self.targets or record.error is not None:
-            return
-        from gradcli.cli.saving import save_arrays
-
-        save_arrays(record, self.targets)
-
-
-def _refuse_misspelled_option(argument: str) -> None:
-    """``--formt`` is an expression by the rules, but surely not meant as one."""
-    word = argument.strip()
-    close = suggestion(word[2:], list(OPTIONS)) if word.startswith("--") and word[2:].replace("-", "").isalpha() else None
-    if close is not None:
-        raise UsageError(f"no such option: {word}", help=f"did you mean --{close}?")
-
-
-def _choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
-
-
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _assignment(option: str, text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value:
-        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
-    return name.strip(), value
-
-
-def _folder(path: str) -> Path:
-    """The folder of a file; for standard input, the current one."""
-    return Path() if path == "-" else Path(path).parent
-
-
-def _format_of(path: str) -> str:
-    return "jsonl" if path.endswith((".jsonl", ".ndjson")) else "text"
+    save_arrays(record, targets)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from gradcli.errors import ArgumentError, suggestion
+from gradcli.errors import ArgumentError, GradcliError, suggestion
 from gradcli.ops.parameters import static_parameters
 from gradcli.ops.prefixes import DType
 from gradcli.ops.shapes import getitem
@@ -86,7 +86,12 @@ def call(host: Host, record: Op | Composite, name: str, signature: Signature, gi
             raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
     if isinstance(record, Op):
         return host.call_op(record, operands, static)
-    return record(*operands, **static)
+    try:
+        return record(*operands, **static)
+    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
+        if isinstance(error, GradcliError):
+            raise
+        raise ArgumentError(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
 
 
 def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:

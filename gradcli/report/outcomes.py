@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict | None:
-        return None if self.record.check is None else self.record.check.verdict
+        return None if self.record.check is None else self.record.check.worst
 
     @property
     def headline(self) -> str:

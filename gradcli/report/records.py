@@ -70,6 +70,10 @@ class Record:
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "assert"
+    skip: str | None = None  # why the case is not checked
+    xfail: str | None = None  # why it is known to fail
+    point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
+    points: int = 0  # at how many points the case was checked
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -67,6 +67,7 @@ class Claim:
     verdict: Verdict
     worst: Worst | None = None
     reason: str | None = None
+    wrong: tuple[int, int] | None = None  # how many entries, of how many
 
 
 @dataclass(eq=False)
@@ -78,3 +79,8 @@ class Check:
     value: VariableCheck | None = None
     claims: list[Claim] = field(default_factory=list)
     reason: str | None = None
+
+    @property
+    def worst(self) -> Verdict:
+        """The gravest of the cross-check and the claims."""
+        return max([self.verdict, *(claim.verdict for claim in self.claims)])

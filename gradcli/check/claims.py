@@ -1,0 +1,293 @@
+"""Claims: what somebody says that a value or a gradient is, held to the reference.
+
+Numbers are held at the bound values to a tolerance plus what rounding explains. A formula is held to the exact
+derivative at the bound values, and at points around them; where the function or the formula has branches, at points on
+all sides. Wrong numbers are diagnosed where the pattern is plain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.check.composed import Composed
+from gradcli.check.entries import Comparison
+from gradcli.check.sampling import Point, around, has_branches
+from gradcli.check.scalars import plain
+from gradcli.engine.graph import Expr
+from gradcli.engine.transforms import definition_order
+from gradcli.errors import GradcliError
+from gradcli.exact.algebra import Algebra, Unsupported
+from gradcli.exact.values import exact_array
+from gradcli.report.verdicts import Claim, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.check.crosscheck import Judge
+
+RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
+_DIGITS = 50
+_EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
+_TIMES, _EPSILON = 16, float(np.finfo(float).eps)
+_WORK = 60_000  # scalar operations that trying other points may take
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A claim as it was given: of a name, or of the "value"; a formula as a node, or numbers."""
+
+    of: str
+    formula: Expr | None = None
+    numbers: Any = None  # an array
+    rtol: float | None = None
+    atol: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
+
+
+def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
+    """The verdict on every claim, by a judge that has decided the engine's own result."""
+    names = list(judge.wrt)
+    exact = _unrounded(judge, given)
+    claims = []
+    for claim in given:
+        comparison = judge.value_comparison if claim.of == "value" else judge.comparisons[names.index(claim.of)]
+        shape = judge.root.shape if claim.of == "value" else judge.wrt[claim.of].shape
+        if claim.formula is None:
+            claims.append(_numbers(judge, claim, comparison, shape, exact))
+        else:
+            claims.append(_formula(judge, claim, comparison, shape))
+    return claims
+
+
+def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
+    """Whether claimed numbers are right to the last digit where rounding would show: then nothing about them is rounding."""
+    names = list(judge.wrt)
+    right = wrong = 0
+    for claim in given:
+        if claim.numbers is None or claim.of == "value" or np.asarray(claim.numbers).dtype != np.float64:
+            continue
+        truth = judge.comparisons[names.index(claim.of)]
+        if np.size(claim.numbers) != len(truth.reference):
+            continue
+        for said, r, bound in zip(np.ravel(claim.numbers).tolist(), truth.reference, truth.bounds, strict=True):
+            if isinstance(r, bool) or not truth.m.isfinite(r) or not bound / 32 > 1e-12 * abs(float(r)):
+                continue
+            exactly = abs(said - float(r)) <= 4 * math.ulp(float(r))
+            right, wrong = right + exactly, wrong + (not exactly)
+    return right > 0 and right >= wrong
+
+
+def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], exact: bool) -> Claim:
+    numbers = np.asarray(claim.numbers)
+    if numbers.shape != shape:
+        reason = f"the claim has the shape {numbers.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
+        if numbers.ndim == 2 and numbers.shape[::-1] == shape:
+            reason += ": it is transposed"
+        return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+    rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
+    said = [float(v) for v in numbers.ravel()]
+    allowances = [0.0] * len(said) if exact else _allowances(judge, claim, truth)
+    verdicts = [_entry(truth, i, v, rtol, claim.atol, allowances[i]) for i, v in enumerate(said)]
+    verdict = max(verdicts, default=Verdict.AGREE)
+    result = Claim(claim.of, claim.kind, verdict)
+    wrong = [i for i, v in enumerate(verdicts) if v is verdict]
+    if verdict in (Verdict.MISMATCH, Verdict.UNDEFINED) and wrong:
+        worst = max(wrong, key=lambda i: _relative(said[i], float(truth.reference[i])))
+        place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
+        result.worst = Worst(place, said[worst], float(truth.reference[worst]))
+        result.wrong = len(wrong), len(said)
+        if verdict is Verdict.MISMATCH:
+            result.reason = _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
+    return result
+
+
+def _allowances(judge: Judge, claim: Given, truth: Comparison) -> list[float]:
+    """What rounding explains: never more than the bound, nor than a multiple of what it did to the engine.
+
+    Half of it is luck, so that the rounding of the summed terms and of the largest entry count, too.
+    """
+    bounds = [b / 32 if math.isfinite(b) else 0.0 for b in truth.bounds]
+    if not any(b > 0.1 * (claim.rtol or 1e-6) * abs(float(r)) for b, r in zip(bounds, truth.reference, strict=True) if not isinstance(r, bool)):
+        return bounds
+    masses = np.zeros(len(bounds)) if claim.of == "value" else np.ravel(judge.masses(list(judge.wrt).index(claim.of)))
+    suffered = [
+        abs(c - float(r)) if math.isfinite(c) and truth.m.isfinite(r) else math.inf
+        for c, r in zip(truth.computed, truth.reference, strict=True)
+    ]
+    return [min(b, _TIMES * max(s, _EPSILON * (float(mass) + truth.largest))) for b, s, mass in zip(bounds, suffered, masses, strict=True)]
+
+
+def _entry(truth: Comparison, i: int, said: float, rtol: float, atol: float, bound: float) -> Verdict:
+    m = truth.m
+    reference = truth.reference[i]
+    if isinstance(reference, bool):
+        return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
+    sides = truth.sides.get(i)
+    if sides is not None and sides.limit is None and sides.finite:
+        low, high = sorted((float(sides.left), float(sides.right)))
+        room = rtol * max(abs(low), abs(high)) + atol + bound
+        return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
+    if not m.isfinite(reference):
+        return Verdict.UNDEFINED
+    if not math.isfinite(said):
+        return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
+    off = abs(m.mpf(said) - reference)
+    # a difference that the claim's own digits cannot show is none
+    return Verdict.AGREE if off <= rtol * abs(reference) + atol + bound or said == float(reference) else Verdict.MISMATCH
+
+
+def _relative(said: float, truth: float) -> float:
+    if not math.isfinite(said) or not math.isfinite(truth):
+        return math.inf
+    return abs(said - truth) / (abs(truth) or 1e-300)
+
+
+def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:
+    """What kind of mistake wrong numbers are, where the pattern is plain."""
+    right = np.array([float(r) for r in truth.reference]).reshape(said.shape)
+    close = {"rtol": 10 * rtol, "atol": 0.0}
+    if said.ndim == 2 and said.shape[0] == said.shape[1] > 1 and np.allclose(said, right.T, **close):
+        return "it is transposed"
+    with np.errstate(all="ignore"):
+        ratios = (said / right)[right != 0]
+    if ratios.size and (said[right == 0] == 0).all() and np.allclose(ratios, ratios[0], **close):
+        factor = _factor(float(ratios[0]), judge)
+        if factor:
+            return factor
+    for (name, x), other in zip(judge.wrt.items(), judge.comparisons, strict=True):
+        if name != claim.of and x.shape == said.shape:
+            theirs = np.array([float(r) for r in other.reference]).reshape(said.shape)
+            if np.allclose(said, theirs, **close) and not np.allclose(theirs, right, **close):
+                return f"it is the derivative by {name}: the names are swapped"
+    return None
+
+
+def _factor(ratio: float, judge: Judge) -> str | None:
+    sizes = {n for leaf in judge.leaves for n in (math.prod(leaf.shape), *leaf.shape) if n > 1} | {math.prod(judge.root.shape)}
+    for factor, words in ((-1.0, "the sign is wrong"), (2.0, "it is twice the derivative"), (0.5, "it is half the derivative")):
+        if math.isclose(ratio, factor, rel_tol=1e-4):
+            return words
+    for n in sorted(sizes):
+        if n > 1 and math.isclose(ratio, n, rel_tol=1e-4):
+            return f"it is {n} times the derivative: a factor 1/{n} is missing"
+        if n > 1 and math.isclose(ratio, 1 / n, rel_tol=1e-4):
+            return f"it is the derivative divided by {n}"
+    return None if math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the derivative"
+
+
+# -- formulas ------------------------------------------------------------------------------------------------------
+
+
+def _formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...]) -> Claim:
+    assert claim.formula is not None
+    try:
+        if np.broadcast_shapes(claim.formula.shape, shape) != shape:
+            raise ValueError
+    except ValueError:
+        reason = f"the formula has the shape {claim.formula.shape}, the derivative {shape}"
+        return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+    order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
+    digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
+    here = _here(judge, claim, truth, shape, digits)
+    if here.verdict is Verdict.MISMATCH:
+        return here
+    elsewhere = _elsewhere(judge, claim, shape, order, digits)
+    return elsewhere if elsewhere is not None else here
+
+
+def _rounded_literal(node: Expr) -> bool:
+    """A literal that is not the number that was written, such as 0.1."""
+    return node.is_constant and isinstance(node.payload, float) and node.payload == node.payload and not (node.payload * 1024).is_integer()
+
+
+def _claimed(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, shape: tuple[int, ...]) -> np.ndarray:
+    values = Composed(m, leaves, precision).run(formula)
+    return np.broadcast_to(Algebra.map(plain, values), shape)
+
+
+def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], digits: int) -> Claim:
+    """The formula at the bound values, against the reference there."""
+    m = truth.m
+    assert claim.formula is not None
+    said = _claimed(m, claim.formula, judge.every_leaf(claim.formula), judge.precision, shape)
+    floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
+    reference = np.array(truth.reference, dtype=object).reshape(shape)
+    compared = Comparison(
+        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.trouble, rule=25 if digits == _EXACT else digits
+    )
+    verdict = max(compared.verdicts, default=Verdict.AGREE)
+    result = Claim(claim.of, claim.kind, verdict)
+    wrong = [i for i, v in enumerate(compared.verdicts) if v is verdict]
+    if verdict is Verdict.MISMATCH:
+        worst = max(wrong, key=lambda i: _relative(compared.computed[i], float(compared.reference[i])))
+        place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
+        result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
+        result.reason = "the formula is not the derivative"
+    elif verdict is Verdict.UNDEFINED:
+        result.reason = next((compared.reasons[i] for i in wrong if i in compared.reasons), None)
+    return result
+
+
+def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> Claim | None:
+    """A point at which the formula is not the derivative; None if none was found."""
+    import mpmath
+
+    m = mpmath.MPContext()
+    assert claim.formula is not None
+    leaves = judge.every_leaf(claim.formula)
+    # other names stay: an identity may need them as they are, as a symmetric matrix
+    movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf and leaf not in judge.scope.whole]
+    tries = max(2, _WORK // max(1, judge.size))
+    for i, point in enumerate(around(leaves, movable, has_branches(order))):
+        if i >= tries:
+            break
+        try:
+            m.dps = _DIGITS
+            difference = _difference(m, judge, claim, point, shape, digits)
+            if difference is not None:
+                m.dps = 5 * _DIGITS  # what cancellation left is no difference
+                difference = _difference(m, judge, claim, point, shape, digits)
+        except (Unsupported, GradcliError, ValueError, ArithmeticError):
+            continue
+        if difference is not None:
+            place, said, right = difference
+            at = ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in movable)
+            reason = f"the formula is not the derivative at {at}"
+            return Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(place, said, right), reason)
+    return None
+
+
+def _difference(
+    m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int
+) -> tuple[tuple[int, ...], float, float] | None:
+    composed = Composed(m, point, judge.precision)
+    y = composed.run(judge.root, list(judge.wrt.values()))
+    if claim.of == "value":
+        right = Algebra.map(plain, y)
+    else:
+        right = composed.slopes(y, exact_array(m, judge.seed, "float"), [judge.wrt[claim.of]])[0]
+    if composed.tape.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
+        return None  # a kink, or outside of the domain
+    assert claim.formula is not None
+    said = _claimed(m, claim.formula, point, judge.precision, shape)
+    tolerance = m.mpf(10) ** -digits
+    for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
+        if not m.isfinite(r) or isinstance(r, bool):
+            continue
+        if not m.isfinite(c) or abs(c - r) > tolerance * max(abs(c), abs(r)):
+            if digits == _INEXACT and m.isfinite(c) and abs(c - r) <= tolerance * (1 + max(abs(float(np.max(np.abs(v)))) for v in point.values())):
+                continue  # what is left of rounded literals that cancel
+            place = tuple(int(p) for p in np.unravel_index(i, shape)) if shape else ()
+            return place, float(c) if m.isfinite(c) else math.nan, float(r)
+    return None
+
+
+def _shown(value: Any) -> str:
+    array = np.asarray(value)
+    return f"{float(array)!r}" if not array.ndim else np.array2string(array, separator=",", threshold=6).replace("\n", "").replace(" ", "")

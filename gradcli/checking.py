@@ -1,0 +1,219 @@
+"""From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in common."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.sampling import anywhere, simpler
+from gradcli.errors import GradcliError, Source
+from gradcli.evaluation import Options, run_statement
+from gradcli.language import calls
+from gradcli.language.program import Program
+from gradcli.language.tree import Attribute, Call, Name, Query, Statement
+from gradcli.ops.constants import NAMED
+from gradcli.ops.prefixes import PREFIXES
+from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+
+FAIL_ON = ("mismatch", "undetermined", "undefined")
+_REMARK = re.compile(r"#\s*(skip|xfail)\s*:?\s*(.*?)\s*$")
+_WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
+
+
+def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
+    """Whether a case passed, and what to say if not."""
+    if record.skip is not None:
+        return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
+    details = [] if record.check is None else details_of(record, record.check)
+    worst = None if record.check is None else record.check.worst
+    false = record.asserted is not None and not record.asserted.holds
+    status = ERROR if record.error is not None else FAILED if false or (worst is not None and worst.word in fail_on) else PASSED
+    if record.xfail is not None:
+        status = XPASSED if status == PASSED else XFAILED
+    return Outcome(record, name, status, record.xfail, seconds, details)
+
+
+def details_of(record: Record, check: Check) -> list[str]:
+    """Lines that explain a verdict, gravest first."""
+    lines: list[tuple[Verdict, str]] = []
+    for claim in check.claims:
+        if claim.verdict > Verdict.AGREE:
+            lines.append((claim.verdict, _claim_line(claim)))
+    parts: dict[str, VariableCheck] = dict(check.variables)
+    if check.value is not None:
+        parts["value"] = check.value
+    for name, part in parts.items():
+        if part.verdict > Verdict.AGREE:
+            lines.append((part.verdict, _variable_line(name, part)))
+    if not lines and check.reason:
+        lines.append((check.verdict, check.reason))
+    found = [text for _, text in sorted(lines, key=lambda pair: -pair[0])]
+    if record.point:
+        found.append("at " + " ".join(f"{name}={float(value)!r}" for name, value in record.point.items()))
+    return found
+
+
+def _claim_line(claim: Claim) -> str:
+    what = "assert" if claim.kind == "assert" else f"claimed value of {claim.of}" if claim.kind == "value" else f"claim of d/d{claim.of}"
+    parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
+    if claim.worst is not None:
+        parts.append(_both(claim.worst, "claimed"))
+        if claim.wrong is not None and claim.wrong[1] > 1:
+            parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
+    if claim.reason:
+        parts.append(claim.reason)
+    return f"{what}: {', '.join(parts)}"
+
+
+def _variable_line(name: str, part: VariableCheck) -> str:
+    what = "the value" if name == "value" else f"d/d{name}"
+    parts = [part.verdict.word] if part.verdict is not Verdict.MISMATCH else []
+    if part.worst is not None and part.verdict is Verdict.MISMATCH:
+        parts.append(_both(part.worst, "computed"))
+        if part.wrong and part.entries:
+            parts.append(f"{part.wrong} of {part.entries[1]} entries")
+    if part.reason:
+        parts.append(part.reason)
+    if part.verdict is Verdict.KINK and part.kinks:
+        kink = part.kinks[0]
+        parts.append(f"{kink.left:g} from the left, {kink.right:g} from the right, chosen {kink.chosen:g}")
+    return f"{what}: {', '.join(parts)}"
+
+
+def _both(worst: Worst, word: str) -> str:
+    index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
+    text = f"{index}{word} {worst.engine!r}, true {worst.reference!r}"
+    off = abs(worst.engine - worst.reference)
+    if math.isfinite(off) and worst.reference:
+        ulps = off / math.ulp(worst.reference)
+        return f"{text} (off by {off:.3g}, relative {off / abs(worst.reference):.3g}, {ulps:.3g} ulp)"
+    return text
+
+
+def remarks(statement: Statement) -> tuple[str | None, str | None]:
+    """What a comment at the end of a statement's line says: ``# skip: reason`` or ``# xfail: reason``."""
+    found = _REMARK.search(statement.source.line_at(statement.span.start))
+    if found is None:
+        return None, None
+    return (found[2], None) if found[1] == "skip" else (None, found[2])
+
+
+def free_names(statement: Statement, program: Program) -> list[str]:
+    """The names of a query that have no value anywhere."""
+    if not isinstance(statement, Query):
+        return []
+    scope = program.scope
+    nodes = statement.expression.nodes
+    called = {id(node.callee) for node in nodes if isinstance(node, Call)}
+    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
+    names = [
+        node.name
+        for node in nodes
+        if isinstance(node, Name)
+        and id(node) not in called | bases
+        and node.name not in scope.names
+        and node.name not in NAMED
+        and node.name not in scope.failed
+        and node.name != "None"
+    ]
+    return [name for name in dict.fromkeys(names) if name not in scope.functions]
+
+
+def checked(program: Program, statement: Statement | GradcliError, options: Options, points: int, state: int, *, id: Any = None) -> Record | None:
+    """The record of one statement; a query whose names have no values is checked at points of its domain."""
+    if isinstance(statement, GradcliError):
+        return run_statement(program, statement, options, id=id)
+    skip, xfail = remarks(statement)
+    names = free_names(statement, program)
+    if skip is not None and isinstance(statement, Query):
+        line, column = statement.source.position(statement.span.start)
+        return Record(statement.text, id, statement.source.name, line, column, skip=skip)
+    if names and not any(calls.known(name) for name in names):
+        record: Record | None = _sampled(program, statement, names, options, points, state, id)
+    else:
+        record = run_statement(program, statement, options, id=id)
+    if record is not None:
+        record.xfail = xfail
+    return record
+
+
+def _sampled(
+    program: Program, statement: Statement, names: list[str], options: Options, points: int, state: int, id: Any
+) -> Record:
+    """The gravest record of those at points where the function has a finite value; a mismatch at the simplest point found."""
+    scope = program.scope
+    keys = [scope.graph.leaf(name, ()) for name in names]
+
+    def at(point: dict[Any, Any]) -> Record:
+        values = {name: np.float64(point[key]) for name, key in zip(names, keys, strict=True)}
+        try:
+            for name, value in values.items():
+                scope.bind_value(name, value)
+            record = run_statement(program, statement, replace(options, need_seed=False), id=id)
+        finally:
+            for name in names:
+                scope.names.pop(name, None)
+        assert record is not None
+        record.point = values
+        return record
+
+    best: Record | None = None
+    inside = 0
+    for point in anywhere(keys, points, state):
+        record = at(point)
+        if record.error is not None and record.error.code != "evaluation":
+            return record
+        if record.error is not None or not np.all(np.isfinite(np.asarray(record.value, float))) or record.check is None:
+            continue
+        if record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
+            continue
+        inside += 1
+        if best is None or best.check is None or record.check.worst > best.check.worst:
+            best = record
+        if record.check.worst is Verdict.MISMATCH:
+            best = _simplest(at, point, keys, record)
+            break
+    if best is None:
+        best = at(next(anywhere(keys, 0, state)))
+        if best.error is None:
+            best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {', '.join(names)}")
+    best.points = inside
+    return best
+
+
+def _simplest(at: Callable[[dict[Any, Any]], Record], point: dict[Any, Any], keys: list[Any], record: Record) -> Record:
+    """The same mismatch at rounder numbers."""
+    for _ in range(_WORTH_SHRINKING):
+        for candidate in simpler(point, keys):
+            found = at(candidate)
+            if found.check is not None and found.check.worst is Verdict.MISMATCH:
+                point, record = candidate, found
+                break
+        else:
+            break
+    return record
+
+
+def name_of(record: Record) -> str:
+    """What a case is called within its suite."""
+    if record.id is not None:
+        return str(record.id)
+    return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
+
+
+def numbered(names: Iterator[str]) -> Iterator[str]:
+    """The same names, told apart where they repeat."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+__all__ = ["FAIL_ON", "Source", "checked", "details_of", "name_of", "numbered", "outcome_of", "remarks"]
