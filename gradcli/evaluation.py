@@ -55,6 +55,7 @@ class Options:
     decide_asserts: bool = False  # hold asserts to the reference, also beside the bound values
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
+    remembering: bool = False  # keep verdicts between runs
 
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
@@ -135,7 +136,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         from gradcli.check.crosscheck import cross_check
 
         claims, seed = _claims(program, root, record, options)
-        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed)
+        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed, options.remembering)
 
 
 def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
@@ -181,7 +182,7 @@ def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Opti
         record.check = Check(verdict, claims=[Claim("assert", "assert", verdict, record.asserted.worst)])
         return
     shown = Record(record.expr, value=record.asserted.left, grad={}, seed=np.ones(left.shape)[()])
-    check = cross_check(scope, left, {}, shown, options.timeout, [Given("value", right)])
+    check = cross_check(scope, left, {}, shown, options.timeout, [Given("value", right)], None, options.remembering)
     for claim in check.claims:
         claim.kind = claim.of = "assert"
     record.check = check

@@ -48,14 +48,31 @@ class Undecided(Exception):
 
 def cross_check(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
-    seed_leaf: Expr | None = None,
+    seed_leaf: Expr | None = None, remembering: bool = False,
 ) -> Check:  # fmt: skip
     """The verdict on a record's value and derivatives, and on claims about them.
 
-    seed_leaf  what the name ``seed`` stands for inside of claims
+    seed_leaf    what the name ``seed`` stands for inside of claims
+    remembering  whether verdicts are kept between runs
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
+    if not remembering or record.mode != "grad":
+        return _decided(scope, root, wrt, record, timeout, claims, seed_leaf)
+    from gradcli.check import memory
+
+    computed = [record.value, record.seed, *(record.grad or {}).values()]
+    key = memory.key_of(root, wrt, scope.values, computed, scope.precision, claims)
+    known = memory.recalled(key)
+    if known is None:
+        known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf)
+        memory.remember(key, known)
+    return known
+
+
+def _decided(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given], seed_leaf: Expr | None
+) -> Check:
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
             if not claims:

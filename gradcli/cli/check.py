@@ -101,7 +101,7 @@ class CheckJob(Job):
             raise UsageError("--grad is about an expression", help="give it with -e")
         options = super()._options()
         return replace(
-            options, formula=False, check=True, decide_asserts=True, rtol=request.rtol, atol=request.atol, claims=tuple(claims),
+            options, formula=False, check=True, decide_asserts=True, rtol=request.rtol, atol=request.atol, claims=tuple(claims), remembering=request.cache,
         )  # fmt: skip
 
     def _claim(self, name: str, text: str, formula: bool) -> ClaimInput:
