@@ -124,6 +124,10 @@ def _operation(node: Expr, pieces: Mapping[Expr, Piece], taken: Collection[str])
     if op.name == "logical_not":
         assert operands[0] is not None
         return f"not {_wrapped(operands[0], _NOT)}", _NOT
+    template = _WRITTEN_OUT.get((op.name, *node.static.values()))
+    if template is not None:
+        texts = dict(zip("xy", (p[0] for p in operands if p), strict=False))
+        return template.format(**texts, X=_wrapped(operands[0] or ("", _ATOM), _ATOM)), _ATOM
     special = _SPECIAL.get(op.name)
     if special is not None:
         return special(node, [p for p in operands if p is not None]), _ATOM
@@ -209,6 +213,23 @@ _SPECIAL: dict[str, Callable[[Expr, list[Piece]], str]] = {
     "broadcast_to": lambda node, operands: f"broadcast_to({operands[0][0]}, {_static(node.static['shape'])})",
     "sum_to_size": lambda node, operands: f"sum_to_size({operands[0][0]}, {_static(node.static['shape'])})",
     "einsum": lambda node, operands: f"einsum('{node.static['subscripts']}', {', '.join(p[0] for p in operands)})",
-    **{name: _order_first for name in ("polygamma", "jv", "yv", "iv", "kv", "expn")},
+    **dict.fromkeys(("polygamma", "jv", "yv", "iv", "kv", "expn"), _order_first),
     "output": lambda node, operands: f"{operands[0][0]}[{node.static['place']}]",
+}
+
+# Operations without a name in the language, by the values of their static parameters; X is x, in brackets where it needs them.
+_WRITTEN_OUT: dict[tuple[Any, ...], str] = {
+    ("exp_square", -1.0): "exp(-{X}**2)",
+    ("exp_square", 1.0): "exp({X}**2)",
+    ("exp_square", -0.5): "exp(-{X}**2/2)",
+    ("exp_square", 0.5): "exp({X}**2/2)",
+    ("erfcx_integral", 1): "(1/sqrt(pi) - {X}*erfcx({x}))",
+    ("i0e_slope", 1): "(i0e({x}) - i1e({x}))",
+    ("sine_quotient", 0, False): "sinc({X}/pi)",
+    ("sine_quotient", 1, False): "((cos({x}) - sinc({X}/pi))/{X})",
+    ("sine_quotient", 1, True): "((cos(pi*{X}) - sinc({x}))/(pi*{X}))",
+    ("psi_rise", 0): "(digamma({x} + ({y})) - digamma({x}))",
+    ("psi_rise", 1): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
+    ("binary_exponent",): "frexp({x})[1]",
+    ("hurwitz_zeta",): "zeta({x}, {y})",
 }

@@ -117,9 +117,9 @@ remainder = elementwise(
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
 )
-fmod = elementwise(
+fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y),
+    lambda out, x, y: 1, lambda out, x, y: -rint((x - fmod(x, y)) / y),
     kind="piecewise", saves=("x", "y"), ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
 )
