@@ -27,18 +27,12 @@ from gradcli.ops.spec import Op, Shape, composite, structural
 from gradcli.ops.structure import output
 from gradcli.ops.textbook import cholesky as cholesky_of
 from gradcli.ops.textbook import completed, floats, gram_schmidt, over_batches, valued
-from gradcli.ops.triangular import solve_triangular
-
-
-def symmetric_half(x: Any, upper: bool) -> Any:
-    """The symmetric matrix of which one triangle is read."""
-    half = np.triu(x) if upper else np.tril(x)
-    return half + np.swapaxes(np.triu(half, 1) if upper else np.tril(half, -1), -1, -2)
+from gradcli.ops.triangular import read, solve_triangular
 
 
 def symmetric(m: Any, x: Any, upper: bool) -> Any:
     """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
-    return valued(m, (x + x.T) / (2 * m.one), symmetric_half(x, upper))
+    return valued(m, (x + x.T) / (2 * m.one), read(x, upper=upper, mirrored=True))
 
 
 def _cholesky(x: Any, upper: bool) -> Any:
@@ -182,7 +176,7 @@ def _torch_qr(x: Any, mode: str) -> tuple[Any, Any]:
 
 
 numpy_qr = composite(
-    "numpy_qr", "x", _numpy_qr, static={"mode": "reduced"}, public=False,
+    "numpy_qr", "x", _numpy_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False,
     doc="NumPy's qr: Q and R; with mode='r', R alone.",
 )  # fmt: skip
 torch_qr = composite(

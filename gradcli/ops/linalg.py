@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.logic import less, where
 from gradcli.ops.matrices import as_matrix, no_info, parts_of, square, transposed
-from gradcli.ops.prefixes import SCIPY, TORCH
+from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import sum_
 from gradcli.ops.signatures import declare, signature
@@ -193,8 +193,8 @@ inv_ex = composite(
     "inv_ex", "x", _with_info, static={"check_errors": False}, results=("inverse", "info"),
     doc="The inverse of a matrix, and zeros; of a singular matrix, infinities.",
 )  # fmt: skip
-torch_slogdet = composite(
-    "torch_slogdet", "x", lambda x: parts_of(slogdet, x), results=("sign", "logabsdet"), public=False,
+named_slogdet = composite(
+    "named_slogdet", "x", lambda x: parts_of(slogdet, x), results=("sign", "logabsdet"), public=False,
     doc="The sign of the determinant and the logarithm of its size.",
 )  # fmt: skip
 _A = "x|A|input"
@@ -202,9 +202,10 @@ declare(
     TORCH,
     det=signature("det", _A), logdet=signature("logdet", _A),
     **{name: signature("inv", _A) for name in ("inv", "linalg.inv", "inverse")},
-    **{name: signature("torch_slogdet", _A) for name in ("slogdet", "linalg.slogdet")},
+    **{name: signature("named_slogdet", _A) for name in ("slogdet", "linalg.slogdet")},
     **{"linalg.inv_ex": signature("inv_ex", f"{_A}, check_errors")},
 )
+declare(NUMPY, slogdet=signature("named_slogdet", "x"))
 declare(
     SCIPY,
     inv=signature("inv", "x, -overwrite_a, -check_finite, -assume_a, -lower"),

@@ -27,22 +27,56 @@ def _matrix_exp(x: Any) -> Any:
     return np.where(finite, expm(np.where(finite, x, 0)), np.nan).astype(x.dtype)
 
 
-def _matrix_exp_shape(x: Shape) -> Shape:
-    return square(x, "matrix_exp")
+def _matrix_exp_shape(x: Shape, h: Shape | None = None) -> Shape:
+    return np.broadcast_shapes(square(x, "matrix_exp"), h or x)
 
 
 def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    # the derivative in a direction is a block of the exponential of a larger matrix (R. Mathias, 1996)
-    turned, n = transposed(x), x.shape[-1]
-    above, below = concatenate(turned, cotangent, axis=-1), concatenate(zeros(x.shape, x), turned, axis=-1)
-    blocks = concatenate(above, below, axis=-2)
-    return (getitem(matrix_exp(blocks), index=(..., (None, n, None), (n, None, None))),)
+    return (matrix_exp_jvp(transposed(x), cotangent),)
 
 
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, over_batches(exponential, _matrix_exp_shape), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape,
     saves=("x",), core_dims=(2,), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
+)  # fmt: skip
+
+
+def _beside(x: Any, h: Any) -> Any:
+    """[[x, h], [0, x]], whose functions have their derivatives at x in the direction h in the place of h (R. Mathias, 1996)."""
+    return np.concatenate([np.concatenate([x, h], axis=-1), np.concatenate([0 * x, x], axis=-1)], axis=-2)
+
+
+def _matrix_exp_jvp(x: Any, h: Any) -> Any:
+    n = x.shape[-1]
+    return _matrix_exp(_beside(*np.broadcast_arrays(x, h)))[..., :n, n:]
+
+
+def _matrix_exp_jvp_reference(m: Any, x: Any, h: Any) -> Any:
+    return exponential(m, _beside(x, h))[: len(x), len(x) :]
+
+
+def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    turned = transposed(x)
+    by_x = None
+    if wanted[0]:
+        n, none = x.shape[-1], zeros(x.shape, x)
+        whole = _blocks(turned, none, transposed(h), turned)
+        inner = matrix_exp_jvp(whole, _blocks(none, cotangent, none, none))
+        first, last = (None, n, None), (n, None, None)
+        by_x = getitem(inner, index=(..., first, first)) + getitem(inner, index=(..., last, last))
+    return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
+
+
+def _blocks(*parts: Any) -> Any:
+    above, below = concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1)
+    return concatenate(above, below, axis=-2)
+
+
+matrix_exp_jvp: Op = structural(
+    "matrix_exp_jvp", "x h", _matrix_exp_jvp, over_batches(_matrix_exp_jvp_reference, _matrix_exp_shape), vjp=_matrix_exp_jvp_vjp,
+    shape=_matrix_exp_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
+    doc="The derivative of the matrix exponential in a direction.",
 )  # fmt: skip
 
 

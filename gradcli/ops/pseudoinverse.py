@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.factorizations import symmetric_half
 from gradcli.ops.logic import greater, where
-from gradcli.ops.matrices import as_column, column_range, lower_part, matrix, nothing, square, transposed
+from gradcli.ops.matrices import as_column, column_range, matrix, nothing, square, transposed
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import sum_
@@ -17,8 +16,9 @@ from gradcli.ops.shapes import reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Op, Shape, composite, structural
 from gradcli.ops.spectra import svdvals_of
-from gradcli.ops.structure import to_int
-from gradcli.ops.textbook import eliminate, plainly, singular_values, valued
+from gradcli.ops.structure import detach, to_int
+from gradcli.ops.textbook import eliminate, plainly, singular_values
+from gradcli.ops.triangular import read
 
 _EPSILON = float(np.finfo(float).eps)
 
@@ -37,7 +37,7 @@ def _tolerances(shape: Shape, rtol: Any, atol: Any, epsilon: float) -> tuple[Any
 def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
     if not x.size:
         return np.zeros(_pinv_shape(x.shape), x.dtype)
-    u, s, vh = np.linalg.svd(symmetric_half(x, False) if hermitian else x, full_matrices=False)
+    u, s, vh = np.linalg.svd(read(x, mirrored=True) if hermitian else x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
     kept = s > np.maximum(atol, rtol * s[..., 0])[..., None]
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
@@ -49,7 +49,7 @@ def _pinv_reference(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> An
     batch = x.shape[:-2]
     for place in np.ndindex(batch):
         tolerances = [float(np.broadcast_to(t, batch)[place]) for t in _tolerances(x.shape, rtol, atol, _EPSILON)]
-        matrix = valued(m, x[place], symmetric_half(x[place], False)) if hermitian else x[place]
+        matrix = read.reference(m, x[place], False, True) if hermitian else x[place]
         tall = matrix.shape[0] >= matrix.shape[1]
         found = _pseudoinverse(m, matrix if tall else matrix.T, *tolerances)
         out[place] = found if tall else found.T
@@ -68,7 +68,7 @@ def _pseudoinverse(m: Any, x: Any, rtol: float, atol: float) -> Any:
 
 def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> tuple[Any]:
     if hermitian:
-        x = lower_part(x) + transposed(lower_part(x, -1))
+        x = read(x, mirrored=True)
     g, pt = transposed(cotangent), transposed(out)
     if x.shape[-2] <= x.shape[-1]:
         k = matmul(g, out)
@@ -104,7 +104,7 @@ def _lstsq(x: Any, y: Any, rcond: float | None, driver: str | None) -> tuple[Any
         found,
         nothing(x) if driver == "gelsy" or residuals is None else residuals,
         nothing(x) if driver == "gels" else rank,
-        sizes if driver in ("gelsd", "gelss") else nothing(x),
+        detach(sizes) if driver in ("gelsd", "gelss") else nothing(x),
     )
 
 

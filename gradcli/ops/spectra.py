@@ -174,8 +174,8 @@ def svdvals_of(x: Any) -> Any:
     return parts_of(svd, x, full_matrices=False)[1]
 
 
-def _numpy_svd(x: Any, full_matrices: bool, compute_uv: bool, hermitian: bool) -> Any:
-    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals_of(x)
+def _numpy_svd(x: Any, full_matrices: bool, compute_uv: bool, hermitian: bool, signs: str) -> Any:
+    return parts_of(svd, x, full_matrices=full_matrices, signs=signs) if compute_uv else svdvals_of(x)
 
 
 def _old_svd(x: Any, some: bool, compute_uv: bool) -> tuple[Any, Any, Any]:
@@ -199,6 +199,10 @@ torch_eigh = composite(
     results=("eigenvalues", "eigenvectors"), public=False, backward="LinalgEigh",
     doc="torch.linalg.eigh: eigenvalues in ascending order, and eigenvectors.",
 )  # fmt: skip
+numpy_eigh = composite(
+    "numpy_eigh", "x", lambda x, **given: parts_of(eigh, x, **given), static={"UPLO": "L", **_SIGNS}, public=False,
+    results=("eigenvalues", "eigenvectors"), doc="NumPy's eigh: eigenvalues in ascending order, and eigenvectors.",
+)  # fmt: skip
 scipy_eigh = composite(
     "scipy_eigh", "x", _scipy_eigh, static={"lower": True, "eigvals_only": False}, public=False,
     doc="scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only.",
@@ -207,7 +211,8 @@ svdvals = composite(
     "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
 )  # fmt: skip
 numpy_svd = composite(
-    "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, "hermitian": False}, public=False,
+    "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, "hermitian": False, **_SIGNS}, public=False,
+    results=("U", "S", "Vh"),
     doc="NumPy's svd: U, S and V transposed; S alone without compute_uv.",
 )  # fmt: skip
 torch_svd = composite(
@@ -229,7 +234,11 @@ declare(
     svd=_OLD,
     **{"linalg.svd": signature("torch_svd", f"{_A}, full_matrices, -driver"), "Tensor.svd": _OLD},
 )
-declare(NUMPY, svd=signature("numpy_svd", "x, full_matrices, compute_uv, hermitian"))
+declare(
+    NUMPY,
+    eigh=signature("numpy_eigh", "x, UPLO, signs"),
+    svd=signature("numpy_svd", "x, full_matrices, compute_uv, hermitian, signs"),
+)
 declare(
     SCIPY,
     svd=signature("numpy_svd", "x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver"),

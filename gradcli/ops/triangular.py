@@ -80,7 +80,7 @@ def _scipy_solve_triangular(x: Any, y: Any, trans: Any, lower: bool | None, unit
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
         x, above = transposed(x), not above
-    elif trans not in (0, "N"):
+    elif trans not in (None, 0, "N"):
         raise ArgumentError(f"solve_triangular: trans must be 0, 1 or 2, not {trans!r}")
     if len(y.shape) == 1:
         return reshape(solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal), shape=y.shape)
@@ -89,7 +89,7 @@ def _scipy_solve_triangular(x: Any, y: Any, trans: Any, lower: bool | None, unit
 
 scipy_solve_triangular = composite(
     "scipy_solve_triangular", "x y", _scipy_solve_triangular, public=False,
-    static={"trans": 0, "lower": None, "unit_diagonal": False, "upper": None},
+    static={"trans": None, "lower": None, "unit_diagonal": False, "upper": None},
     doc="scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless lower=True.",
 )  # fmt: skip
 
@@ -114,6 +114,19 @@ def _half(x: Any, upper: bool) -> Any:
     return np.triu(x) if upper else np.tril(x)
 
 
+def _read(x: Any, upper: bool, mirrored: bool) -> Any:
+    part = _half(x, upper)
+    return part + np.swapaxes(np.triu(part, 1) if upper else np.tril(part, -1), -1, -2) if mirrored else part
+
+
+read = structural(
+    "read", "x", _read, lambda m, x, upper, mirrored: valued(m, x, _read(x, upper, mirrored)), shape=lambda x, upper, mirrored: x,
+    vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
+    ulps=0, doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
+    "which all entries are.",
+)  # fmt: skip
+
+
 def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
     factor = np.swapaxes(x, -1, -2) if upper else x
     return _substitute(np.swapaxes(factor, -1, -2), _substitute(factor, y, False, False), True, False)
@@ -128,7 +141,7 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
-        factor = upper_part(x) if upper else lower_part(x)
+        factor = read(x, upper=upper)
         product = matmul(back, transposed(out))
         both = product + transposed(product)
         by_x = -(matmul(factor, both) if upper else matmul(both, factor))
