@@ -1,0 +1,65 @@
+"""What every report says of a case, as text that is safe to show: control characters and lone surrogates never pass."""
+
+from __future__ import annotations
+
+from gradcli.errors import printable
+from gradcli.report.outcomes import XPASSED, Outcome
+from gradcli.report.places import place_of, stands_in
+from gradcli.report.records import Record
+
+_WIDEST, _MOST_LINES = 200, 8  # of an excerpt
+_LONGEST, _MOST_DETAILS = 1000, 20  # of details
+
+
+def clipped(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Text on a single line of at most so many characters."""
+    return clipped(printable(" ".join(text[: 8 * limit].split())), limit)
+
+
+def location(outcome: Outcome) -> str:
+    """``file:line:column``, or ``file:line`` of a record."""
+    place = place_of(outcome)
+    return f"{printable(outcome.suite)}:{place.line}" + ("" if place.column is None else f":{place.column}")
+
+
+def further(outcome: Outcome) -> list[str]:
+    """The lines of the details that the headline does not hold."""
+    told = outcome.record.error is None and outcome.status != XPASSED
+    lines = [line for detail in outcome.details[int(told) :] for line in detail.splitlines()]
+    shown = [clipped(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
+    return [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
+
+
+def block(outcome: Outcome) -> str:
+    """The case in the shape of an error message: the finding, its place with an excerpt, and the details."""
+    record, failure = outcome.record, outcome.record.error
+    identity = "" if record.id is None else f" ({one_line(str(record.id), 100)})"
+    head, *rest = failure.error.render().split("\n") if failure is not None else [one_line(outcome.headline, 500)]
+    if failure is not None and stands_in(record, failure):
+        margin = " " * len(str(failure.line))
+        rest[0] += identity
+    else:
+        numbered = _excerpt(record)
+        margin = " " * max((len(number) for number, _ in numbered), default=0)
+        excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
+        rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
+    return "\n".join([head, *rest, *(f"{margin} = {detail}" for detail in further(outcome))])
+
+
+def _excerpt(record: Record) -> list[tuple[str, str]]:
+    """The lines of the expression, numbered as in its file, or from 1 in a record."""
+    first = 1 if record.record_line else record.line
+    lines = record.expr.split("\n", _MOST_LINES) if record.expr else []
+    shown = [clipped(printable(line[: 2 * _WIDEST].rstrip("\r")), _WIDEST) for line in lines[:_MOST_LINES]]
+    numbered = [(str(first + i), line) for i, line in enumerate(shown)]
+    return [*numbered, ("", "…")] if len(lines) > len(shown) else numbered
+
+
+def message(outcome: Outcome) -> str:
+    """The case without its place, for systems that show the place themselves: the finding, the details and the expression."""
+    expr = one_line(outcome.record.expr, 500)
+    return clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([f"in {expr}"] if expr else [])]), 3500)

@@ -1,0 +1,88 @@
+"""Annotations of GitHub Actions as workflow commands, and the summary of the step.
+
+GitHub shows ten errors of a step and drops the others without a word, so the tenth says how many there are.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TextIO
+
+from gradcli.report.describing import location, message
+from gradcli.report.markdown import Table
+from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.places import Place, place_of
+from gradcli.report.plain import well_formed
+from gradcli.report.ranking import Worst
+
+_MOST = 9
+_SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer one as a whole
+
+
+class GitHubReport(Report):
+    """The worst cases as annotations, and a table in the file that GITHUB_STEP_SUMMARY names."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.worst: Worst[str] = Worst(_MOST)
+        self.table = Table()
+
+    def add(self, outcome: Outcome) -> None:
+        self.table.add(outcome)
+        if outcome.bad:
+            self.worst.add(outcome, _annotation)
+
+    def close(self, summary: Summary) -> None:
+        lines = list(self.worst)
+        if self.worst.left_out:
+            lines.append(command("error", f"and {self.worst.left_out:,} more: {summary.line()}", title="gradcli check"))
+        if summary.interrupted:
+            lines.append(command("warning", summary.line(), title="gradcli check"))
+        file = os.environ.get("GITHUB_STEP_SUMMARY")
+        if file:
+            try:
+                self._summarize(Path(file), summary)
+            except OSError as error:
+                lines.append(command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
+        self.stream.write("".join(line + "\n" for line in lines))
+        self.stream.flush()
+
+    def _summarize(self, file: Path, summary: Summary) -> None:
+        room = _SUMMARY_LIMIT - (file.stat().st_size if file.exists() else 0)
+        texts = (self.table.text(summary, rows).encode("utf-8", "replace") for rows in (True, False))
+        text = next((text for text in texts if len(text) <= room), b"")
+        with file.open("ab") as stream:
+            stream.write(text)
+
+
+def _annotation(outcome: Outcome) -> str:
+    place = place_of(outcome)
+    text = message(outcome) if place.file is not None else f"{location(outcome)}: {message(outcome)}"
+    return command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}")
+
+
+def _properties(place: Place) -> dict[str, str | int]:
+    """GitHub takes columns only within one line."""
+    if place.path is None:
+        return {}
+    found: dict[str, str | int] = {"file": well_formed(place.path), "line": place.line}
+    if place.end_line is not None and place.end_line != place.line:
+        found["endLine"] = place.end_line
+    elif place.column is not None and place.end_column is not None:
+        found |= {"col": place.column, "endColumn": place.end_column}
+    return found
+
+
+def command(name: str, text: str, **properties: str | int) -> str:
+    """A workflow command."""
+    listed = ",".join(f"{key}={escape_property(str(value))}" for key, value in properties.items())
+    return f"::{name} {listed}::{escape_data(text)}"
+
+
+def escape_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    return escape_data(text).replace(":", "%3A").replace(",", "%2C")

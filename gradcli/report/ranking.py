@@ -1,0 +1,49 @@
+"""Worst first, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappush, heappushpop
+from typing import Generic, TypeVar
+
+from gradcli.report.outcomes import ERROR, FAILED, XPASSED, Outcome
+from gradcli.report.verdicts import Verdict
+
+T = TypeVar("T")
+
+
+def gravity(outcome: Outcome) -> int:
+    """Failures by their verdict, then what could not be evaluated, then what passes against expectation, then the rest."""
+    if outcome.status == FAILED:
+        asserted = outcome.record.asserted is not None
+        verdict = Verdict.MISMATCH if asserted else outcome.verdict or Verdict.SKIPPED
+        return 3 + verdict
+    return {ERROR: 2, XPASSED: 1}.get(outcome.status, 0)
+
+
+class Worst(Generic[T]):
+    """The gravest of many findings, at most ``limit``; iterated worst first, and of the equally grave the earliest first."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.seen = 0
+        self._heap: list[tuple[int, int, T]] = []  # the mildest and latest on top
+
+    def add(self, outcome: Outcome, make: Callable[[Outcome], T]) -> None:
+        """Keep what ``make`` makes of the outcome, unless enough graver ones are known."""
+        grave, place = gravity(outcome), -self.seen
+        self.seen += 1
+        if len(self._heap) < self.limit:
+            heappush(self._heap, (grave, place, make(outcome)))
+        elif (grave, place) > self._heap[0][:2]:
+            heappushpop(self._heap, (grave, place, make(outcome)))
+
+    @property
+    def left_out(self) -> int:
+        return self.seen - len(self._heap)
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def __iter__(self) -> Iterator[T]:
+        return (item for _, _, item in sorted(self._heap, key=lambda entry: entry[:2], reverse=True))

@@ -1,0 +1,93 @@
+"""SARIF 2.1.0, for code scanning and viewers: a result for each case that fails, expected failures as suppressed ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TextIO
+
+from gradcli.report.describing import message, one_line
+from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
+from gradcli.report.places import Fingerprints, Place, place_of
+from gradcli.report.plain import well_formed
+from gradcli.report.ranking import Worst
+from gradcli.report.rules import RULES
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_MOST = 25_000  # results; GitHub refuses a file with more
+_INDEX = {name: index for index, name in enumerate(RULES)}
+
+
+class SarifReport(Report):
+    """One run with its results, the worst first."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.results: Worst[str] = Worst(_MOST)
+        self.fingerprints = Fingerprints()
+
+    def add(self, outcome: Outcome) -> None:
+        if outcome.bad or outcome.status == XFAILED:
+            fingerprint = self.fingerprints.of(outcome)
+            self.results.add(outcome, lambda outcome: json.dumps(_result(outcome, fingerprint)))
+
+    def close(self, summary: Summary) -> None:
+        head = json.dumps({"tool": {"driver": _driver()}, "columnKind": "unicodeCodePoints", "invocations": [self._invocation(summary)]})
+        results = ",\n".join(self.results)
+        self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n{results}\n]}}\n]}}\n')
+        self.stream.flush()
+
+    def _invocation(self, summary: Summary) -> dict[str, Any]:
+        notes = []
+        if summary.interrupted:
+            notes.append({"level": "error", "message": {"text": summary.line()}})
+        if self.results.left_out:
+            notes.append({"level": "warning", "message": {"text": f"{self.results.left_out:,} more results are left out"}})
+        return {"executionSuccessful": not summary.interrupted, "toolExecutionNotifications": notes}
+
+
+def _driver() -> dict[str, Any]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        known = {"version": version("gradcli")}
+    except PackageNotFoundError:
+        known = {}
+    rules = [{"id": name, "shortDescription": {"text": rule.description}} for name, rule in RULES.items()]
+    return {"name": "gradcli", **known, "rules": rules}
+
+
+def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
+    """``suppressions`` is on every result, as the standard wants where it is on any."""
+    expected = outcome.status == XFAILED
+    suppression = {"kind": "inSource", "justification": one_line(outcome.reason or "expected to fail", 500)}
+    index = {"ruleIndex": _INDEX[outcome.rule]} if outcome.rule in _INDEX else {}
+    return {
+        "ruleId": outcome.rule,
+        **index,
+        "level": "note" if expected else "error",
+        "message": {"text": message(outcome)},
+        "locations": [{"physicalLocation": _physical(place_of(outcome), outcome.suite)}],
+        "partialFingerprints": {"finding/v1": fingerprint},
+        "suppressions": [suppression] if expected else [],
+    }
+
+
+def _physical(place: Place, suite: str) -> dict[str, Any]:
+    """GitHub refuses a file in which a result has no file, so that the command line counts as one."""
+    columns = {"startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
+    region = {"startLine": place.line, **{name: number for name, number in columns.items() if number is not None}}
+    return {"artifactLocation": _artifact(place.path or suite), "region": region}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """A reference from the root of the repository, or the whole address of a file elsewhere."""
+    from urllib.parse import quote
+
+    try:
+        name = path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        name = well_formed(path).encode()
+    if os.path.isabs(path):
+        return {"uri": f"file:///{quote(name.lstrip(b'/'), safe='/:')}"}
+    return {"uri": quote(name), "uriBaseId": "%SRCROOT%"}

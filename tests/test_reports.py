@@ -1,0 +1,621 @@
+"""Reports of a check: what each kind writes of the same run, and that no text of the user's can break any of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tracemalloc
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, UnknownNameError
+from gradcli.report import sarif
+from gradcli.report.describing import block, location, message, one_line
+from gradcli.report.github import command, escape_data, escape_property
+from gradcli.report.kinds import KINDS, make
+from gradcli.report.markdown import code
+from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, SKIPPED, STATUSES, XFAILED, XPASSED, Outcome, Summary
+from gradcli.report.places import Fingerprints, Place, place_of, relative
+from gradcli.report.plain import dumps
+from gradcli.report.ranking import Worst, gravity
+from gradcli.report.records import Asserted, Failure, Record
+from gradcli.report.rules import RULES
+from gradcli.report.verdicts import Check, Verdict
+
+SARIF = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text("utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def _no_ci(monkeypatch, tmp_path):
+    for name in ("GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def case(expr="x", status=FAILED, verdict=None, *, name="1", reason=None, seconds=0.0, details=(), **record):
+    check = None if verdict is None else Check(verdict)
+    return Outcome(Record(expr, check=check, **record), name, status, reason, seconds, list(details))
+
+
+def unknown(text, word, file, line, help=None):
+    start = text.index(word)
+    span = Span(start, start + len(word))
+    return Failure.of(UnknownNameError(f"unknown function '{word}'", span=span, source=Source(text, file, line), help=help))
+
+
+def summary_of(outcomes, **known):
+    summary = Summary(seconds=0.42, **known)
+    for outcome in outcomes:
+        summary.add(outcome)
+    return summary
+
+
+def written(kind, outcomes, verbose=False, **known):
+    stream = io.StringIO()
+    report = make(kind, stream, verbose)
+    for outcome in outcomes:
+        report.add(outcome)
+    report.close(summary_of(outcomes, **known))
+    return stream.getvalue()
+
+
+MODEL, CASES = "my models/model.grad", "cases.jsonl"
+RUN = [
+    case("x**2", PASSED, Verdict.AGREE, name="line 1", seconds=0.25, file=MODEL, line=1),
+    case("3*a**3 - sqr(b)", ERROR, name="line 3", file=MODEL, line=3,
+         error=unknown("3*a**3 - sqr(b)", "sqr", MODEL, 3, "did you mean 'sqrt'?")),
+    case("relu(x)", FAILED, Verdict.UNDEFINED, name="q7", details=["0 * inf"], id="q7", file=CASES, line=7, record_line=True),
+    case("sum(x**2\n  + |y|)", FAILED, Verdict.MISMATCH, name="line 5", file=MODEL, line=5,
+         details=["x[1] claimed 3.0, true 4.0", "1 of 2 entries", "without the factor\n[[2, 2],\n [2, 2]]"]),
+    case("abs(x)", XFAILED, Verdict.KINK, name="8", reason="a <kink>", file=CASES, line=8, record_line=True),
+    case("abs(y)", XPASSED, Verdict.AGREE, name="9", reason="was wrong", file=CASES, line=9, record_line=True),
+    case("inv(A)", SKIPPED, name="10", reason="slow", file=CASES, line=10, record_line=True),
+    case("assert x == 3", FAILED, name="assert", details=["left is 2.0, right is 3.0"], mode="assert", asserted=Asserted(False, 2, 3, 0)),
+]  # fmt: skip
+LINE = "3 failed, 1 error, 1 xpassed, 1 passed, 1 skipped, 1 xfailed in 0.42 s"
+
+TEXT = f"""\
+mismatch: x[1] claimed 3.0, true 4.0
+  --> my models/model.grad:5:1
+5 | sum(x**2
+6 |   + |y|)
+  = 1 of 2 entries
+  = without the factor
+  = [[2, 2],
+  =  [2, 2]]
+
+assert is false: left is 2.0, right is 3.0
+  --> <command line>:1:1
+1 | assert x == 3
+
+undefined: 0 * inf
+  --> cases.jsonl:7 (q7)
+1 | relu(x)
+
+error[unknown-name]: unknown function 'sqr'
+  --> my models/model.grad:3:10
+3 | 3*a**3 - sqr(b)
+  |          ^^^
+  = help: did you mean 'sqrt'?
+
+expected to fail (was wrong), but passes
+  --> cases.jsonl:9
+1 | abs(y)
+
+{LINE}
+"""
+
+VERBOSE = """\
+passed   my models/model.grad:1:1  x**2  agree
+error    my models/model.grad:3:10  3*a**3 - sqr(b)
+failed   cases.jsonl:7  relu(x)  undefined
+failed   my models/model.grad:5:1  sum(x**2 + |y|)  mismatch
+xfailed  cases.jsonl:8  abs(x)  a <kink>
+xpassed  cases.jsonl:9  abs(y)  was wrong
+skipped  cases.jsonl:10  inv(A)  slow
+failed   <command line>:1:1  assert x == 3
+
+"""
+
+JUNIT = """\
+<?xml version="1.0" encoding="utf-8"?>
+<testsuites name="gradcli check">
+<testsuite name="gradcli" errors="1" failures="4" skipped="2" tests="8" time="0.420" timestamp="" hostname="">
+<testcase classname="my models.model.grad" name="line 1" time="0.250"/>
+<testcase classname="my models.model.grad" name="line 3" time="0.000">\
+<error message="error[unknown-name]: unknown function 'sqr'" type="error-unknown-name">error[unknown-name]: unknown function 'sqr'
+  --&gt; my models/model.grad:3:10
+3 | 3*a**3 - sqr(b)
+  |          ^^^
+  = help: did you mean 'sqrt'?</error></testcase>
+<testcase classname="cases.jsonl" name="q7" time="0.000"><failure message="undefined: 0 * inf" type="undefined">undefined: 0 * inf
+  --&gt; cases.jsonl:7 (q7)
+1 | relu(x)</failure></testcase>
+<testcase classname="my models.model.grad" name="line 5" time="0.000">\
+<failure message="mismatch: x[1] claimed 3.0, true 4.0" type="mismatch">mismatch: x[1] claimed 3.0, true 4.0
+  --&gt; my models/model.grad:5:1
+5 | sum(x**2
+6 |   + |y|)
+  = 1 of 2 entries
+  = without the factor
+  = [[2, 2],
+  =  [2, 2]]</failure></testcase>
+<testcase classname="cases.jsonl" name="8" time="0.000">\
+<skipped type="pytest.xfail" message="a &lt;kink&gt;">cases.jsonl:8: a &lt;kink&gt;</skipped></testcase>
+<testcase classname="cases.jsonl" name="9" time="0.000">\
+<failure message="expected to fail (was wrong), but passes" type="xpass">expected to fail (was wrong), but passes
+  --&gt; cases.jsonl:9
+1 | abs(y)</failure></testcase>
+<testcase classname="cases.jsonl" name="10" time="0.000">\
+<skipped type="pytest.skip" message="slow">cases.jsonl:10: slow</skipped></testcase>
+<testcase classname="&lt;command line&gt;" name="assert" time="0.000">\
+<failure message="assert is false: left is 2.0, right is 3.0" type="assert">assert is false: left is 2.0, right is 3.0
+  --&gt; &lt;command line&gt;:1:1
+1 | assert x == 3</failure></testcase>
+</testsuite>
+</testsuites>
+"""
+
+GITHUB = """\
+::error file=my models/model.grad,line=5,endLine=6,title=gradcli%3A mismatch::mismatch: x[1] claimed 3.0, true 4.0%0A1 of 2 entries%0A\
+without the factor%0A[[2, 2],%0A [2, 2]]%0Ain sum(x**2 + |y|)
+::error title=gradcli%3A assert::<command line>:1:1: assert is false: left is 2.0, right is 3.0%0Ain assert x == 3
+::error file=cases.jsonl,line=7,title=gradcli%3A undefined::undefined: 0 * inf%0Ain relu(x)
+::error file=my models/model.grad,line=3,col=10,endColumn=13,title=gradcli%3A error-unknown-name::\
+error[unknown-name]: unknown function 'sqr'%0Ain 3*a**3 - sqr(b)
+::error file=cases.jsonl,line=9,title=gradcli%3A xpass::expected to fail (was wrong), but passes%0Ain abs(y)
+"""
+
+MARKDOWN = f"""\
+### gradcli check
+
+{LINE}
+
+| finding | place | expression | what |
+| --- | --- | --- | --- |
+| mismatch | `my models/model.grad:5:1` | `sum(x**2 + \\|y\\|)` | `mismatch: x[1] claimed 3.0, true 4.0` |
+| assert | `<command line>:1:1` | `assert x == 3` | `assert is false: left is 2.0, right is 3.0` |
+| undefined | `cases.jsonl:7` | `relu(x)` | `undefined: 0 * inf` |
+| error-unknown-name | `my models/model.grad:3:10` | `3*a**3 - sqr(b)` | `error[unknown-name]: unknown function 'sqr'` |
+| xpass | `cases.jsonl:9` | `abs(y)` | `expected to fail (was wrong), but passes` |
+"""
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("text", TEXT), ("junit", JUNIT), ("github", GITHUB), ("markdown", MARKDOWN)])
+def test_whole_report(kind, expected):
+    assert re.sub('(timestamp|hostname)="[^"]*"', r'\1=""', written(kind, RUN)) == expected
+
+
+def test_verbose_text_names_every_case():
+    assert written("text", RUN, verbose=True) == VERBOSE + TEXT
+
+
+def test_gitlab_report():
+    issues = json.loads(written("gitlab", RUN))
+    assert [(i["check_name"], i["severity"], i["location"]) for i in issues] == [
+        ("gradcli/error-unknown-name", "major", {"path": MODEL, "lines": {"begin": 3}}),
+        ("gradcli/undefined", "major", {"path": CASES, "lines": {"begin": 7}}),
+        ("gradcli/mismatch", "critical", {"path": MODEL, "lines": {"begin": 5}}),
+        ("gradcli/xpass", "minor", {"path": CASES, "lines": {"begin": 9}}),
+        ("gradcli/assert", "critical", {"path": "<command line>", "lines": {"begin": 1}}),
+    ]
+    assert issues[2]["description"] == "mismatch: x[1] claimed 3.0, true 4.0, in sum(x**2 + |y|)"
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues)
+
+
+def valid_sarif(text):
+    """The run of a SARIF log that the official schema accepts."""
+    from jsonschema import Draft4Validator
+
+    log = json.loads(text)
+    Draft4Validator(SARIF).validate(log)
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    return run
+
+
+def test_sarif_report():
+    run = valid_sarif(written("sarif", RUN))
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    root = {"uriBaseId": "%SRCROOT%"}
+    assert [(r["ruleId"], r["level"], p["artifactLocation"], p["region"]) for r, p in zip(run["results"], places, strict=True)] == [
+        ("mismatch", "error", {"uri": "my%20models/model.grad", **root}, {"startLine": 5, "startColumn": 1, "endLine": 6, "endColumn": 9}),
+        ("assert", "error", {"uri": "%3Ccommand%20line%3E", **root}, {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 14}),
+        ("undefined", "error", {"uri": "cases.jsonl", **root}, {"startLine": 7}),
+        ("error-unknown-name", "error", {"uri": "my%20models/model.grad", **root},
+         {"startLine": 3, "startColumn": 10, "endLine": 3, "endColumn": 13}),
+        ("xpass", "error", {"uri": "cases.jsonl", **root}, {"startLine": 9}),
+        ("kink", "note", {"uri": "cases.jsonl", **root}, {"startLine": 8}),
+    ]  # fmt: skip
+    assert [r["suppressions"] for r in run["results"]] == [[]] * 5 + [[{"kind": "inSource", "justification": "a <kink>"}]]
+    assert run["results"][2]["message"] == {"text": "undefined: 0 * inf\nin relu(x)"}
+    assert run["tool"]["driver"]["name"] == "gradcli"
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+
+
+def test_json_reports():
+    lines = [json.loads(line) for line in written("jsonl", RUN).splitlines()]
+    assert json.loads(written("json", RUN)) == lines
+    assert [line["outcome"]["status"] for line in lines] == [outcome.status for outcome in RUN]
+    assert [line["expr"] for line in lines] == [outcome.record.expr for outcome in RUN]
+    assert lines[3]["outcome"] == {"name": "line 5", "status": "failed", "reason": None, "details": RUN[3].details}
+    assert {**lines[0], "outcome": None} == {**json.loads(dumps(RUN[0].record)), "outcome": None}
+
+
+def test_an_array_is_written_as_json_writes_it():
+    text = written("json", RUN)
+    assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
+EMPTY = {
+    "text": "nothing to check in 0.42 s\n", "json": "[]\n", "jsonl": "", "gitlab": "[]\n", "github": "",
+    "markdown": "### gradcli check\n\nnothing to check in 0.42 s\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_to_check(kind):
+    text = written(kind, [])
+    if kind == "sarif":
+        assert valid_sarif(text)["results"] == []
+    elif kind == "junit":
+        assert ET.fromstring(text)[0].get("tests") == "0"
+    else:
+        assert text == EMPTY[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("outcomes", [[], RUN], ids=["at once", "after some cases"])
+def test_an_interrupted_run_says_so(kind, outcomes):
+    text = written(kind, outcomes, interrupted=True)
+    if kind == "gitlab" and not outcomes:
+        assert json.loads(text) == []  # an issue needs a place
+    else:
+        assert "interrupted" in text
+    if kind == "sarif":
+        assert not valid_sarif(text)["invocations"][0]["executionSuccessful"]
+    if kind == "junit":
+        suite = ET.fromstring(text)[0]
+        assert int(suite.get("tests")) == len(suite) == len(outcomes) + 1
+
+
+# -- text of any kind ------------------------------------------------------------------------------------------------
+
+NASTY = [
+    "\x1b[31m", "\x00", "\r\n", "\udcff", "\ud800", "\ufffe", "\x85", "\u2028", "\u202e", "😀", "é", "|", "\\|", "`", "``", "<&>\"'", "]]>",
+    "<", "::error::", "%0A", "%", ",:", "{0}", "@me", "../", "/", "~", " ", "x",
+]  # fmt: skip
+LONG = ["x" * 9000, "\n" * 50, "|" * 3000, ""]
+TEXTS = st.lists(st.sampled_from(NASTY) | st.characters(), max_size=8).map("".join) | st.sampled_from(LONG)
+
+
+@st.composite
+def outcomes(draw):
+    file, line = draw(TEXTS), draw(st.integers(1, 10**6))
+    expr = draw(TEXTS)
+    status = draw(st.sampled_from(STATUSES))
+    error = None
+    if status == ERROR:
+        source = Source(expr, draw(st.sampled_from([file, None, "<claim of x>"])), line)
+        start = draw(st.integers(0, len(expr)))
+        error = ArgumentError(draw(TEXTS), span=draw(st.sampled_from([None, Span(start, len(expr))])), source=source, help=draw(TEXTS))
+    return case(
+        expr, status, draw(st.sampled_from([None, *Verdict])), name=draw(TEXTS), reason=draw(st.none() | TEXTS),
+        details=draw(st.lists(TEXTS, max_size=3)), id=draw(st.none() | TEXTS), file=draw(st.sampled_from([file, None])), line=line,
+        column=draw(st.integers(1, 99)), record_line=draw(st.booleans()), error=None if error is None else Failure.of(error),
+    )  # fmt: skip
+
+
+anything = settings(deadline=None, derandomize=True, max_examples=150, database=None, suppress_health_check=list(HealthCheck))
+
+
+@anything
+@given(st.lists(outcomes(), max_size=4))
+def test_text_of_any_kind_breaks_no_report(run):
+    texts = {kind: written(kind, run, verbose=True) for kind in KINDS}
+    for text in texts.values():
+        text.encode("utf-8")
+    for kind in ("text", "junit", "markdown"):
+        assert all(line.isprintable() for line in texts[kind].split("\n"))
+    assert [record["outcome"]["status"] for record in json.loads(texts["json"])] == [outcome.status for outcome in run]
+    assert [json.loads(line) for line in texts["jsonl"].split("\n")[:-1]] == json.loads(texts["json"])
+    bad = sum(outcome.bad for outcome in run)
+    suite = ET.fromstring(texts["junit"])[0]
+    assert len(suite) == len(run) == int(suite.get("tests"))
+    assert len(suite.findall("*/failure")) + len(suite.findall("*/error")) == bad
+    assert [re.match("::error (file|title)=", line) is not None for line in texts["github"].split("\n")[:-1]] == [True] * bad
+    issues = json.loads(texts["gitlab"])
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues) == bad
+    assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == sum(outcome.bad or outcome.status == XFAILED for outcome in run)
+    rows = texts["markdown"].split("\n")[6:-1] if bad else []
+    assert [len(cells_of(row)) for row in rows] == [4] * bad
+    assert texts["text"].split("\n")[-2] == summary_of(run).line()
+
+
+@settings(anything, max_examples=20)
+@given(st.lists(outcomes(), min_size=1, max_size=4))
+def test_text_of_any_kind_is_valid_sarif(run):
+    for result in valid_sarif(written("sarif", run))["results"]:
+        uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert re.fullmatch(r"(file:///)?([\w.~/:-]|%[0-9A-F]{2})*", uri, re.ASCII), uri
+
+
+def cells_of(row):
+    """The cells of a row as GitHub's parser splits it: a backslash takes the character after it with it."""
+    inside = re.fullmatch(r"\|(.*)\|", row)[1]
+    return re.findall(r"(?:\\.|[^|])+", inside)
+
+
+def shown(cell):
+    """What a reader of a cell sees that holds one piece of code."""
+    if cell.startswith("<code>"):
+        return re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), cell.removeprefix("<code>").removesuffix("</code>"))
+    fence = re.match("`*", cell)[0]
+    inside = cell[len(fence) : -len(fence)].replace("\\|", "|") if fence else ""
+    assert not fence or fence not in re.findall("`+", inside)
+    return inside[1:-1] if inside[:1] == inside[-1:] == " " else inside
+
+
+@anything
+@given(TEXTS)
+def test_code_in_a_cell_reads_as_it_was(text):
+    cell = code(text, 300)
+    assert shown(cell) == one_line(text, 300)
+    assert cells_of(f"|{cell} |") == [f"{cell} "]
+
+
+@anything
+@given(TEXTS, TEXTS)
+def test_github_reads_back_what_was_escaped(text, value):
+    def unescaped(text, *marks):
+        for mark, character in marks:
+            text = text.replace(mark, character)
+        return text
+
+    data = (("%0D", "\r"), ("%0A", "\n"))
+    assert unescaped(escape_data(text), *data, ("%25", "%")) == text
+    assert unescaped(escape_property(value), *data, ("%3A", ":"), ("%2C", ","), ("%25", "%")) == value
+    line = command("error", text, file=value, line=3)
+    assert line.count("\n") + line.count("\r") == 0
+    properties, found = re.fullmatch("::error (.*?)::(.*)", line, re.DOTALL).groups()
+    assert properties.split(",") == [f"file={escape_property(value)}", "line=3"]
+    assert found == escape_data(text)
+
+
+def test_json_of_records_holds_what_json_can():
+    record = Record("x\ud800\udcff", id=[float("nan"), {"a": float("-inf")}, "\ud800"])
+    found = json.loads(dumps(record))
+    assert (found["expr"], found["id"]) == ("x\ufffd\ufffd", ["nan", {"a": "-inf"}, "\ufffd"])
+
+
+# -- the parts -------------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_has_its_class():
+    assert list(KINDS) == ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown"]
+    assert all(type(make(kind, io.StringIO())) is report for kind, report in KINDS.items())
+
+
+def test_every_finding_has_a_rule():
+    def codes(error):
+        return {error.code}.union(*map(codes, error.__subclasses__()))
+
+    assert set(RULES) == {v.word for v in Verdict} | {"assert", "xpass", "none"} | {f"error-{name}" for name in codes(GradcliError)}
+    assert {rule.severity for rule in RULES.values()} <= {"info", "minor", "major", "critical", "blocker"}
+
+
+def test_gravity():
+    grave = [
+        case(verdict=Verdict.MISMATCH), case(verdict=Verdict.UNDETERMINED), case(verdict=Verdict.UNDEFINED),
+        case(verdict=Verdict.ILL_CONDITIONED), case(verdict=Verdict.KINK), case(verdict=Verdict.AGREE), case(), case(status=ERROR),
+        case(status=XPASSED), case(status=XFAILED, verdict=Verdict.MISMATCH),
+    ]  # fmt: skip
+    assert sorted(grave, key=gravity, reverse=True) == grave
+    assert gravity(case(asserted=Asserted(False, 1, 2, 0))) == gravity(grave[0])
+    assert gravity(case(status=PASSED)) == 0
+
+
+@anything
+@given(st.lists(st.sampled_from(list(Verdict))), st.integers(1, 5))
+def test_worst_first(verdicts, limit):
+    worst = Worst(limit)
+    for i, verdict in enumerate(verdicts):
+        worst.add(case(verdict=verdict, line=i + 1), lambda outcome: outcome)
+    expected = sorted(enumerate(verdicts), key=lambda pair: (-pair[1], pair[0]))
+    assert [(o.line - 1, o.verdict) for o in worst] == expected[:limit]
+    assert (len(worst), worst.left_out) == (min(limit, len(verdicts)), max(0, len(verdicts) - limit))
+
+
+def failures(count):
+    return [case(f"x*{i}", FAILED, Verdict.UNDEFINED, file="a.grad", line=i + 1) for i in range(count)]
+
+
+def test_long_reports_are_cut_and_say_so(monkeypatch):
+    last = case("worst", FAILED, Verdict.MISMATCH, file="a.grad", line=5000)
+    text = written("text", [*failures(1200), last])
+    assert text.startswith("mismatch")
+    assert text.count("undefined") == 999
+    assert text.endswith("\nand 201 more, none of them graver\n\n1201 failed in 0.42 s\n")
+    table = written("markdown", [*failures(60), last]).split("\n")
+    assert "`worst`" in table[6]
+    assert (len(table[6:-3]), table[-3:]) == (50, ["", "and 11 more", ""])
+    lines = written("github", [*failures(60), last]).splitlines()
+    assert len(lines) == 10
+    assert "in worst" in lines[0]
+    assert lines[9] == "::error title=gradcli check::and 52 more: 61 failed in 0.42 s"
+    monkeypatch.setattr(sarif, "_MOST", 3)
+    run = valid_sarif(written("sarif", [*failures(5), last]))
+    assert [result["ruleId"] for result in run["results"]] == ["mismatch", "undefined", "undefined"]
+    assert run["invocations"][0]["toolExecutionNotifications"] == [{"level": "warning", "message": {"text": "3 more results are left out"}}]
+
+
+def test_nine_annotations_are_just_that():
+    assert len(written("github", failures(9)).splitlines()) == 9
+
+
+@pytest.mark.parametrize("kind", ["text", "junit", "github", "markdown"])
+def test_memory_does_not_grow(kind):
+    passed = case("x**2", PASSED, Verdict.AGREE, file="a.grad")
+    failed = case("x**2", FAILED, Verdict.MISMATCH, details=["d" * 500], file="a.grad")
+
+    class Nowhere(io.StringIO):
+        def write(self, text):
+            return len(text)
+
+    def peak(count):
+        tracemalloc.start()
+        report = make(kind, Nowhere())
+        for _ in range(count):
+            report.add(passed)
+            report.add(failed)
+        report.close(Summary())
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(1)
+    assert peak(4000) < peak(1000) + 1_500_000
+
+
+def test_long_expressions_are_clipped():
+    record = {"file": "a.grad", "line": 9}
+    long = case("+".join(["x"] * 10**5), FAILED, Verdict.MISMATCH, details=["y" * 10**5, "z" * 10**5], **record)
+    tall = case("\n".join(["x +"] * 100 + ["x"]), FAILED, Verdict.MISMATCH, details=["it", *["z"] * 100], **record)
+    assert all(len(line) <= 1010 for line in block(long).split("\n"))
+    assert len(message(long)) <= 3500
+    lines = block(tall).split("\n")
+    assert lines[:2] == ["mismatch: it", "   --> a.grad:9:1"]
+    assert lines[2:4] == [" 9 | x +", "10 | x +"]
+    assert lines[9:12] == ["16 | x +", "   | …", "   = z"]
+    assert lines[-1] == "   = and 80 more lines"
+
+
+def wrong(expr, source, **record):
+    """A case that ends in an unknown function ``sqr``, in the text and under the name of this source."""
+    return case(expr, ERROR, line=2, file="a", error=unknown(*source), **record)
+
+
+PLACES = {
+    "one line": (case("x**2", line=3, column=5, file="a.grad"), Place("a.grad", 3, 5, 3, 9), "a.grad:3:5"),
+    "two lines": (case("f(x,\n  y)", line=3, column=5, file="a.grad"), Place("a.grad", 3, 5, 4, 5), "a.grad:3:5"),
+    "a record": (case("x**2", line=3, file="a", record_line=True), Place("a", 3), "a:3"),
+    "the command line": (case("x**2"), Place(None, 1, 1, 1, 5), "<command line>:1:1"),
+    "standard input": (case("x", line=2, file="<stdin>"), Place(None, 2, 1, 2, 2), "<stdin>:2:1"),
+    "nothing read": (case("", line=2, file="a"), Place("a", 2), "a:2"),
+    "an error": (wrong("1; sqr(x)", ("1; sqr(x)", "sqr", "a", 2)), Place("a", 2, 4, 2, 7), "a:2:4"),
+    "of a claim": (wrong("x", ("sqr(x)", "sqr", "<claim of x>", 1)), Place("a", 2, 1, 2, 2), "a:2:1"),
+    "in a record": (wrong("sqr(x)", ("sqr(x)", "sqr", "a:2", 1), record_line=True), Place("a", 2), "a:2"),
+}
+
+
+@pytest.mark.parametrize(("outcome", "place", "text"), PLACES.values(), ids=PLACES)
+def test_place(outcome, place, text):
+    assert place_of(outcome) == place
+    assert location(outcome) == text
+
+
+BLOCKS = {
+    "an error in a record": (
+        case("1 + sqr(x)", ERROR, file="a", line=7, record_line=True, id="q", error=unknown("1 + sqr(x)", "sqr", "a:7", 1)),
+        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1:5 (q)\n1 | 1 + sqr(x)\n  |     ^^^",
+    ),
+    "an error in a claim": (
+        case("x**2", ERROR, file="a", line=7, error=unknown("sqr(x)", "sqr", "<claim of x>", 1)),
+        "error[unknown-name]: unknown function 'sqr'\n  --> a:7:1\n7 | x**2\n  --> <claim of x>:1:1\n1 | sqr(x)\n  | ^^^",
+    ),
+    "an error without a place": (
+        case("", ERROR, file="a", line=7, record_line=True, error=Failure.of(InputError("'expr' must be a string", help="write it"))),
+        "error[input]: 'expr' must be a string\n --> a:7\n = help: write it",
+    ),
+    "a failure without details": (case("x\r", verdict=Verdict.UNDETERMINED), "undetermined\n  --> <command line>:1:1\n1 | x"),
+    "colours and bytes": (
+        case("x\x1b[31m\udcff", FAILED, Verdict.KINK, details=["\x1b[0m", "\ud800"], id="\x07", file="a\x1b", line=1),
+        "kink: \\x1b[0m\n  --> a\\x1b:1:1 (\\x07)\n1 | x\\x1b[31m\\xdcff\n  = \\xd800",
+    ),
+}
+
+
+@pytest.mark.parametrize(("outcome", "text"), BLOCKS.values(), ids=BLOCKS)
+def test_block(outcome, text):
+    assert block(outcome) == text
+
+
+PATHS = [
+    ("a b/ü.grad", {}, "", "a b/ü.grad"),
+    ("./a//b/../c.grad", {}, "", "a/c.grad"),
+    ("a.grad", {"GITHUB_WORKSPACE": "."}, "sub", "sub/a.grad"),
+    ("../a.grad", {"CI_PROJECT_DIR": "."}, "sub", "a.grad"),
+    ("a.grad", {"GITHUB_WORKSPACE": "elsewhere"}, "sub", "a.grad"),
+]
+
+
+@pytest.mark.parametrize(("file", "variables", "folder", "expected"), PATHS)
+def test_paths_start_at_the_root_of_the_repository(monkeypatch, tmp_path, file, variables, folder, expected):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(tmp_path / value))
+    (tmp_path / folder).mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / folder)
+    assert relative(file) == expected
+    assert relative(str(Path.cwd() / file)) == expected
+    assert relative("../../x.grad") == (tmp_path / folder / "../../x.grad").resolve().as_posix()
+
+
+def test_a_file_elsewhere_has_a_whole_address():
+    (result,) = valid_sarif(written("sarif", [case(file="/other place/ü\udcff.grad")]))["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///other%20place/%C3%BC%FF.grad"}
+
+
+def test_fingerprints_follow_the_finding_and_not_its_line():
+    def prints(*outcomes):
+        fingerprints = Fingerprints()
+        return [fingerprints.of(outcome) for outcome in outcomes]
+
+    def at(line, expr="x", file="a.grad", verdict=Verdict.MISMATCH):
+        return case(expr, FAILED, verdict, file=file, line=line, details=[f"seen at {line}"])
+
+    known = prints(at(1), at(2), at(3, "y"), at(4, file="b.grad"), at(5, verdict=Verdict.UNDEFINED))
+    assert len(set(known)) == 5
+    assert prints(at(11), at(20, "y"), at(12)) == [known[0], known[2], known[1]]
+    assert prints(at(1, file="./a.grad")) == known[:1]
+
+
+def test_the_step_summary_is_appended(monkeypatch, tmp_path):
+    file = tmp_path / "summary.md"
+    file.write_text("before\n", "utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
+    assert written("github", RUN) == GITHUB
+    assert file.read_text("utf-8") == "before\n" + MARKDOWN
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"), [(1500, MARKDOWN), (600, f"### gradcli check\n\n{LINE}\n\nand 5 more\n"), (30, "")], ids=["all", "a line", "none"]
+)
+def test_the_step_summary_keeps_to_github_s_limit(monkeypatch, tmp_path, room, expected):
+    file = tmp_path / "summary.md"
+    file.write_bytes(b"x" * ((1 << 20) - room))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
+    written("github", RUN)
+    assert file.read_text("utf-8").lstrip("x") == expected
+
+
+def test_a_step_summary_that_cannot_be_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    lines = written("github", RUN).splitlines()
+    assert lines[-1].startswith("::warning title=gradcli check::cannot write the step's summary: ")
+
+
+def test_expected_failures_and_skips_are_not_reported_as_failures():
+    quiet = [case(status=status, verdict=Verdict.MISMATCH) for status in STATUSES if status not in BAD]
+    assert written("text", quiet) == "1 passed, 1 skipped, 1 xfailed in 0.42 s\n"
+    assert written("github", quiet) == ""
+    assert json.loads(written("gitlab", quiet)) == []
+    suite = ET.fromstring(written("junit", quiet))[0]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "0", "0", "2"]
