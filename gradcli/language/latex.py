@@ -15,7 +15,25 @@ from gradcli.ops.constants import Constant
 _SUM, _TERM, _UNARY, _POWER, _ATOM = range(5)
 _NAMED = frozenset(("sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh", "coth", "exp", "log", "max", "min", "det"))
 _RELATIONS = {"equal": "=", "not_equal": "\\ne", "less": "<", "less_equal": "\\le", "greater": ">", "greater_equal": "\\ge"}
-_CONSTANTS = {"pi": "\\pi", "e": "e", "log(2)": "\\log 2", "log(10)": "\\log 10", "(2/sqrt(pi))": "\\frac{2}{\\sqrt{\\pi}}"}
+_CONSTANTS = {
+    "pi": "\\pi", "e": "e", "log(2)": "\\log 2", "log(10)": "\\log 10", "(2/sqrt(pi))": "\\frac{2}{\\sqrt{\\pi}}",
+    "sqrt(2)": "\\sqrt{2}", "sqrt(2*pi)": "\\sqrt{2 \\pi}", "sqrt(2/pi)": "\\sqrt{\\frac{2}{\\pi}}", "log(pi)": "\\log \\pi",
+    "(sqrt(pi)/2)": "\\frac{\\sqrt{\\pi}}{2}", "(pi/180)": "\\frac{\\pi}{180}", "(180/pi)": "\\frac{180}{\\pi}",
+}  # fmt: skip
+# Functions with a letter of their own, and operations without a name, by their static parameters; X is x as a factor.
+_LETTERS = {"gamma": "\\Gamma", "digamma": "\\psi", "hurwitz_zeta": "\\zeta", "i0": "I_{0}", "i1": "I_{1}", "beta": "\\mathrm{B}"}
+_OF_ORDER = {"jv": "J_{%s}", "yv": "Y_{%s}", "iv": "I_{%s}", "kv": "K_{%s}", "expn": "E_{%s}", "polygamma": "\\psi^{(%s)}"}
+_WRITTEN_OUT: dict[tuple[Any, ...], str] = {
+    ("exp_square", -1.0): r"\exp\left(-%(X)s^{2}\right)",
+    ("exp_square", 1.0): r"\exp\left(%(X)s^{2}\right)",
+    ("exp_square", -0.5): r"\exp\left(-\frac{%(X)s^{2}}{2}\right)",
+    ("exp_square", 0.5): r"\exp\left(\frac{%(X)s^{2}}{2}\right)",
+    ("erfcx_integral", 1): r"\left(\frac{1}{\sqrt{\pi}} - %(X)s \operatorname{erfcx}\left(%(x)s\right)\right)",
+    ("i0e_slope", 1): r"\left(\operatorname{i0e}\left(%(x)s\right) - \operatorname{i1e}\left(%(x)s\right)\right)",
+    ("sine_quotient", 0, False): r"\frac{\sin\left(%(x)s\right)}{%(x)s}",
+    ("sine_quotient", 1, True): r"\frac{\cos\left(\pi %(X)s\right) - \operatorname{sinc}\left(%(x)s\right)}{\pi %(X)s}",
+    ("psi_rise", 0): r"\left(\psi\left(%(x)s + %(y)s\right) - \psi\left(%(x)s\right)\right)",
+}
 
 Piece = tuple[str, int]
 
@@ -86,6 +104,11 @@ def _operation(node: Expr, operands: list[Any]) -> Piece:
         text = formula(node)
         inside = text[text.index("[") + 1 : -1] if text and "[" in text else "\\cdot"
         return f"{_in(x, _ATOM)}_{{{inside}}}", _ATOM
+    written = _WRITTEN_OUT.get((op, *node.static.values()))
+    if written is not None:
+        return written % {"x": x[0], "X": _in(x, _ATOM), "y": y and y[0]}, _ATOM
     inside = ", ".join(piece[0] for piece in operands if piece is not None)
-    shown = f"\\{op}" if op in _NAMED else f"\\operatorname{{{escape(op)}}}"
+    shown = _LETTERS.get(op) or (f"\\{op}" if op in _NAMED else f"\\operatorname{{{escape(op)}}}")
+    if op in _OF_ORDER:
+        shown = _OF_ORDER[op] % number(*node.static.values())
     return f"{shown}\\left({inside}\\right)", _ATOM
