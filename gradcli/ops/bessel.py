@@ -121,5 +121,5 @@ i1e = elementwise(
 )
 
 for _op in (jv, yv, iv, kv):
-    for _name in (_op.name, *_op.aliases):
+    for _name in (_op.name, *_op.aliases, *({"jv": ["jn"], "yv": ["yn"], "kv": ["kn"]}.get(_op.name, ()))):
         declare(NUMPY, **{_name: signature(_op.name, "v, x|z")})

@@ -118,6 +118,11 @@ factorial = composite(
     "factorial", "x", lambda x: gamma(x + 1), domain="x > -1", doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
 )
 
+perm = composite(
+    "perm", "n k", lambda n, k: binomial(n, k) * gamma(k + 1), domain="n > -1 and -1 < k < n + 1",
+    doc="The number of ways to line up k of n things, gamma(n + 1)/gamma(n - k + 1).",
+)
+
 
 def _mvlgamma(x: Any, p: Any) -> Any:
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
@@ -206,5 +211,6 @@ zeta = composite(
 declare(
     NUMPY,
     comb=signature("binomial", "n|N, k, -exact, -repetition"), factorial=signature("factorial", "x|n, -exact"),
+    perm=signature("perm", "n|N, k, -exact"),
     mvlgamma=signature("mvlgamma", "x, p"), multigammaln=signature("mvlgamma", "x|a, p|d"), zeta=signature("zeta", "x, q|other"),
 )  # fmt: skip

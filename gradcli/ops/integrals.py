@@ -108,6 +108,9 @@ expn: Op = elementwise(
     static={"n": 1}, saves=("x", "out"), domain="x > 0", ulps=16, examples=("expn(2, x)",),
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
 )
+spherical_bessel_j0 = composite(
+    "spherical_bessel_j0", "x", lambda x: sine_quotient(x, n=0), doc="sin(x)/x, and 1 at x = 0.", examples=("spherical_bessel_j0(x)",),
+)
 e1 = composite("E1", "x", lambda x: expn(x, n=1), aliases=("exp1",), doc="The exponential integral expn(1, x).", domain="x > 0")
 sici = composite("sici", "x", lambda x: (si(x), ci(x)), results=("si", "ci"), doc="Si(x) and Ci(x).", examples=("sici(x)[0]",))
 shichi = composite("shichi", "x", lambda x: (shi(x), chi(x)), results=("shi", "chi"), doc="Shi(x) and Chi(x).")

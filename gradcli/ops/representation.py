@@ -42,6 +42,14 @@ angle = elementwise(
     doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
 )
+gap = elementwise(
+    "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
+    None, None, kind="flat", public=False, ulps=0, doc="What the next float after x, towards y, has beyond x.",
+)
+nextafter = composite(
+    "nextafter", "x y", lambda x, y: x + gap(x, y), backward="Nextafter",
+    doc="The next float after x, towards y; its derivative by x is 1.",
+)
 real = composite(
     "real", "x", lambda x: x, aliases=("conj", "conjugate", "conj_physical", "resolve_conj", "resolve_neg"),
     doc="x itself: all numbers are real.",
