@@ -82,6 +82,10 @@ def test_second_derivatives_by_the_graph_of_the_first(case: Case) -> None:
     for (name, value), found in zip(case.values.items(), again, strict=True):
         base = np.asarray(value, float)
         direction = np.random.default_rng(5).standard_normal(base.shape)
+        if base.ndim > 1 and np.array_equal(base, np.swapaxes(base, -1, -2)):
+            direction = direction + np.swapaxes(direction, -1, -2)  # of symmetric matrices only one triangle is read
+        if base.ndim > 1 and (np.array_equal(base, np.tril(base)) or np.array_equal(base, np.triu(base))):
+            direction = direction * (base != 0)  # and so of triangular ones
         estimates = [
             (size_of_gradient(name, base + h * direction) - size_of_gradient(name, base - h * direction)) / (2 * h) for h in (1e-3, 5e-4)
         ]
@@ -89,7 +93,13 @@ def test_second_derivatives_by_the_graph_of_the_first(case: Case) -> None:
         assert float((found.numpy() * direction).sum()) == pytest.approx(wanted, rel=1e-4, abs=1e-4 * max(1.0, abs(wanted))), name
 
 
-@over_cases
+# whose rank is decided by a tolerance for float64
+FLOAT32 = [c for c in EVERY if "of rank one" not in c.reason]
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in FLOAT32]
+)
 def test_float32_stays_float32(case: Case) -> None:
     scope, root = lowered(case.text, case.values)
     tensors = leaves(case, torch.float32)

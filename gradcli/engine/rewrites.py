@@ -44,6 +44,8 @@ def _transparent(graph: Graph, node: Expr, operands: list[Any]) -> Any:
 
 def _compare(graph: Graph, node: Expr, operands: list[Any]) -> Any:
     x, y = _plain(operands[0]), _plain(operands[1])
+    if node.op is logic.less_equal and y == 0 and operands[0].op is not None and operands[0].op.name == "relu":
+        return graph.apply(logic.less_equal, (operands[0].operands[0], operands[1]))
     if x is None or y is None:
         return None
     assert node.op is not None

@@ -48,7 +48,7 @@ def _clone(x: Any) -> Any:
 
 clone = structural(
     "clone", "x", _clone, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
-    result="same", ulps=0, doc="A copy of x.",
+    result="same", public=False, ulps=0, doc="A copy of x.",
 )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.ops.products import matmul
 from gradcli.ops.promotion import INTEGRAL
 from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.spec import Op
@@ -20,7 +19,6 @@ from gradcli.tensors.naming import node_name
 from gradcli.tensors.node import Node, save
 from gradcli.tensors.tensor import Tensor, View
 
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "bool": "bool"}
 VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})
 
 
@@ -124,9 +122,6 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
-    if op is matmul and all(isinstance(o, Tensor) for o in operands) and arrays[0].dtype != arrays[1].dtype:
-        first, second = (_C_NAMES.get(str(a.dtype), str(a.dtype)) for a in arrays)
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
     skipped = op.index_places if not op.variadic else frozenset()
     deciding = [
         a if isinstance(o, Tensor) or not isinstance(a, np.ndarray) else _weak(a)
@@ -134,7 +129,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
         if a is not None and i not in skipped and not (op.operands[0] == "condition" and i == 0) and not isinstance(a, tuple)
     ]
     if not deciding:
-        return None
+        return dtypes.get_default_dtype().numpy if op.result == "float" else None
     target = dtypes.result_type(deciding)
     if target.kind != "f":
         if op.result == "same" or (op.name in INTEGRAL and op is not to_float):

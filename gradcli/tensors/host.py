@@ -17,7 +17,7 @@ from gradcli.ops.structure import clone, output, to_int
 from gradcli.tensors import dtypes
 from gradcli.tensors.apply import apply
 from gradcli.tensors.creation import as_tensor
-from gradcli.tensors.mistakes import in_range
+from gradcli.tensors.mistakes import check_same_dtype, in_range
 from gradcli.tensors.naming import numbered
 from gradcli.tensors.node import Node
 from gradcli.tensors.results import named_results
@@ -68,6 +68,7 @@ class _Host:
 
 
 HOST = _Host()
+_PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot"})  # which take tensors of one dtype
 _COPIES = frozenset({"repeat", "tile", "roll", "flip", "rot90"})  # whose result is never the operand itself
 
 
@@ -90,6 +91,8 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         raise AttributeError(missing(name))
     record, signature = found
     out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
+    if name in _PRODUCTS and library == TORCH:
+        check_same_dtype(arguments)
     if kind is not None and arguments:
         arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
     given = calling.bind(name, signature, arguments, keywords)

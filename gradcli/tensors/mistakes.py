@@ -109,3 +109,14 @@ def _unmultipliable(x: Any, y: Any) -> str:
     if len(y) == 1:
         return f"size mismatch, got input ({x[0]}), mat ({'x'.join(map(str, x))}), vec ({y[0]})"
     return f"matmul: batches of shapes {list(x)} and {list(y)} do not fit"
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int"}
+
+
+def check_same_dtype(operands: Sequence[Any]) -> None:
+    """Products do not promote. Raises RuntimeError, as PyTorch."""
+    kinds = [str(array.dtype) for o in operands if isinstance(array := getattr(o, "array", None), np.ndarray)]
+    if len(set(kinds)) > 1:
+        first, second = (_C_NAMES.get(kind, kind) for kind in kinds[:2])
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
