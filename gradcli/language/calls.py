@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _DERIVATIVES = ("grad", "vjp", "jvp", "jacobian", "hessian", "hvp")
 # Methods of tensors that are no methods of arrays, or mean something else.
-_TORCH_METHODS = frozenset({"flip", "repeat", "select", "split", "squeeze", "where"})
+_TORCH_METHODS = frozenset((
+    "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
+))  # fmt: skip
 METHODS = frozenset({"dim", "requires_grad_", "numpy", "cpu", "tolist", "detach"})
 _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 
