@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.check.composed import Composed
-from gradcli.check.entries import Comparison
+from gradcli.check.entries import Comparison, wide_check
 from gradcli.check.sampling import Point, around, has_branches
 from gradcli.check.scalars import plain
 from gradcli.engine.graph import Expr
@@ -53,6 +53,8 @@ class Given:
 def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
     """The verdict on every claim, by a judge that has decided the engine's own result."""
     names = list(judge.wrt)
+    if judge.wide:
+        return [_wide(judge, claim) for claim in given]
     exact = _unrounded(judge, given)
     claims = []
     for claim in given:
@@ -63,6 +65,29 @@ def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
         else:
             claims.append(_formula(judge, claim, comparison, shape))
     return claims
+
+
+def _wide(judge: Judge, claim: Given) -> Claim:
+    """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
+    from gradcli.check import wide
+
+    right, bounds = judge.wide[claim.of]
+    shape = np.shape(right)
+    try:
+        said = (
+            np.asarray(claim.numbers)
+            if claim.formula is None
+            else np.broadcast_to(wide.value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
+        )
+    except Unsupported as missing:
+        return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))
+    if said.shape != shape:
+        return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
+    rtol = 1e-14 if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
+    checked = wide_check(right, said, rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32)
+    result = Claim(claim.of, claim.kind, checked.verdict, checked.worst if checked.verdict is Verdict.MISMATCH else None)
+    result.wrong = (checked.wrong, said.size) if checked.wrong else None
+    return result
 
 
 def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
@@ -113,7 +138,9 @@ def _allowances(judge: Judge, claim: Given, truth: Comparison) -> list[float]:
     Half of it is luck, so that the rounding of the summed terms and of the largest entry count, too.
     """
     bounds = [b / 32 if math.isfinite(b) else 0.0 for b in truth.bounds]
-    if not any(b > 0.1 * (claim.rtol or 1e-6) * abs(float(r)) for b, r in zip(bounds, truth.reference, strict=True) if not isinstance(r, bool)):
+    if not any(
+        b > 0.1 * (claim.rtol or 1e-6) * abs(float(r)) for b, r in zip(bounds, truth.reference, strict=True) if not isinstance(r, bool)
+    ):
         return bounds
     masses = np.zeros(len(bounds)) if claim.of == "value" else np.ravel(judge.masses(list(judge.wrt).index(claim.of)))
     suffered = [
@@ -281,7 +308,11 @@ def _difference(
         if not m.isfinite(r) or isinstance(r, bool):
             continue
         if not m.isfinite(c) or abs(c - r) > tolerance * max(abs(c), abs(r)):
-            if digits == _INEXACT and m.isfinite(c) and abs(c - r) <= tolerance * (1 + max(abs(float(np.max(np.abs(v)))) for v in point.values())):
+            if (
+                digits == _INEXACT
+                and m.isfinite(c)
+                and abs(c - r) <= tolerance * (1 + max(abs(float(np.max(np.abs(v)))) for v in point.values()))
+            ):
                 continue  # what is left of rounded literals that cancel
             place = tuple(int(p) for p in np.unravel_index(i, shape)) if shape else ()
             return place, float(c) if m.isfinite(c) else math.nan, float(r)

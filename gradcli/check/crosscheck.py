@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.check.claims import Given, decide
 from gradcli.check.composed import Composed
 from gradcli.check.deadline import OutOfTime, deadline
-from gradcli.check.entries import Comparison
+from gradcli.check.entries import Comparison, wide_check
 from gradcli.check.exact import gradients_exact
 from gradcli.check.kinks import Prober, suspects
 from gradcli.check.rounding import allowances, summed_terms
@@ -112,9 +112,7 @@ def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> C
     return Check(worst, variables, value, reason=reasons[0] if reasons else None)
 
 
-def _by_mode(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record
-) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
     if record.mode == "grad":
         assert record.grad is not None
         return Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)
@@ -182,12 +180,11 @@ class Judge:
         order = definition_order(root, list(wrt.values()))
         self.leaves = {node: scope.values[node] for node in order if node.is_leaf}
         self.size = scalar_operations(order) + scalar_operations(reachable([root]))
-        if self.size > LARGEST:
-            raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,})")
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.seed_leaf: Expr | None = None
+        self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -195,6 +192,8 @@ class Judge:
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+        if self.size > LARGEST:
+            return self._decide_wide(value)
         import mpmath
 
         m = mpmath.MPContext()
@@ -235,6 +234,29 @@ class Judge:
             for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
         }
         return checked.result(source, 0) if value is not None else None, results
+
+    def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+        """Whole arrays in long double, every entry."""
+        from gradcli.check import wide
+
+        nodes = list(self.wrt.values())
+        try:
+            exact_value, reference = wide.reference(self.root, nodes, self.leaves, self.seed, self.precision)
+        except Unsupported as missing:
+            raise Undecided(
+                f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}), and {missing}"
+            ) from None
+        value_bound, bounds = allowances(self.root, nodes, self.leaves, self.seed, self.precision)
+        self.wide = {name: (right, bound) for name, right, bound in zip(self.wrt, reference, bounds, strict=True)}
+        self.wide["value"] = exact_value, value_bound
+        results = {
+            name: wide_check(right, computed, bound)
+            for name, right, computed, bound in zip(self.wrt, reference, self.gradients, bounds, strict=True)
+        }
+        checked = None if value is None else wide_check(exact_value, np.asarray(value), value_bound)
+        if checked is not None:
+            checked.entries = None
+        return checked, results
 
     def _whole(self, m: Any) -> Any:
         """sympy's derivative of the whole function, or False where there is none in reach."""

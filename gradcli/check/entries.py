@@ -62,9 +62,7 @@ class Comparison:
             tolerance = m.mpf(10) ** -_LIMIT
         if not m.isfinite(reference):
             self.reasons[i] = self._where() or (
-                "the true value is not a real number"
-                if m.isnan(reference)
-                else "the true value is infinite, or too large to compute"
+                "the true value is not a real number" if m.isnan(reference) else "the true value is infinite, or too large to compute"
             )
             return Verdict.UNDEFINED
         if not math.isfinite(computed):
@@ -122,9 +120,7 @@ class Comparison:
         name, arguments = self.trouble
         return f"{name} at {', '.join(self.m.nstr(a, 6) for a in arguments)} is not finite"
 
-    def result(
-        self, source: str, entries: int, masses: Callable[[], np.ndarray] | None = None, largest: float = 0.0
-    ) -> VariableCheck:
+    def result(self, source: str, entries: int, masses: Callable[[], np.ndarray] | None = None, largest: float = 0.0) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors.
 
         ``masses`` gives the size of the terms summed for each entry, ``largest`` that of the whole gradient.
@@ -156,9 +152,7 @@ class Comparison:
         """The size of the largest reference."""
         return max((abs(float(r)) for r in self.reference if not isinstance(r, bool) and self.m.isfinite(r)), default=0.0)
 
-    def _conditioning(
-        self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray, largest: float
-    ) -> None:
+    def _conditioning(self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray, largest: float) -> None:
         """Digits lost by summing entries are nobody's fault; digits lost on the way are.
 
         An entry that is small beside the whole gradient, as near a minimum, is held to the gradient's size as long
@@ -196,3 +190,28 @@ def _digits(relative: float) -> int:
     if relative == 0:
         return 17
     return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))
+
+
+def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) -> VariableCheck:
+    """The verdict on an array of many entries, all at once: the reference is in long double."""
+    right, found = np.ravel(reference), np.ravel(computed)
+    allowed = np.ravel(np.broadcast_to(bounds, np.shape(computed)))
+    with np.errstate(all="ignore"):
+        off = np.abs(found - right).astype(float)
+        size = np.abs(right).astype(float)
+        relative = np.where(size > 0, off / size, np.where(off > 0, np.inf, 0.0))
+        undefined = ~np.isfinite(right)
+        fine = (off <= allowed) | (found == right.astype(found.dtype))
+        wrong = ~undefined & ~fine
+    verdict = Verdict.MISMATCH if wrong.any() else Verdict.UNDEFINED if undefined.any() else Verdict.AGREE
+    check = VariableCheck(verdict, "long double", entries=(found.size, found.size), wrong=int(wrong.sum()))
+    compared = np.where(undefined | (off <= allowed) & (size <= 1e-20 * allowed), 0.0, relative)
+    if found.size:
+        check.max_abs_error, check.max_rel_error = float(np.max(np.where(undefined, 0.0, off))), float(np.max(compared))
+        check.digits = _digits(check.max_rel_error)
+        worst = int(np.argmax(np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0) if wrong.any() else compared))
+        place = tuple(int(p) for p in np.unravel_index(worst, np.shape(computed))) if np.ndim(computed) else ()
+        check.worst = Worst(place, float(found[worst]), float(right[worst]))
+    if verdict is Verdict.UNDEFINED:
+        check.reason = f"the true value is not finite at {int(undefined.sum())} entries"
+    return check

@@ -37,9 +37,7 @@ def gradcheck(
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
     if not chosen:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
-        )
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
     fault = _fault(func, arguments, chosen)
     if fault is not None and raise_exception:
         raise GradcheckError(fault)
@@ -139,5 +137,7 @@ def _by_differences(
             estimate, error = ridders(along, max(abs(float(x[index])), 1.0), float(np.finfo(x.dtype).eps))
             off = abs(float(slope[index]) - estimate)
             if not off <= 10 * error + 1e-9 * abs(estimate):
-                return f"input {i}, entry {list(index)}: {float(slope[index])!r} where differences give {estimate!r} (error about {error:.1g})"
+                return (
+                    f"input {i}, entry {list(index)}: {float(slope[index])!r} where differences give {estimate!r} (error about {error:.1g})"
+                )
     return ""

@@ -89,9 +89,7 @@ def _is_exact(op: Op, values: list[Any], result: Any) -> bool:
     return op.name in _ALGEBRAIC and all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 2**53)) for v in [*values, result])
 
 
-def noisy_table(
-    root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: float, precision: str
-) -> dict[Expr, Any]:
+def noisy_table(root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: float, precision: str) -> dict[Expr, Any]:
     """One forward pass with every node off by its rounding."""
     table: dict[Expr, Any] = {}
     dtype = np.dtype(precision)

@@ -47,14 +47,18 @@ class Outcome:
         return None if self.record.check is None else self.record.check.worst
 
     @property
+    def _false(self) -> bool:
+        return self.record.asserted is not None and not self.record.asserted.holds
+
+    @property
     def headline(self) -> str:
         """One line: the verdict (or the error) and the most important detail."""
         record = self.record
         if record.error is not None:
             return f"error[{record.error.code}]: {record.error.message}"
         if self.status == XPASSED:
-            return f"expected to fail ({self.reason}), but passes"
-        word = "assert is false" if record.asserted is not None and not record.asserted.holds else self.verdict.word if self.verdict else ""
+            return f"expected to fail{f' ({self.reason})' if self.reason else ''}, but passes"
+        word = "assert is false" if self._false else self.verdict.word if self.verdict is not None else ""
         return f"{word}: {self.details[0]}" if self.details else word or self.status
 
     @property
@@ -64,7 +68,7 @@ class Outcome:
             return f"error-{self.record.error.code}"
         if self.status == XPASSED:
             return "xpass"
-        if self.record.asserted is not None:
+        if self._false:
             return "assert"
         return self.verdict.word if self.verdict is not None else "none"
 

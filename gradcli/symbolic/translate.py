@@ -6,7 +6,7 @@ from text, with symbols of our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -18,11 +18,12 @@ from gradcli.ops.spec import Op
 class Smooth:
     """A smooth scalar function given by a sympy expression; its partials are sympy's."""
 
-    __slots__ = ("_partials", "_program", "expression", "symbols")
+    __slots__ = ("_on_arrays", "_partials", "_program", "expression", "symbols")
 
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
         self._program: Program | None = None
+        self._on_arrays: Callable[..., Any] | None = None
         self._partials: dict[int, Smooth] = {}
 
     def partial(self, place: int) -> Smooth:
@@ -31,6 +32,12 @@ class Smooth:
             known = Smooth(sympy.diff(self.expression, self.symbols[place]), self.symbols)
             self._partials[place] = known
         return known
+
+    def on_arrays(self, arrays: Sequence[Any]) -> Any:
+        """The function on NumPy arrays, in their own precision."""
+        if self._on_arrays is None:
+            self._on_arrays = sympy.lambdify(self.symbols, self.expression, ["numpy"], cse=True)
+        return self._on_arrays(*arrays)
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         if self._program is None:

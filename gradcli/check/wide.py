@@ -1,0 +1,181 @@
+"""The reference for arrays of millions of entries: whole arrays in long double, by sums and derivatives of the judge's own.
+
+It covers elementwise operations that NumPy computes in long double, sums and means, and what moves entries. Partials of smooth operations
+are sympy's, as everywhere; accumulation, broadcasting and its transpose are done here, not by the engine's sweep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, constant_value, reachable
+from gradcli.exact.algebra import Unsupported
+from gradcli.ops.constants import Constant
+from gradcli.ops.promotion import numpy_dtype
+from gradcli.ops.shapes import numpy_index
+from gradcli.ops.spec import Op, axes_of
+
+WIDE = np.longdouble
+_MOVES = frozenset({"reshape", "broadcast_to", "transpose", "getitem", "alias", "stack", "concatenate"})
+_REDUCTIONS = frozenset({"sum", "mean", "max", "min"})
+_PARTIALS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "add": (lambda x, y: 1, lambda x, y: 1),
+    "sub": (lambda x, y: 1, lambda x, y: -1),
+    "mul": (lambda x, y: y, lambda x, y: x),
+    "div": (lambda x, y: 1 / y, lambda x, y: -x / y / y),
+    "neg": (lambda x: -1,),
+    "positive": (lambda x: 1,),
+    "square": (lambda x: 2 * x,),
+    "reciprocal": (lambda x: -1 / x / x,),
+    "abs": (lambda x: np.sign(x),),
+    "relu": (lambda x: np.where(x > 0, WIDE(1), WIDE(0)),),
+    "maximum": (lambda x, y: (x > y) + (x == y) * WIDE(0.5), lambda x, y: (y > x) + (x == y) * WIDE(0.5)),
+    "minimum": (lambda x, y: (x < y) + (x == y) * WIDE(0.5), lambda x, y: (y < x) + (x == y) * WIDE(0.5)),
+    "where": (lambda c, x, y: None, lambda c, x, y: np.where(c, WIDE(1), WIDE(0)), lambda c, x, y: np.where(c, WIDE(0), WIDE(1))),
+    "pow": (
+        lambda x, y: np.where(y == 0, WIDE(0), y * np.power(x, y - 1)),
+        lambda x, y: np.where((x == 0) & (y >= 0), WIDE(0), np.power(x, y) * np.log(np.where(x == 0, WIDE(1), x))),
+    ),
+}
+
+
+def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> tuple[Any, list[np.ndarray]]:
+    """The value and the vector-Jacobian products in long double. Raises Unsupported for operations that are not covered."""
+    order = reachable([root])
+    with np.errstate(all="ignore"):
+        table = _forward(order, leaves, precision)
+        adjoints: dict[Expr, Any] = {root: np.broadcast_to(np.asarray(seed, WIDE), root.shape)}
+        needed = _needed(order, wrt)
+        for node in reversed(order):
+            cotangent = adjoints.get(node)
+            if cotangent is None or node.op is None or node not in needed:
+                continue
+            operands = [table[o] for o in node.operands if o is not None]
+            for operand, part in zip(node.operands, _pulled(node, node.op, cotangent, operands), strict=True):
+                if operand in needed and part is not None:
+                    fitting = _summed(part, operand.shape)
+                    adjoints[operand] = fitting if operand not in adjoints else adjoints[operand] + fitting
+    return table[root], [np.asarray(adjoints.get(x, np.zeros(x.shape, WIDE)), WIDE) for x in wrt]
+
+
+def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
+    """The value of an expression in long double. Raises Unsupported."""
+    with np.errstate(all="ignore"):
+        return _forward(reachable([root]), leaves, precision)[root]
+
+
+def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
+    needed: set[Any] = set(wrt)
+    for node in order:
+        if any(o in needed for o in node.operands):
+            needed.add(node)
+    return needed
+
+
+def _forward(order: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+    table: dict[Expr, Any] = {}
+    dtype = numpy_dtype("float", precision)
+    for node in order:
+        if node in leaves:
+            value = np.asarray(leaves[node])
+            table[node] = value.astype(WIDE) if value.dtype.kind == "f" else value
+        elif node.op is None:
+            if isinstance(node.payload, Constant):
+                table[node] = _long(node.payload)
+            else:
+                value = np.asarray(constant_value(node.payload, dtype, node.kind))
+                table[node] = value.astype(WIDE) if node.kind == "float" else value
+        else:
+            table[node] = _applied(node, node.op, [table[o] for o in node.operands if o is not None])
+    return table
+
+
+def _long(constant: Constant) -> Any:
+    import mpmath
+
+    with mpmath.workdps(40):
+        return WIDE(mpmath.nstr(constant.reference(mpmath.mp), 30))
+
+
+def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
+    covered = op.elementwise or op.name in _MOVES or op.name in _REDUCTIONS or op.name in ("detach", "matmul")
+    if op.outputs > 1 or not covered or len(operands) != len(node.operands):
+        raise Unsupported(f"{op.name} of so many entries")
+    if op.name == "to_float":
+        return np.asarray(operands[0], WIDE)
+    try:
+        result = np.asarray(op.forward(*operands, **node.static))
+    except TypeError:  # no loop for long doubles
+        raise Unsupported(f"{op.name} of so many entries") from None
+    if op.result != "bool" and result.dtype != WIDE and result.dtype.kind != "b":
+        raise Unsupported(f"{op.name} of so many entries")
+    return result
+
+
+def _pulled(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequence[Any]:
+    """What a node's cotangent is to its operands."""
+    if op.name == "matmul":
+        x, y = operands
+        if x.ndim < 2 or y.ndim < 2:
+            raise Unsupported("matmul of vectors of so many entries")
+        return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
+    if op.name in _REDUCTIONS:
+        x = operands[0]
+        axes = axes_of(node.static["axis"], x.ndim)
+        kept = np.reshape(cotangent, [1 if i in axes else n for i, n in enumerate(x.shape)])
+        spread = np.broadcast_to(kept, x.shape)
+        if op.name in ("max", "min"):
+            best = (np.max if op.name == "max" else np.min)(x, axis=axes, keepdims=True)
+            chosen = (x == best).astype(WIDE)
+            return (spread * chosen / chosen.sum(axis=axes, keepdims=True),)
+        return (spread / WIDE(math.prod(x.shape[a] for a in axes)) if op.name == "mean" else spread,)
+    if op.name in _MOVES:
+        return _moved_back(node, op, cotangent, operands)
+    if op.kind == "flat" or op.name == "detach":
+        return (None,) * len(operands)
+    partials = _PARTIALS.get(op.name)
+    slopes = [p(*operands) for p in partials] if partials is not None else _smooth(op, node.static, operands)
+    # nothing flows back from a result that nothing depends on, whatever the slope
+    return [None if s is None else np.where(cotangent == 0, WIDE(0), cotangent * s) for s in slopes]
+
+
+def _smooth(op: Op, static: Mapping[str, Any], operands: list[Any]) -> list[Any]:
+    if op.kind != "smooth":
+        raise Unsupported(f"{op.name} of so many entries")
+    from gradcli.symbolic.translate import smooth_function
+
+    smooth = smooth_function(op, len(operands), static)
+    return [np.asarray(smooth.partial(i).on_arrays(operands), WIDE) for i in range(len(operands))]
+
+
+def _moved_back(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequence[Any]:
+    static = node.static
+    if op.name == "reshape":
+        return (np.reshape(cotangent, operands[0].shape),)
+    if op.name in ("broadcast_to", "alias"):
+        return (cotangent,)
+    if op.name == "transpose":
+        axes = static["axes"]
+        return (np.transpose(cotangent, None if axes is None else np.argsort([a % len(axes) for a in axes])),)
+    if op.name == "getitem":
+        out = np.zeros(operands[0].shape, WIDE)
+        np.add.at(out, numpy_index(static["index"]), cotangent)
+        return (out,)
+    axis = static["axis"] % cotangent.ndim
+    if op.name == "stack":
+        return [np.take(cotangent, i, axis=axis) for i in range(len(operands))]
+    return np.split(cotangent, np.cumsum([o.shape[axis] for o in operands])[:-1], axis=axis)
+
+
+def _summed(part: Any, shape: tuple[int, ...]) -> Any:
+    """Summed to the shape that broadcasting started from."""
+    part = np.asarray(part)
+    lead = part.ndim - len(shape)
+    if lead < 0 or part.shape == shape:
+        return np.broadcast_to(part, shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
+    return part.sum(axis=axes).reshape(shape)
