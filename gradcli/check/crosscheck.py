@@ -76,12 +76,13 @@ def _decided(
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
             if not claims:
-                return _combined(_by_mode(scope, root, wrt, record))
+                return _with_repairs(_combined(_by_mode(scope, root, wrt, record)), root)
             assert record.grad is not None
             judge = Judge(scope, root, wrt, record.seed, record.grad)
             judge.seed_leaf = seed_leaf
             check = _combined(judge.decide(record.value))
             check.claims = decide(judge, claims)
+            _with_repairs(check, root)
             check.verdict = check.worst
             return check
     except OutOfTime:
@@ -90,6 +91,15 @@ def _decided(
         return _undetermined(wrt, str(limit), record)
     except (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError) as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
+
+
+def _with_repairs(check: Check, root: Expr) -> Check:
+    """Say how to write the function where digits or the whole value were lost."""
+    if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
+        from gradcli.check.repairs import repairs
+
+        check.repairs = repairs(root)
+    return check
 
 
 def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:

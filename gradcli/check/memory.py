@@ -135,7 +135,7 @@ def _check(data: dict[str, Any]) -> Check:
     value = None if data["value"] is None else _variable(data["value"])
     variables = {name: _variable(part) for name, part in data["variables"].items()}
     claims = [_claim(part) for part in data["claims"]]
-    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"])
+    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"])
 
 
 def _worst(data: dict[str, Any] | None) -> Worst | None:

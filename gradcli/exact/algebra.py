@@ -108,7 +108,7 @@ class Algebra:
             return self.elementwise(op, static, arrays)
         try:
             result = op.reference(self, *arrays, **static)
-        except (ArithmeticError, ValueError, IndexError) as error:
+        except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
             raise Unsupported(f"{op.name} of these operands: {str(error) or type(error).__name__}") from None
         if isinstance(result, tuple):
             return tuple(np.asarray(part, dtype=object) for part in result)

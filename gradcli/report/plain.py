@@ -146,6 +146,8 @@ def _check(check: Check) -> dict[str, Any]:
         out["claims"] = [_claim(c) for c in check.claims]
     if check.reason is not None:
         out["reason"] = check.reason
+    if check.repairs:
+        out["repairs"] = check.repairs
     return out
 
 

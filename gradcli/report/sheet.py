@@ -112,6 +112,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
         sheet.notes += _details("the value", record.check.value)
+    if record.check is not None:
+        sheet.notes += [f"write {repair}" for repair in record.check.repairs]
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
 

@@ -79,6 +79,7 @@ class Check:
     value: VariableCheck | None = None
     claims: list[Claim] = field(default_factory=list)
     reason: str | None = None
+    repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
 
     @property
     def worst(self) -> Verdict:
