@@ -178,19 +178,22 @@ def _relative(said: float, truth: float) -> float:
 def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:
     """What kind of mistake wrong numbers are, where the pattern is plain."""
     right = np.array([float(r) for r in truth.reference]).reshape(said.shape)
-    close = {"rtol": 10 * rtol, "atol": 0.0}
-    if said.ndim == 2 and said.shape[0] == said.shape[1] > 1 and np.allclose(said, right.T, **close):
+
+    def close(x: Any, y: Any) -> bool:
+        return bool(np.allclose(x, y, rtol=10 * rtol, atol=0.0))
+
+    if said.ndim == 2 and said.shape[0] == said.shape[1] > 1 and close(said, right.T):
         return "it is transposed"
     with np.errstate(all="ignore"):
         ratios = (said / right)[right != 0]
-    if ratios.size and (said[right == 0] == 0).all() and np.allclose(ratios, ratios[0], **close):
+    if ratios.size and (said[right == 0] == 0).all() and close(ratios, ratios[0]):
         factor = _factor(float(ratios[0]), judge)
         if factor:
             return factor
     for (name, x), other in zip(judge.wrt.items(), judge.comparisons, strict=True):
         if name != claim.of and x.shape == said.shape:
             theirs = np.array([float(r) for r in other.reference]).reshape(said.shape)
-            if np.allclose(said, theirs, **close) and not np.allclose(theirs, right, **close):
+            if close(said, theirs) and not close(theirs, right):
                 return f"it is the derivative by {name}: the names are swapped"
     return None
 

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -150,5 +151,5 @@ def _taylor_order(function: Callable[..., Any], points: list[np.ndarray], claime
         moved = [p + h * d if p.ndim else (p + h * d)[()] for p, d in zip(points, directions, strict=True)]
         remainders.append(abs(_scalar(function(*moved)) - value - h * slope))
     noise = 64 * np.finfo(float).eps * max(abs(value), abs(slope) * 0.01)
-    orders = [math.log2(a / b) for a, b in zip(remainders, remainders[1:], strict=False) if b > noise and a > noise]
+    orders = [math.log2(a / b) for a, b in pairwise(remainders) if b > noise and a > noise]
     return float(np.median(orders)) if len(orders) >= 3 else None

@@ -34,6 +34,13 @@ def _named(node: Any, name: str) -> bool:
     return isinstance(node, Expr) and node.op is not None and node.op.name == name
 
 
+def _two(node: Expr) -> tuple[Expr, Expr]:
+    x, y = node.operands
+    assert x is not None
+    assert y is not None
+    return x, y
+
+
 def _number(node: Any, value: float) -> bool:
     return isinstance(node, Expr) and node.is_constant and not node.shape and node.payload == value
 
@@ -72,7 +79,7 @@ def _logarithm(node: Expr) -> Found:
 def _quotient(node: Expr) -> Found:
     if not _named(node, "div"):
         return None
-    above, below = node.operands
+    above, below = _two(node)
     rest = _one_plus(below)
     if rest is not None and _named(rest, "exp"):
         if above is rest:
@@ -89,7 +96,7 @@ def _quotient(node: Expr) -> Found:
 def _difference(node: Expr) -> Found:
     if not _named(node, "sub"):
         return None
-    x, y = node.operands
+    x, y = _two(node)
     if _named(x, "exp") and _number(y, 1):
         return f"expm1({_text(x.operand)})"
     if _number(x, 1) and _named(y, "cos"):
@@ -127,8 +134,9 @@ def _squared(node: Any) -> Any:
 def _product(node: Expr) -> Found:
     if not _named(node, "mul"):
         return None
-    for x, y in (node.operands, node.operands[::-1]):
-        if _named(y, "log") and isinstance(y, Expr):
+    first, second = _two(node)
+    for x, y in ((first, second), (second, first)):
+        if _named(y, "log"):
             return f"xlogy({_text(x)}, {_text(y.operand)})"
     return None
 

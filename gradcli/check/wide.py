@@ -31,7 +31,7 @@ _PARTIALS: dict[str, tuple[Callable[..., Any], ...]] = {
     "positive": (lambda x: 1,),
     "square": (lambda x: 2 * x,),
     "reciprocal": (lambda x: -1 / x / x,),
-    "abs": (lambda x: np.sign(x),),
+    "abs": (np.sign,),
     "relu": (lambda x: np.where(x > 0, WIDE(1), WIDE(0)),),
     "maximum": (lambda x, y: (x > y) + (x == y) * WIDE(0.5), lambda x, y: (y > x) + (x == y) * WIDE(0.5)),
     "minimum": (lambda x, y: (x < y) + (x == y) * WIDE(0.5), lambda x, y: (y < x) + (x == y) * WIDE(0.5)),
@@ -56,7 +56,7 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
                 continue
             operands = [table[o] for o in node.operands if o is not None]
             for operand, part in zip(node.operands, _pulled(node, node.op, cotangent, operands), strict=True):
-                if operand in needed and part is not None:
+                if operand is not None and operand in needed and part is not None:
                     fitting = _summed(part, operand.shape)
                     adjoints[operand] = fitting if operand not in adjoints else adjoints[operand] + fitting
     return table[root], [np.asarray(adjoints.get(x, np.zeros(x.shape, WIDE)), WIDE) for x in wrt]
