@@ -26,7 +26,12 @@ Scalar = Any  # a multi-precision number, a boolean, or something with arithmeti
 
 
 class Algebra:
-    """What references of structural operations may ask of scalars, and of the program: its precision."""
+    """What references of structural operations may ask of scalars, and of the program: its precision.
+
+    iterates    whether a reference may repeat steps until they converge: not where scalars are expressions, which grow
+    """
+
+    iterates = True
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         self.m, self.precision = m, precision

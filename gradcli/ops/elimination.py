@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
+from gradcli.ops.logic import where
 from gradcli.ops.matrices import (
     column_range,
     lower_part,
@@ -40,9 +41,11 @@ def _factored(x: Any, pivot: bool) -> tuple[Any, Any]:
     """L and U in one matrix, and the order of its rows."""
     if not pivot or not x.size:
         return doolittle(None, x, pivot=False)
-    from scipy.linalg import lu_factor
+    from scipy.linalg import lapack
 
-    factors, exchanges = lu_factor(x)
+    if not np.isfinite(x).all():
+        raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
+    factors, exchanges, _ = (lapack.sgetrf if x.dtype == np.float32 else lapack.dgetrf)(x)
     order = np.arange(len(x))
     for i, j in enumerate(exchanges):
         order[[i, j]] = order[[j, i]]
@@ -74,26 +77,27 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivo
     if by_l is None and by_u is None:
         return (None,)
     p, lower, upper = (output(out, place=i) for i in range(3))
+    by_l = zeros(lower.shape, upper) if by_l is None else by_l
+    by_u = zeros(upper.shape, upper) if by_u is None else by_u
     n, m = lower.shape[-2], upper.shape[-1]
-    k = min(n, m)
-    first_l, first_u = row_range(lower, None, k), column_range(upper, None, k)
-    rest = None
-    if n > k and by_l is not None:  # lower2 = x2 @ inv(upper)
-        rest = _over_u(first_u, row_range(by_l, k, None))
-        through = -matmul(transposed(row_range(lower, k, None)), rest)
-        by_l, by_u = row_range(by_l, None, k), through if by_u is None else by_u + through
-    elif m > k and by_u is not None:  # upper2 = inv(lower) @ x2
-        rest = _over_l(first_l, column_range(by_u, k, None))
-        through = -matmul(rest, transposed(column_range(upper, k, None)))
-        by_u, by_l = column_range(by_u, None, k), through if by_l is None else by_l + through
-    below = None if by_l is None else lower_part(matmul(transposed(first_l), by_l), -1)
-    above = None if by_u is None else upper_part(matmul(by_u, transposed(first_u)))
-    inner = below if above is None else above if below is None else below + above
-    slope = _over_u(first_u, _over_l(first_l, inner))
-    if max(n, m) > k:
-        missing = zeros((*p.shape[:-2], n - k, m) if n > k else (*p.shape[:-2], n, m - k), slope)
-        slope = concatenate(slope, missing if rest is None else rest, axis=-2 if n > k else -1)
-    return (matmul(p, slope),)
+    k = min(max(n - 1, 0), m)  # columns that determine L; the others are only divided by it, so that the last pivot may be 0
+    rest: tuple[Any, ...] = ()
+    if m > k:
+        rest = (_over_l(lower, column_range(by_u, k, None)),)
+        by_l = by_l - matmul(rest[0], transposed(column_range(upper, k, None)))
+    parts = (lower, row_range(upper, None, k), by_l, row_range(by_u, None, k))
+    first = _tall_slope(*(column_range(part, None, k) for part in parts))
+    return (matmul(p, concatenate(first, *rest, axis=-1)),)
+
+
+def _tall_slope(lower: Any, upper: Any, by_l: Any, by_u: Any) -> Any:
+    """The gradient by columns that are lower @ upper, fewer than their rows."""
+    k = upper.shape[-1]
+    beyond = _over_u(upper, row_range(by_l, k, None))
+    by_u = by_u - matmul(transposed(row_range(lower, k, None)), beyond)
+    lower, by_l = row_range(lower, None, k), row_range(by_l, None, k)
+    inner = lower_part(matmul(transposed(lower), by_l), -1) + upper_part(matmul(by_u, transposed(upper)))
+    return concatenate(_over_u(upper, _over_l(lower, inner)), beyond, axis=-2)
 
 
 def _over_l(lower: Any, x: Any) -> Any:
@@ -108,7 +112,8 @@ def _over_u(upper: Any, x: Any) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, over_batches(_lu_reference, _lu_shape), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgLu",
+    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
+    domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
 )  # fmt: skip
@@ -134,22 +139,26 @@ exchanges = structural(
 
 def _permutation(pivots: Any, n: int) -> Any:
     pivots = np.asarray(pivots)
-    out = np.zeros((*pivots.shape[:-1], n, n))
+    out = np.zeros((*pivots.shape[:-1], n, n), dtype=bool)
     for place in np.ndindex(pivots.shape[:-1]):
         order = np.arange(n)
         for i, j in enumerate(pivots[place]):
             if not 1 <= j <= n:
                 raise EvaluationError(f"a pivot must be from 1 to {n}, not {j}")
             order[[i, j - 1]] = order[[j - 1, i]]
-        out[place][order, np.arange(n)] = 1
+        out[place][order, np.arange(n)] = True
     return out
 
 
 permutation = structural(
-    "permutation", "pivots", _permutation, lambda m, pivots, n: _permutation(whole_numbers(pivots), n) * m.one,
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), public=False, ulps=0,
-    doc="The permutation matrix of LAPACK's pivots.",
+    "permutation", "pivots", _permutation, lambda m, pivots, n: _permutation(whole_numbers(pivots), n).astype(object),
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
+    ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
+
+
+def _matrix_of(pivots: Any, n: int, like: Any) -> Any:
+    return where(permutation(pivots, n=n), 1.0, zeros((n, n), like))
 
 
 def _packed(lower: Any, upper: Any) -> Any:
@@ -180,14 +189,14 @@ def _lu_unpack(x: Any, pivots: Any, unpack_data: bool, unpack_pivots: bool) -> t
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
     return (
-        permutation(pivots, n=n) if unpack_pivots else nothing(x),
+        _matrix_of(pivots, n, x) if unpack_pivots else nothing(x),
         with_unit_diagonal(lower_part(column_range(x, None, k))) if unpack_data else nothing(x),
         upper_part(row_range(x, None, k)) if unpack_data else nothing(x),
     )
 
 
 def _lu_solve(x: Any, pivots: Any, y: Any, left: bool, adjoint: bool) -> Any:
-    p = permutation(pivots, n=square(x.shape, "lu_solve")[-1])
+    p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
     if not left:
         return transposed(_solved(x, p, transposed(y), not adjoint))
     return _solved(x, p, y, adjoint)

@@ -40,6 +40,8 @@ def _cholesky(x: Any, upper: bool) -> Any:
         factor = np.linalg.cholesky(np.swapaxes(x, -1, -2) if upper else x)
     except np.linalg.LinAlgError:
         raise EvaluationError("the matrix is not positive definite: it has no Cholesky factor") from None
+    if np.isnan(factor).any():
+        raise EvaluationError("the matrix has entries that are not numbers: it has no Cholesky factor")
     return np.swapaxes(factor, -1, -2) if upper else factor
 
 
@@ -84,14 +86,15 @@ def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
     return (*batch, n, min(n, m)), (*batch, min(n, m), m)
 
 
-def _signs(m: Any, x: Any) -> Any:
-    """The signs that LAPACK gives the diagonal of R."""
-    return np.where(np.diagonal(np.linalg.qr(floats(m, x))[1]) < 0, -1, 1)
+def _orthogonal(m: Any, x: Any) -> tuple[Any, Any]:
+    """Q and R of a matrix with no more columns than rows, signs as LAPACK has them."""
+    like, r = np.linalg.qr(floats(m, x))
+    return gram_schmidt(m, x, like, np.where(np.diagonal(r) < 0, -1, 1))
 
 
 def _qr_reference(m: Any, x: Any) -> tuple[Any, Any]:
     n = min(x.shape)
-    q, r = gram_schmidt(m, x[:, :n], _signs(m, x))
+    q, r = _orthogonal(m, x[:, :n])
     return q, np.concatenate([r, q.T @ x[:, n:]], axis=1)
 
 
@@ -139,7 +142,7 @@ def _complement_shape(x: Shape) -> Shape:
 
 
 def _complement_reference(m: Any, x: Any) -> Any:
-    return completed(m, gram_schmidt(m, x, _signs(m, x))[0], _complement(floats(m, x)))
+    return completed(m, _orthogonal(m, x)[0], _complement(floats(m, x)))
 
 
 def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError
+from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.logic import greater, where
 from gradcli.ops.matrices import as_column, column_range, matrix, nothing, square, transposed
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
@@ -37,6 +37,8 @@ def _tolerances(shape: Shape, rtol: Any, atol: Any, epsilon: float) -> tuple[Any
 def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
     if not x.size:
         return np.zeros(_pinv_shape(x.shape), x.dtype)
+    if not np.isfinite(x).all():
+        raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
     u, s, vh = np.linalg.svd(read(x, mirrored=True) if hermitian else x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
     kept = s > np.maximum(atol, rtol * s[..., 0])[..., None]
@@ -48,7 +50,7 @@ def _pinv_reference(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> An
     out = np.empty(_pinv_shape(x.shape), dtype=object)
     batch = x.shape[:-2]
     for place in np.ndindex(batch):
-        tolerances = [float(np.broadcast_to(t, batch)[place]) for t in _tolerances(x.shape, rtol, atol, _EPSILON)]
+        tolerances = [float(np.broadcast_to(t, batch)[place]) for t in _tolerances(x.shape, rtol, atol, float(np.finfo(m.precision).eps))]
         matrix = read.reference(m, x[place], False, True) if hermitian else x[place]
         tall = matrix.shape[0] >= matrix.shape[1]
         found = _pseudoinverse(m, matrix if tall else matrix.T, *tolerances)

@@ -36,10 +36,12 @@ def _in_double(forward: Function) -> Function:
     """LAPACK in double precision: so the signs of vectors depend on the numbers alone."""
 
     def run(x: Any, *settings: Any, **named: Any) -> tuple[Any, ...]:
+        if not np.isfinite(x).all():
+            raise EvaluationError("the matrix has entries that are not finite: it has no such decomposition")
         try:
             return tuple(part.astype(x.dtype) for part in forward(np.asarray(x, np.float64), *settings, **named))
         except np.linalg.LinAlgError:
-            raise EvaluationError("the decomposition of the matrix did not converge; it may have entries that are not finite") from None
+            raise EvaluationError("the decomposition of the matrix did not converge") from None
 
     return run
 
@@ -125,7 +127,9 @@ def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
     rank = sum(m.plain(s) != 0 for s in sizes)
     signs = _aligned(m, right, v)
     left = turned[:, :rank] * signs[:rank] / sizes[:rank]
-    return np.column_stack([left, completed(m, left, u[:, rank:])]), sizes, right * signs
+    beyond = completed(m, left, u[:, rank:])
+    beyond[:, : len(sizes) - rank] += sizes[rank:]  # nothing, which has no derivative
+    return np.column_stack([left, beyond]), sizes, right * signs
 
 
 def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:

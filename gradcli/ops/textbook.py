@@ -16,6 +16,7 @@ from gradcli.ops.spec import Function
 
 Matrix = np.ndarray
 _GUARD = 6  # digits that rounding may take
+_EQUAL = 30  # digits to which numbers are equal that rounding alone may tell apart
 
 
 def over_batches(function: Callable[..., Any], shape: Function) -> Function:
@@ -109,30 +110,45 @@ def cholesky(m: Any, x: Matrix) -> Matrix:
 
 
 def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix]:
-    """The factors L and U in one matrix, and the order of its rows, by the largest entry of each column."""
+    """The factors L and U in one matrix, and the order of its rows, by the largest entry of each column.
+
+    Where no entry is left to divide by, they have no derivatives.
+    """
     x, order = x.copy(), np.arange(len(x))
+    tiny = _largest(m, x) * m.m.mpf(10) ** -_EQUAL if pivot else 0
     for k in range(min(x.shape)):
         if pivot:
             sizes = [abs(m.plain(v)) for v in x[k:, k]]
             best = k + sizes.index(max(sizes))
             x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
+            if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
+                x = x + _without_derivative(m, x.sum())
         if not pivot or m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
     return x, order
 
 
-def gram_schmidt(m: Any, x: Matrix, signs: Any) -> tuple[Matrix, Matrix]:
-    """Orthonormal columns Q and upper triangular R with x = Q @ R, for no more columns than rows."""
+def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, Matrix]:
+    """Orthonormal columns Q and upper triangular R with x = Q @ R, for no more columns than rows.
+
+    Where a column depends on those before it, that of a library takes its place, and there are no derivatives.
+    """
     columns = x.shape[1]
     q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
+    tiny, blur = _largest(m, x) ** 2 * m.m.mpf(10) ** (-2 * _EQUAL), m.zero
     for j in range(columns):
         for i in range(j):
             r[i, j] = q[:, i] @ q[:, j]
             q[:, j] = q[:, j] - q[:, i] * r[i, j]
-        r[j, j] = m.sqrt(q[:, j] @ q[:, j]) * int(signs[j])
-        q[:, j] = q[:, j] / r[j, j]
-    return q, r
+        square = q[:, j] @ q[:, j]
+        if m.plain(square) > tiny:
+            r[j, j] = m.sqrt(square) * int(signs[j])
+            q[:, j] = q[:, j] / r[j, j]
+        else:
+            blur = _without_derivative(m, x.sum())
+            q[:, j], r[j, j] = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero
+    return q + blur, r + blur
 
 
 def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
@@ -167,17 +183,46 @@ def _rotate(x: Matrix, p: int, q: int, cosine: Any, sine: Any) -> None:
     x[:, p], x[:, q] = cosine * x[:, p] - sine * x[:, q], sine * x[:, p] + cosine * x[:, q]
 
 
+def _without_formula(m: Any) -> None:
+    if not m.iterates:
+        raise ArithmeticError("an iteration has no formula")
+
+
+def _without_derivative(m: Any, x: Any) -> Any:
+    """A zero that depends on x, and has no derivative."""
+    return m.sqrt(x - m.plain(x))
+
+
+def quotient(m: Any, x: Any, y: Any) -> Any:
+    """x / y; infinite or NaN for a division by zero."""
+    try:
+        return x / y
+    except ZeroDivisionError:
+        return m.inf * m.sign(x)
+
+
 def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> None:
     """Jacobi's rotations of all pairs in turn until they change nothing, and then twice more for the derivatives."""
+    _without_formula(m)
     settled = 0
     while settled < 3:
         largest = max((rotate(p, q) for q in range(n) for p in range(q)), default=0)
         settled += bool(settled or not largest > small)
 
 
+def _blur(m: Any, values: Any, source: Any, *vectors: Matrix) -> None:
+    """Take the derivatives by the source from vectors of equal values: any basis of theirs would do as well."""
+    close = max((abs(m.plain(v)) for v in values), default=0) * m.m.mpf(10) ** -_EQUAL
+    for q in range(len(values)):
+        for p in range(q):
+            if abs(m.plain(values[p]) - m.plain(values[q])) <= close:
+                for part in vectors:
+                    part[:, [p, q]] = part[:, [p, q]] + _without_derivative(m, source)
+
+
 def symmetric_eigen(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
     """Eigenvalues in ascending order, and eigenvectors, of a symmetric matrix (C. G. J. Jacobi, 1846)."""
-    x, v = x.copy(), identity(m, len(x))
+    x, v, source = x.copy(), identity(m, len(x)), x.sum()
     small = _largest(m, x) * m.m.mpf(10) ** (_GUARD - m.m.dps)
 
     def rotate(p: int, q: int) -> Any:
@@ -190,6 +235,7 @@ def symmetric_eigen(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
 
     _sweeps(m, len(x), small, rotate)
     values = np.array([x[i, i] for i in range(len(x))], dtype=object)
+    _blur(m, values, source, v)
     order = sorted(range(len(x)), key=lambda i: m.plain(values[i]))
     return values[order], v[:, order]
 
@@ -201,7 +247,7 @@ def singular_values(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     becomes a square root of zero, which has no derivative.
     """
     n = x.shape[1]
-    x, v = x.copy(), identity(m, n)
+    x, v, source = x.copy(), identity(m, n), x.sum()
     top = _largest(m, x)
     small = len(x) * top**2 * m.m.mpf(10) ** (_GUARD - m.m.dps)
 
@@ -215,16 +261,19 @@ def singular_values(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 
     _sweeps(m, n, small, rotate)
     squares = [x[:, j] @ x[:, j] for j in range(n)]
+    _blur(m, squares, source, x, v)
     tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
-    sizes = [m.sqrt(s if m.plain(s) > tiny else s - m.plain(s)) for s in squares]
+    sizes = [m.sqrt(s) if m.plain(s) > tiny else _without_derivative(m, s) for s in squares]
     order = sorted(range(n), key=lambda j: -m.plain(sizes[j]))
     return x[:, order], np.array([sizes[j] for j in order], dtype=object), v[:, order]
 
 
 def exponential(m: Any, x: Matrix) -> Matrix:
     """The matrix exponential: the Taylor series of x/2**k, squared k times."""
+    _without_formula(m)
     if m.m.isnan(_largest(m, x)):
-        return np.full(x.shape, m.nan, dtype=object)
+        nothing: Matrix = x * m.nan
+        return nothing
     size = max((sum(abs(v) for v in row) for row in plainly(m, x)), default=0)
     halvings = 6 + max(0, int(m.m.ceil(m.m.log(size, 2))) if size else 0)
     step = x / (m.one * 2**halvings)

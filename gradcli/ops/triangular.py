@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, Shape, composite, on_arrays, structural
-from gradcli.ops.textbook import eliminate, over_batches, valued
+from gradcli.ops.spec import Function, Op, Shape, composite, structural
+from gradcli.ops.textbook import eliminate, over_batches, quotient, valued
 
 
 def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
@@ -24,7 +26,7 @@ def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *y[-2:])
 
 
-def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool, divide: Function = operator.truediv) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     n = x.shape[-1]
     out = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
@@ -32,8 +34,12 @@ def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
         known = slice(i + 1, n) if upper else slice(0, i)
         out[..., i, :] -= (x[..., i, None, known] @ out[..., known, :])[..., 0, :]
         if not unitriangular:
-            out[..., i, :] = out[..., i, :] / x[..., i, i, None]
+            out[..., i, :] = divide(out[..., i, :], x[..., i, i, None])
     return out
+
+
+def _solve_triangular_reference(m: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    return _substitute(x, y, upper, unitriangular, np.frompyfunc(partial(quotient, m), 2, 1))
 
 
 def _solve_triangular_vjp(
@@ -48,7 +54,7 @@ def _solve_triangular_vjp(
 
 
 solve_triangular: Op = structural(
-    "solve_triangular", "x y", _substitute, on_arrays(_substitute), vjp=_solve_triangular_vjp,
+    "solve_triangular", "x y", _substitute, _solve_triangular_reference, vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves=("x", "out"), core_dims=(2, 2), ulps=64, domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",

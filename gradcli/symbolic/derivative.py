@@ -103,6 +103,8 @@ def _expression(x: Any) -> Any:
 class _Symbols(Algebra):
     """References on sympy expressions."""
 
+    iterates = False
+
     def plain(self, x: Any) -> Any:
         return _value(x)
 
