@@ -55,6 +55,8 @@ def details_of(record: Record, check: Check) -> list[str]:
     if not lines and check.reason:
         lines.append((check.verdict, check.reason))
     found = [text for _, text in sorted(lines, key=lambda pair: -pair[0])]
+    if check.departs is not None:
+        found.append(check.departs.text)
     found += [f"write {repair}" for repair in check.repairs]
     if record.point:
         found.append("at " + " ".join(f"{name}={float(value)!r}" for name, value in record.point.items()))

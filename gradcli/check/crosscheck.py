@@ -75,12 +75,16 @@ def _decided(
 ) -> Check:
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
-            if not claims:
+            if record.mode != "grad":
                 return _with_repairs(_combined(_by_mode(scope, root, wrt, record)), root)
             assert record.grad is not None
             judge = Judge(scope, root, wrt, record.seed, record.grad)
             judge.seed_leaf = seed_leaf
             check = _combined(judge.decide(record.value))
+            if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
+                from gradcli.check.locating import departure
+
+                check.departs = departure(judge)
             check.claims = decide(judge, claims)
             _with_repairs(check, root)
             check.verdict = check.worst
@@ -123,9 +127,6 @@ def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> C
 
 
 def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-    if record.mode == "grad":
-        assert record.grad is not None
-        return Judge(scope, root, wrt, record.seed, record.grad).decide(record.value)
     if record.mode == "jvp":
         value, _ = Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
         pushed = _pushed(scope, root, record.tangents)

@@ -23,7 +23,7 @@ import numpy as np
 from gradcli.engine.graph import Expr
 from gradcli.engine.transforms import Derivation, definition_order
 from gradcli.ops.shapes import StaticArray
-from gradcli.report.verdicts import Check, Claim, OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
@@ -135,7 +135,14 @@ def _check(data: dict[str, Any]) -> Check:
     value = None if data["value"] is None else _variable(data["value"])
     variables = {name: _variable(part) for name, part in data["variables"].items()}
     claims = [_claim(part) for part in data["claims"]]
-    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"])
+    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]))
+
+
+def _departure(data: dict[str, Any] | None) -> Departure | None:
+    if data is None:
+        return None
+    place = None if data["place"] is None else (data["place"][0], data["place"][1], data["place"][2])
+    return Departure(**{**data, "index": tuple(data["index"]), "place": place})
 
 
 def _worst(data: dict[str, Any] | None) -> Worst | None:

@@ -148,6 +148,12 @@ def _check(check: Check) -> dict[str, Any]:
         out["reason"] = check.reason
     if check.repairs:
         out["repairs"] = check.repairs
+    if check.departs is not None:
+        departs = check.departs
+        out["departs"] = {
+            "node": departs.node, "made_by": departs.made_by, "index": list(departs.index), "engine": number(departs.engine),
+            "reference": number(departs.reference), "place": None if departs.place is None else list(departs.place),
+        }  # fmt: skip
     return out
 
 

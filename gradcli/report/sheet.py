@@ -113,6 +113,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         sheet.verdict_text = _verdict(record)
         sheet.notes += _details("the value", record.check.value)
     if record.check is not None:
+        if record.check.departs is not None:
+            sheet.notes.append(record.check.departs.text)
         sheet.notes += [f"write {repair}" for repair in record.check.repairs]
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet

@@ -71,6 +71,23 @@ class Claim:
 
 
 @dataclass(eq=False)
+class Departure:
+    """Where a wrong gradient begins: the adjoint of a node that an operation made wrong, and that operation's place."""
+
+    node: str
+    made_by: str
+    index: tuple[int, ...]
+    engine: float
+    reference: float
+    place: tuple[int, int, int] | None = None  # line, column and end column of the operation
+
+    @property
+    def text(self) -> str:
+        index = f" at {list(self.index)}" if self.index else ""
+        return f"the adjoint of '{self.node}'{index} is {self.engine!r}, true {self.reference!r}: made by '{self.made_by}'"
+
+
+@dataclass(eq=False)
 class Check:
     """The cross-check of one result."""
 
@@ -80,6 +97,7 @@ class Check:
     claims: list[Claim] = field(default_factory=list)
     reason: str | None = None
     repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
+    departs: Departure | None = None  # where a wrong gradient begins
 
     @property
     def worst(self) -> Verdict:
