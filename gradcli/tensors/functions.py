@@ -61,10 +61,6 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     return call("where", TORCH, (condition, *choices), keywords)
 
 
-def _plain(name: str) -> Callable[..., Any]:
-    return lambda x, *arguments, **keywords: PLAIN[name](x, *arguments, **keywords)
-
-
 def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
@@ -79,7 +75,7 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
 
 OWN: dict[str, Callable[..., Any]] = {
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes,
-    **{name: _plain(name) for name in (
+    **{name: PLAIN[name] for name in (
         "numel", "is_floating_point", "is_complex", "clone", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradcli.tensors import creation, display, dtypes, functions, generator, modes
-from gradcli.tensors.host import missing
+from gradcli.tensors.host import known, missing
 from gradcli.tensors.tensor import Tensor
 
 _PUBLIC = {
@@ -24,7 +24,8 @@ _PUBLIC = {
 }  # fmt: skip
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
-    **dtypes.NAMES, **functions.OWN, "Tensor": Tensor, "device": creation.device, "where": functions.where, "asarray": creation.as_tensor, "scalar_tensor": creation.tensor,
+    **dtypes.NAMES, **functions.OWN, "Tensor": Tensor, "device": creation.device, "where": functions.where,
+    "asarray": creation.as_tensor, "scalar_tensor": creation.tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
@@ -36,7 +37,7 @@ def resolve(name: str, where: str = "torch") -> Any:
         return NAMES[name]
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    if name.endswith("_") and functions.known(name[:-1]) is not None:
+    if name.endswith("_") and known(name[:-1]) is not None:
         return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
     return functions.function(name, where)
 

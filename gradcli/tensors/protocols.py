@@ -2,42 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.prefixes import NUMPY
 from gradcli.tensors import creation
+from gradcli.tensors.conversions import clone_of
 from gradcli.tensors.host import call, known
-from gradcli.tensors.methods import PLAIN
 from gradcli.tensors.tensor import Tensor
 
-_UFUNCS = {
-    "absolute": "abs", "true_divide": "div", "matmul": "matmul", "equal": "equal", "fabs": "abs", "rint": "round", "conjugate": "positive",
-}  # fmt: skip
-# Functions that are about arrays, not about numbers in them.
-_PLAIN = {
-    "shape": lambda x: x.array.shape, "ndim": lambda x: x.array.ndim, "size": lambda x, axis=None: x.array.size if axis is None else x.array.shape[axis],
-    "copy": lambda x, **_: PLAIN["clone"](x), "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like,
-    "empty_like": creation.empty_like, "allclose": lambda x, y, *a, **k: bool(np.allclose(_array(x), _array(y), *a, **k)),
-    "array_equal": lambda x, y, **_: bool(np.array_equal(_array(x), _array(y))), "isclose": lambda x, y, *a, **k: np.isclose(_array(x), _array(y), *a, **k),
-    "any": lambda x, *a, **k: np.any(_array(x), *a, **k), "all": lambda x, *a, **k: np.all(_array(x), *a, **k), "result_type": lambda *a: np.result_type(*map(_array, a)),
-    "isrealobj": lambda x: True, "iscomplexobj": lambda x: False, "array_repr": lambda x, *a, **k: repr(x), "array_str": lambda x, *a, **k: str(x),
-    "may_share_memory": lambda *a: np.may_share_memory(*map(_array, a)), "shares_memory": lambda *a: np.shares_memory(*map(_array, a)),
-    "count_nonzero": lambda x, *a, **k: np.count_nonzero(_array(x), *a, **k), "nonzero": lambda x: np.nonzero(_array(x)),
-}  # fmt: skip
+_UFUNCS = {"absolute": "abs", "true_divide": "div", "fabs": "abs", "rint": "round", "conjugate": "positive"}
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 
 
 def _array(x: Any) -> Any:
     return x.array if isinstance(x, Tensor) else x
 
 
+def _shape(x: Tensor) -> tuple[int, ...]:
+    return x.array.shape
+
+
+def _ndim(x: Tensor) -> int:
+    return x.array.ndim
+
+
+def _size(x: Tensor, axis: int | None = None) -> int:
+    return x.array.size if axis is None else x.array.shape[axis]
+
+
+def _copy(x: Tensor, **_: Any) -> Tensor:
+    return clone_of(x)
+
+
+def _all_close(x: Any, y: Any, *arguments: Any, **keywords: Any) -> bool:
+    return bool(np.allclose(_array(x), _array(y), *arguments, **keywords))
+
+
+def _array_equal(x: Any, y: Any, **_: Any) -> bool:
+    return bool(np.array_equal(_array(x), _array(y)))
+
+
+def _is_close(x: Any, y: Any, *arguments: Any, **keywords: Any) -> Any:
+    return np.isclose(_array(x), _array(y), *arguments, **keywords)
+
+
+def _real(x: Tensor) -> bool:
+    return True
+
+
+def _complex(x: Tensor) -> bool:
+    return False
+
+
+def _repr(x: Tensor, *_: Any, **__: Any) -> str:
+    return repr(x)
+
+
+def _str(x: Tensor, *_: Any, **__: Any) -> str:
+    return str(x)
+
+
+def _on_first(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's own function, of the first argument's entries."""
+    return lambda x, *arguments, **keywords: function(_array(x), *arguments, **keywords)
+
+
+def _on_all(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's own function, of the entries of all arguments."""
+    return lambda *arguments: function(*map(_array, arguments))
+
+
+# Functions that are about arrays, not about numbers in them.
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "shape": _shape, "ndim": _ndim, "size": _size, "copy": _copy,
+    "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like, "empty_like": creation.empty_like,
+    "allclose": _all_close, "array_equal": _array_equal, "isclose": _is_close,
+    "any": _on_first(np.any), "all": _on_first(np.all), "count_nonzero": _on_first(np.count_nonzero), "nonzero": _on_first(np.nonzero),
+    "result_type": _on_all(np.result_type), "isrealobj": _real, "iscomplexobj": _complex, "array_repr": _repr, "array_str": _str,
+    "may_share_memory": _on_all(np.may_share_memory), "shares_memory": _on_all(np.shares_memory),
+}  # fmt: skip
+
+
 def ufunc_on_tensors(ufunc: Any, how: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A ufunc, or its reduction, recorded as the operation of that name."""
     out = keywords.pop("out", None)
     name = ufunc.__name__
-    if how == "reduce" and name in ("add", "multiply", "maximum", "minimum"):
-        name = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}[name]
+    if how == "reduce" and name in _REDUCTIONS:
+        name = _REDUCTIONS[name]
         keywords = {k: v for k, v in keywords.items() if k in ("axis", "keepdims")}
         keywords.setdefault("axis", 0)
     elif how != "__call__":
@@ -57,11 +111,11 @@ def function_on_tensors(function: Any, arguments: tuple[Any, ...], keywords: dic
     if name in _PLAIN:
         return _PLAIN[name](*arguments, **keywords)
     if name == "einsum":
-        return call_einsum(arguments, keywords)
+        return _einsum(*arguments)
     return _called(name, arguments, keywords, function)
 
 
-def call_einsum(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _einsum(*arguments: Any) -> Any:
     from gradcli.tensors.functions import einsum
 
     return einsum(*arguments)
