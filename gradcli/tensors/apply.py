@@ -17,7 +17,8 @@ from gradcli.tensors.mistakes import explained
 from gradcli.tensors.modes import state
 from gradcli.tensors.naming import node_name
 from gradcli.tensors.node import Node, save
-from gradcli.tensors.tensor import Tensor, View
+from gradcli.tensors.tensor import Tensor
+from gradcli.tensors.views import View
 
 VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})
 
@@ -31,10 +32,8 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     dtype = _common(op, operands, arrays)
     try:
         with np.errstate(all="ignore"):
-            if op is broadcast_to and arrays[0].shape == static["shape"]:
-                result = arrays[0].view()  # NumPy's would be read-only
-            else:
-                result = op.forward(*arrays, **static)
+            as_it_is = op is broadcast_to and arrays[0].shape == static["shape"]  # NumPy's view would be read-only
+            result = arrays[0].view() if as_it_is else op.forward(*arrays, **static)
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
@@ -50,9 +49,8 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         source = operands[0]
         if isinstance(source, Tensor) and np.may_share_memory(out, source.array):
             view = source
-    elif out.base is not None or any(out is a for a in arrays):
-        if any(isinstance(a, np.ndarray) and np.may_share_memory(out, a) for a in arrays):
-            out = out.copy()
+    elif (out.base is not None or any(out is a for a in arrays)) and _shares_memory(out, arrays):
+        out = out.copy()
     tensor = Tensor(out)
     if view is not None:
         tensor._version_counter = view._version_counter
@@ -67,6 +65,10 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
+
+
+def _shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
+    return any(isinstance(a, np.ndarray) and np.may_share_memory(out, a) for a in arrays)
 
 
 def _record(tensor: Tensor, op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Mapping[str, Any]) -> None:
@@ -133,7 +135,8 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     target = dtypes.result_type(deciding)
     if target.kind != "f":
         if op.result == "same" or (op.name in INTEGRAL and op is not to_float):
-            return _as_whole(op, arrays, skipped, target)
+            _check_whole(op, arrays, target)
+            return None
         if op.name in ("mean", "var", "std"):
             kind = dtypes.of_numpy(target).tensor_type.removesuffix("Tensor")
             raise RuntimeError(
@@ -150,7 +153,8 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     return target
 
 
-def _as_whole(op: Op, arrays: list[Any], skipped: frozenset[int], target: np.dtype[Any]) -> None:
+def _check_whole(op: Op, arrays: list[Any], target: np.dtype[Any]) -> None:
+    """Refuse what PyTorch has no arithmetic of whole numbers and booleans for."""
     flags = [isinstance(a, np.ndarray) and a.dtype.kind == "b" for a in arrays]
     if op.name == "neg" and target.kind == "b":
         raise RuntimeError(
@@ -158,8 +162,8 @@ def _as_whole(op: Op, arrays: list[Any], skipped: frozenset[int], target: np.dty
         )
     if op.name == "sub" and any(flags):
         raise RuntimeError(
-            f"Subtraction, the `-` operator, with {'two bool tensors' if all(flags) else 'a bool tensor'} is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
+            f"Subtraction, the `-` operator, with {'two bool tensors' if all(flags) else 'a bool tensor'} is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
 
 

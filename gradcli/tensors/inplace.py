@@ -15,7 +15,8 @@ from gradcli.tensors.apply import apply
 from gradcli.tensors.creation import as_tensor
 from gradcli.tensors.modes import _Mode, state
 from gradcli.tensors.subscripts import static_index
-from gradcli.tensors.tensor import Tensor, View
+from gradcli.tensors.tensor import Tensor
+from gradcli.tensors.views import View
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."

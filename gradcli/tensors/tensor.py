@@ -10,9 +10,11 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.tensors import dtypes
+from gradcli.tensors.entries import Entries
+from gradcli.tensors.hooks import Handle
 from gradcli.tensors.modes import state
 from gradcli.tensors.node import AccumulateGrad, Node
-from gradcli.tensors.operators import Operators
+from gradcli.tensors.views import View
 
 _ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
 _NON_LEAF_GRAD = (
@@ -23,21 +25,7 @@ _NON_LEAF_GRAD = (
 _LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
 
 
-class View:
-    """How a tensor was made of another one whose memory it shares: the operations, from the base on, and at which version."""
-
-    __slots__ = ("base", "steps", "version")
-
-    def __init__(self, base: Tensor, steps: tuple[tuple[Op, tuple[tuple[str, Any], ...]], ...]) -> None:
-        self.base, self.steps, self.version = base, steps, base._version_counter[0]
-
-    @classmethod
-    def of(cls, source: Tensor, op: Op, static: Mapping[str, Any]) -> View:
-        step = (op, tuple(static.items()))
-        return cls(source, (step,)) if source._view is None else cls(source._view.base, (*source._view.steps, step))
-
-
-class Tensor(Operators):
+class Tensor(Entries):
     """An array of numbers with PyTorch's methods.
 
     Operations on tensors that require grad are recorded; ``backward()`` adds their derivatives to the ``grad`` of the leaves.
@@ -261,30 +249,17 @@ class Tensor(Operators):
         self.node, self._requires_grad = None, False
         return self
 
-    # -- entries ------------------------------------------------------------------------------------------------------
+    # -- its parts --------------------------------------------------------------------------------------------------
 
-    def item(self) -> Any:
-        if self.array.size != 1:
-            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
-        return self.array.item()
+    def __getitem__(self, index: Any) -> Tensor:
+        from gradcli.tensors.subscripts import get
 
-    def tolist(self) -> Any:
-        return self.array.tolist()
+        return get(self, index)
 
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The entries as an array that shares memory."""
-        if self._requires_grad and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return self.array
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from gradcli.tensors.inplace import write
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        return array.astype(dtype) if dtype is not None and dtype != array.dtype else array.copy() if copy else array
-
-    def __len__(self) -> int:
-        if not self.array.ndim:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self.array)
+        write(self, index, value)
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.array.ndim:
@@ -297,42 +272,6 @@ class Tensor(Operators):
 
     def __contains__(self, value: Any) -> bool:
         return bool((self.array == (value.array if isinstance(value, Tensor) else value)).any())
-
-    def _scalar(self) -> Any:
-        if self.array.size != 1:
-            if self.array.size:
-                raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        return self.array.item()
-
-    def __bool__(self) -> bool:
-        return bool(self._scalar())
-
-    def __float__(self) -> float:
-        return float(self._single())
-
-    def __int__(self) -> int:
-        return int(self._single())
-
-    def _single(self) -> Any:
-        if self.array.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.array.item()
-
-    def __index__(self) -> int:
-        if self.array.size != 1 or self.array.dtype.kind not in "iub":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.array.item())
-
-    def __getitem__(self, index: Any) -> Tensor:
-        from gradcli.tensors.subscripts import get
-
-        return get(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        from gradcli.tensors.inplace import write
-
-        write(self, index, value)
 
     # -- text, copies ------------------------------------------------------------------------------------------------
 
@@ -380,24 +319,6 @@ class Tensor(Operators):
         from gradcli.tensors.protocols import function_on_tensors
 
         return function_on_tensors(function, arguments, keywords)
-
-
-class Handle:
-    """Removes a hook."""
-
-    def __init__(self, hooks: list[Any], hook: Any) -> None:
-        self._hooks, self._hook = hooks, hook
-        hooks.append(hook)
-
-    def remove(self) -> None:
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
-
-    def __enter__(self) -> Handle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
