@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,7 @@ def _run(
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
-    fit = _fitted_tensor if create_graph else _fitted
+    fit: Callable[[Any, int, Any], Any] = _fitted_tensor if create_graph else _fitted
     with np.errstate(all="ignore"), _Mode(recording=create_graph):
         if state.anomaly:
             from gradcli.tensors.anomaly import watched

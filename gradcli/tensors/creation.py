@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.tensors import dtypes, generator
 from gradcli.tensors.generator import normal as draw_normal
+from gradcli.tensors.modes import no_grad
 from gradcli.tensors.tensor import Tensor
 
 
@@ -128,8 +129,8 @@ def _made(array: np.ndarray, requires_grad: bool, device: Any = None) -> Tensor:
 
 def _filled(value: float) -> Any:
     def make(
-        *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
-        out: Any = None,
+        *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
+        pin_memory: bool = False, out: Any = None,
     ) -> Tensor:  # fmt: skip
         return _made(
             np.full(size_of(given if size is None else (size,)), value, _float() if dtype is None else dtypes.as_numpy(dtype)),
@@ -246,11 +247,6 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
     noise = Tensor(draw_normal(shape, _float(), generator))
-    with _unrecorded():
-        return (noise * std + mean).requires_grad_(requires_grad)
-
-
-def _unrecorded() -> Any:
-    from gradcli.tensors.modes import no_grad
-
-    return no_grad()
+    with no_grad():
+        drawn: Tensor = noise * std + mean
+        return drawn.requires_grad_(requires_grad)

@@ -17,8 +17,9 @@ class dtype:
     is_signed = True
 
     def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
-        self.name, self.numpy, self.tensor_type = name, np.dtype(numpy), tensor_type
-        self.is_floating_point = self.numpy.kind == "f"
+        self.name, self.tensor_type = name, tensor_type
+        self.numpy: np.dtype[Any] = np.dtype(numpy)
+        self.is_floating_point: bool = self.numpy.kind == "f"
 
     @property
     def itemsize(self) -> int:
@@ -59,7 +60,7 @@ def get_default_dtype() -> dtype:
     return _Default.dtype
 
 
-def set_default_dtype(d: dtype) -> None:
+def set_default_dtype(d: object) -> None:
     """The dtype of new tensors made of Python floats, and of results of whole numbers."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, not {d!r}")
@@ -81,9 +82,8 @@ def as_numpy(kind: Any) -> np.dtype[Any]:
     """NumPy's dtype for one of ours, of NumPy's or of Python's (float, int, bool)."""
     if isinstance(kind, dtype):
         return kind.numpy
-    if kind is float:
-        return np.dtype(np.float64)
-    return np.dtype(kind)
+    numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64
+    return numpy
 
 
 class Size(tuple[int, ...]):

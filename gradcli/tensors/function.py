@@ -119,6 +119,7 @@ class _FunctionOutput(Node):
 
 class _FunctionNode(_FunctionOutput):
     __slots__ = ("context",)
+    context: Context
 
     def __getattr__(self, name: str) -> Any:
         """The node is PyTorch's ctx: what forward stored is found here."""
@@ -148,8 +149,9 @@ def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made:
             )
         return tuple(_checked(cls, i, part, tensors[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
 
-    op = Op(cls.__name__, tuple(f"x{i}" for i in range(len(tensors))), _unregistered, _unregistered, "structural", cls.__doc__ or "", vjp=vjp,
-            outputs=len(made), always=True)  # fmt: skip
+    names = tuple(f"x{i}" for i in range(len(tensors)))
+    doc = cls.__doc__ or ""
+    op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=vjp, outputs=len(made), always=True)
     nodes = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)
     single = len(made) == 1
     node = _FunctionNode(
@@ -173,8 +175,8 @@ def _checked(cls: type[Function], place: int, part: Any, operand: Tensor | None,
             fits = False
         if not fits:
             raise RuntimeError(
-                f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected shape "
-                f"compatible with {list(operand.shape)}"
+                f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected "
+                f"shape compatible with {list(operand.shape)}"
             )
     return part if keep_graph else part.array
 

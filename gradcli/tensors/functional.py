@@ -37,7 +37,7 @@ def _shaped(single: bool, parts: Sequence[Any]) -> Any:
     return parts[0] if single else tuple(parts)
 
 
-def _settled(part: Any, like: Tensor, create_graph: bool, strict: bool, what: str) -> Tensor:
+def _settled(part: Tensor | None, like: Tensor, create_graph: bool, strict: bool, what: str) -> Tensor:
     if part is None:
         if strict:
             raise RuntimeError(f"{what} is independent of the input. This is not allowed in strict mode.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,12 +10,15 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 
+Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
+
 _NAMES = {
     "inv": "LinalgInvEx", "det": "LinalgDet", "slogdet": "LinalgSlogdet", "solve": "LinalgSolveEx", "norm": "LinalgVectorNorm",
     "concatenate": "Cat", "broadcast_to": "Expand", "sum_to_size": "Sum.1", "transpose": "Permute", "swapaxes": "Transpose",
     "reshape": "View", "chain": "Mul", "to_float": "ToCopy", "positive": "Alias", "scatter_add": "Index",
     "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits", "square": "Pow", "log1p": "Log1P",
 }  # fmt: skip
+_PRODUCTS: dict[tuple[int, ...], str] = {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0"}
 _NUMBERED = {"sum": (0, 1), "mean": (0, 1), "prod": (0, 1), "max": (1, 0), "min": (1, 0)}
 
 
@@ -31,7 +34,8 @@ def node_name(op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Ma
 
 @cache
 def _only_name(op: Op) -> str:
-    return numbered(op.backward or _NAMES.get(op.name) or camel(op.name))
+    own = op.backward if isinstance(op.backward, str) else None
+    return numbered(own or _NAMES.get(op.name) or camel(op.name))
 
 
 def numbered(name: str) -> str:
@@ -46,16 +50,14 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _reduction(name: str) -> Any:
+def _reduction(name: str) -> Namer:
     everything, along = _NUMBERED[name]
     return lambda arrays, static: f"{camel(name)}Backward{everything if static.get('axis') is None else along}"
 
 
 def _matmul(arrays: Sequence[Any], static: Any) -> str:
     ranks = tuple(np.ndim(a) for a in arrays)
-    return {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0", (3, 3): "UnsafeViewBackward0"}.get(
-        ranks, "SqueezeBackward4" if 1 in ranks else "UnsafeViewBackward0"
-    )
+    return _PRODUCTS.get(ranks, "SqueezeBackward4" if 1 in ranks else "UnsafeViewBackward0")
 
 
 def _getitem(arrays: Sequence[Any], static: Any) -> str:
@@ -68,7 +70,7 @@ def _getitem(arrays: Sequence[Any], static: Any) -> str:
     return "SelectBackward0" if isinstance(last, int) else "SliceBackward0"
 
 
-_VARIANTS = {
+_VARIANTS: dict[str, Namer] = {
     **{name: _reduction(name) for name in _NUMBERED},
     "matmul": _matmul,
     "getitem": _getitem,

@@ -49,14 +49,15 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "holds", "hooks", "index", "op", "operands", "post_hooks", "retained", "saved", "shape", "static", "versions",
+        "__weakref__", "dtype", "holds", "hooks", "index", "op", "operands", "post_hooks", "retained", "saved", "shape", "static",
+        "versions",
     )  # fmt: skip
 
     def __init__(
         self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, label: str
     ) -> None:
         self.op, self.operands, self.static, self.shape, self.dtype = op, operands, static, shape, dtype
-        self.__class__ = _class(type(self), label)
+        _name(self, type(self), label)
         self.index = next(_COUNT)
         self.saved: Any = None
         self.versions: Sequence[tuple[list[int], int, str, Any]] = ()
@@ -72,7 +73,7 @@ class Node:
 
     @label.setter
     def label(self, label: str) -> None:
-        self.__class__ = _class(type(self).__base__ or Node, label)
+        _name(self, type(self).__base__ or Node, label)
 
     def name(self) -> str:
         return self.label
@@ -98,8 +99,13 @@ class Node:
         return f"<{self.label} object at {hex(id(self))}>"
 
 
+def _name(node: Node, kind: type, label: str) -> None:
+    """PyTorch's name of an operation is the name of its node's class."""
+    node.__class__ = _class(kind, label)
+
+
 @cache
-def _class(base: type[Node], label: str) -> type[Node]:
+def _class(base: type, label: str) -> type[Node]:
     return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
 
 
@@ -141,8 +147,8 @@ def save(node: Node, wanted: tuple[bool, ...], tensors: Sequence[Any], arrays: S
             if keep and counter is not None:
                 if tensor._inference:
                     raise RuntimeError(
-                        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use "
-                        "it in autograd."
+                        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+                        "use it in autograd."
                     )
                 versions.append((counter, counter[0], tensor.node.label if tensor.node is not None else "", array.shape))
         else:
