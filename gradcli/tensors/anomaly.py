@@ -26,8 +26,8 @@ def check_forward(op: Op, operands: Sequence[Any], out: np.ndarray) -> None:
             values.append(f"{np.broadcast_to(array, out.shape)[place]}")
     of = f" of {' and '.join(values)}" if values else ""
     raise RuntimeError(
-        f"Function '{op.name}' returned {_kind(out[place])} values in its forward pass: element {list(place)} is {out[place]}{of}, the first "
-        "of its graph that is not finite"
+        f"Function '{op.name}' returned {_kind(out[place])} values in its forward pass: element {list(place)} is {out[place]}{of}, the "
+        "first of its graph that is not finite"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ def _unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | Non
     for back in range(1, min(len(have), len(wanted)) + 1):
         if have[-back] not in (1, wanted[-back]):
             return (
-                f"The expanded size of the tensor ({wanted[-back]}) must match the existing size ({have[-back]}) at non-singleton dimension "
-                f"{len(wanted) - back}.  Target sizes: {wanted}.  Tensor sizes: {have}"
+                f"The expanded size of the tensor ({wanted[-back]}) must match the existing size ({have[-back]}) at non-singleton "
+                f"dimension {len(wanted) - back}.  Target sizes: {wanted}.  Tensor sizes: {have}"
             )
     return None
 
@@ -66,8 +67,8 @@ def _uncatenable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None
         for i, (n, m) in enumerate(zip(shapes[0], shape, strict=True)):
             if n != m and i != axis % max(len(shape), 1):
                 return (
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for tensor number {number} "
-                    "in the list."
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for tensor number "
+                    f"{number} in the list."
                 )
     return None
 
@@ -83,7 +84,7 @@ _IN_WORDS = {"reshape": _unreshapable, "broadcast_to": _unexpandable, "concatena
 
 
 def _unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
-    for first, second in zip(shapes, shapes[1:], strict=False):
+    for first, second in pairwise(shapes):
         ndim = max(len(first), len(second))
         pairs = zip((1,) * (ndim - len(first)) + first, (1,) * (ndim - len(second)) + second, strict=True)
         for axis, (n, m) in reversed(list(enumerate(pairs))):

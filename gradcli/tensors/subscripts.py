@@ -52,7 +52,8 @@ def _said(x: Tensor, index: Any, message: str) -> str:
     if "boolean index did not match" in message:
         mask = next((p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, Tensor)), None)
         if mask is not None:
-            return f"The shape of the mask {list(mask.shape)} at index 0 does not match the shape of the indexed tensor {list(x.shape)} at index 0"
+            have, wanted = list(mask.shape), list(x.shape)
+            return f"The shape of the mask {have} at index 0 does not match the shape of the indexed tensor {wanted} at index 0"
     if "too many indices" in message:
         return f"too many indices for tensor of dimension {x.ndim}"
     return message.replace("axis", "dimension")
