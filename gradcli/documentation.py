@@ -59,7 +59,8 @@ class Entry:
 
 def functions() -> list[tuple[str, Function]]:
     """Every function with the family it belongs to, by families and then in the order of their files."""
-    found = [(_family(record), record) for record in (*registry().values(), *composites().values()) if record.public]
+    records: list[Function] = [*registry().values(), *composites().values()]
+    found = [(_family(record), record) for record in records if record.public]
     order = {name: i for i, name in enumerate(_families())}
     return sorted(found, key=lambda pair: order.get(pair[0], len(order)))
 

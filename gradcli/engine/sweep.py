@@ -105,9 +105,10 @@ def sweep(
             continue
         if not (op.elementwise or op.always) and _is_zero(cotangent):
             # a zero cotangent contributes nothing, whatever the rule would multiply it with
-            for operand in node.operands if nothing is not None else ():
-                if operand in needed and operand not in adjoints:
-                    adjoints[operand] = nothing(operand)
+            if nothing is not None:
+                for operand in node.operands:
+                    if operand in needed and operand not in adjoints:
+                        adjoints[operand] = nothing(operand)
             continue
         for place, part in enumerate(contributions(node, op, wanted, cotangent, *values(node))):
             if part is None:

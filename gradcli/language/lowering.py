@@ -158,7 +158,8 @@ class Lowering:
 
     def whole(self, result: Any) -> Expr:
         """A result as whole numbers by which entries are addressed."""
-        return self.graph.whole(self.value(result))
+        whole: Expr = self.graph.whole(self.value(result))
+        return whole
 
     def _array(self, items: list[Any], depth: int) -> Expr:
         if depth >= self.scope.limits.dimensions:

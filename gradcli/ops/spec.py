@@ -334,7 +334,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
         if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
             raise ShapeError(f"an axis is a whole number, not {a!r}")
         if not -ndim <= a < ndim:
-            raise AxisError(a, ndim)
+            raise AxisError(int(a), ndim)
         result.append(int(a) % ndim)
     if len(set(result)) != len(result):
         raise ShapeError(f"axis {axis} names an axis twice")
