@@ -56,6 +56,7 @@ class Options:
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
+    digits: int | None = None  # of value and gradient from the reference, beside the floats
 
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
@@ -132,6 +133,10 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.derivative_kind, record.derivative, record.latex = derivative_formulas(
             scope, root, wrt, seed_given=record.seed_given, latex=options.latex
         )
+    if options.digits is not None and options.mode == "grad" and root.kind == "float":
+        from gradcli.check.precise import to_digits
+
+        record.precise = to_digits(scope, root, wrt, record.seed, options.digits)
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
@@ -144,7 +149,6 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
     if not options.claims:
         return [], None
     from gradcli.check.claims import Given
-    from gradcli.language.statements import parse_expression
 
     scope = program.scope
     seed = None
@@ -155,12 +159,11 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
         for claim in options.claims:
             given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
             if claim.text is not None:
-                source = Source(claim.text, f"<claim of {claim.of}>")
-                node = program.lowering.lower_value(parse_expression(source, scope.limits.length), source)
+                node = program.read(claim.text, f"<claim of {claim.of}>")
                 if claim.formula or program.lowering.mentions:
                     given = Given(claim.of, node)
                 else:
-                    given = Given(claim.of, None, program.constant(claim.text, source.name or ""), options.rtol, options.atol)
+                    given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
             found.append(given)
     finally:
         if seed is not None:

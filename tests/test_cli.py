@@ -265,3 +265,12 @@ def test_version_and_help(call_cli):
                    "--timeout", "--format", "--dtype", "--digits", "--random-state", "--fail-fast", "--quiet",
                    "--color"):  # fmt: skip
         assert option in shown
+
+
+def test_value_and_gradient_to_any_number_of_digits(records):
+    import mpmath
+
+    _, (record,) = records("exp(x)*sin(x)", "x=0.5", "--precision", "60")
+    with mpmath.workdps(80):
+        value, slope = mpmath.exp(0.5) * mpmath.sin(0.5), mpmath.exp(0.5) * (mpmath.sin(0.5) + mpmath.cos(0.5))
+        assert record["precise"] == {"value": mpmath.nstr(value, 60), "x": mpmath.nstr(slope, 60)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
+    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
 )  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")
 
@@ -48,17 +48,18 @@ class Request:
     output_format: str
     dtype: str
     digits: int | None
-    random_state: int
+    random_state: int | None
     fail_fast: bool
     limit: list[str]
     quiet: bool
     color: str
+    precision: int | None = None
 
 
 class Job:
     """A checked request: what to read, with which bindings and options."""
 
-    formats = FORMATS
+    formats: tuple[str, ...] = FORMATS
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -145,10 +146,11 @@ class Job:
             wrt=names_of(request.wrt), freeze=tuple(n for text in request.freeze for n in names_of(text) or ()), seed=request.seed,
             mode=modes[0] if modes else "grad", tangents=dict(assignment("--jvp", text) for text in request.jvp),
             check=request.check, formula=formula, latex=request.output_format == "latex", timeout=request.timeout,
+            digits=request.precision,
         )  # fmt: skip
 
     def _scope(self) -> Scope:
-        return Scope(self.limits, self.request.dtype, self.request.random_state)
+        return Scope(self.limits, self.request.dtype, self.request.random_state or 0)
 
     def _program(self, values: dict[str, Any], folder: Path | None = None) -> Program:
         """A fresh program with these values; the data files that it names lie in or below the folder, if there is one."""

@@ -81,6 +81,9 @@ def evaluate(
     digits: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")
     ] = None,
+    precision: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=1000, help="Value and gradient to N digits, from the reference.")
+    ] = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,
     limit: Annotated[
@@ -106,7 +109,7 @@ def evaluate(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
-        limit=limit or [], quiet=quiet, color=color,
+        limit=limit or [], quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
     raise typer.Exit(until_pipe_closes(run_eval, request))
 

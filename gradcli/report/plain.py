@@ -76,6 +76,8 @@ def as_dict(record: Record) -> dict[str, Any]:
         out["derivative"] = record.derivative
         if record.derivative_kind is not None:
             out["derivative_kind"] = record.derivative_kind
+    if record.precise is not None:
+        out["precise"] = record.precise
     out["check"] = None if record.check is None else _check(record.check)
     out["warnings"] = record.warnings
     out["error"] = None if record.error is None else _failure(record.error)

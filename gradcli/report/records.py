@@ -70,6 +70,7 @@ class Record:
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "assert"
+    precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
     skip: str | None = None  # why the case is not checked
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
