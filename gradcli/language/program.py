@@ -121,18 +121,20 @@ class Program:
         return value
 
     def constant(self, text: str, what: str) -> Any:
-        """The value of a VALUE on the command line or in a record: an expression, with ``2,3`` short for ``[2, 3]``."""
+        """The value of a VALUE on the command line or in a record: a constant expression."""
+        return self.raw(self.read(text, what))
+
+    def read(self, text: str, what: str) -> Expr:
+        """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``."""
         source = Source(text, what)
-        tokens = tokenize(source)
         depth = 0
-        for token in tokens:
+        for token in tokenize(source):
             if token.kind == SYMBOL:
                 depth += (token.text in "([") - (token.text in ")]")
                 if depth == 0 and token.text == ",":
                     source = Source(f"[{text}]", what)
                     break
-        expression = parse_expression(source, self.scope.limits.length)
-        return self.raw(self.lowering.lower_value(expression, source))
+        return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)
 
 
 def default_wrt(scope: Scope, root: Expr) -> list[Expr]:
