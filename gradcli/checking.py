@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.sampling import anywhere, simpler
-from gradcli.errors import GradcliError, Source
-from gradcli.evaluation import Options, run_statement
+from gradcli.errors import GradcliError
+from gradcli.evaluation import Options, failed, run_statement
 from gradcli.language import calls
 from gradcli.language.program import Program
-from gradcli.language.tree import Attribute, Call, Name, Query, Statement
+from gradcli.language.tree import Assertion, Attribute, Call, Name, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.ops.prefixes import PREFIXES
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
+POINTS = 16  # to which names without values are set
 FAIL_ON = ("mismatch", "undetermined", "undefined")
-_REMARK = re.compile(r"#\s*(skip|xfail)\s*:?\s*(.*?)\s*$")
+_REMARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
 
@@ -100,12 +102,16 @@ def _both(worst: Worst, word: str) -> str:
     return text
 
 
-def remarks(statement: Statement) -> tuple[str | None, str | None]:
-    """What a comment at the end of a statement's line says: ``# skip: reason`` or ``# xfail: reason``."""
-    found = _REMARK.search(statement.source.line_at(statement.span.start))
+def remarks(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
+    """What a comment at the end of a statement says: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
+    source, span = statement.source, statement.span
+    if source is None or span is None:
+        return None, None
+    found = _REMARK.search(source.line_at(span.end)) or _REMARK.search(source.line_at(span.start))
     if found is None:
         return None, None
-    return (found[2], None) if found[1] == "skip" else (None, found[2])
+    reason = found[2] or ""
+    return (reason, None) if found[1] == "skip" else (None, reason)
 
 
 def free_names(statement: Statement, program: Program) -> list[str]:
@@ -129,16 +135,15 @@ def free_names(statement: Statement, program: Program) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in scope.functions]
 
 
-def checked(program: Program, statement: Statement | GradcliError, options: Options, points: int, state: int, *, id: Any = None) -> Record | None:
+def checked(
+    program: Program, statement: Statement | GradcliError, options: Options, points: int = POINTS, state: int = 0, *, id: Any = None
+) -> Record | None:
     """The record of one statement; a query whose names have no values is checked at points of its domain."""
-    if isinstance(statement, GradcliError):
-        return run_statement(program, statement, options, id=id)
     skip, xfail = remarks(statement)
-    names = free_names(statement, program)
-    if skip is not None and isinstance(statement, Query):
-        line, column = statement.source.position(statement.span.start)
-        return Record(statement.text, id, statement.source.name, line, column, skip=skip)
-    if names and not any(calls.known(name) for name in names):
+    if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
+        return _skipped(statement, skip, id)
+    names = [] if isinstance(statement, GradcliError) else free_names(statement, program)
+    if names and not isinstance(statement, GradcliError) and not any(calls.known(name) for name in names):
         record: Record | None = _sampled(program, statement, names, options, points, state, id)
     else:
         record = run_statement(program, statement, options, id=id)
@@ -147,9 +152,17 @@ def checked(program: Program, statement: Statement | GradcliError, options: Opti
     return record
 
 
-def _sampled(
-    program: Program, statement: Statement, names: list[str], options: Options, points: int, state: int, id: Any
-) -> Record:
+def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Record:
+    if isinstance(statement, GradcliError):
+        record = failed(statement, id=id)
+        record.error = None
+        record.skip = reason
+        return record
+    line, column = statement.source.position(statement.span.start)
+    return Record(statement.text, id, statement.source.name, line, column, skip=reason)
+
+
+def _sampled(program: Program, statement: Statement, names: list[str], options: Options, points: int, state: int, id: Any) -> Record:
     """The gravest record of those at points where the function has a finite value; a mismatch at the simplest point found."""
     scope = program.scope
     keys = [scope.graph.leaf(name, ()) for name in names]
@@ -186,7 +199,8 @@ def _sampled(
     if best is None:
         best = at(next(anywhere(keys, 0, state)))
         if best.error is None:
-            best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {', '.join(names)}")
+            reason = f"none of {points} points has a finite value: give values to {', '.join(names)}"
+            best.check = Check(Verdict.UNDETERMINED, reason=reason)
     best.points = inside
     return best
 
@@ -211,12 +225,12 @@ def name_of(record: Record) -> str:
     return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
 
 
-def numbered(names: Iterator[str]) -> Iterator[str]:
-    """The same names, told apart where they repeat."""
-    seen: dict[str, int] = {}
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+class Names:
+    """Names of the cases of one program, told apart where they repeat."""
 
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
 
-__all__ = ["FAIL_ON", "Source", "checked", "details_of", "name_of", "numbered", "outcome_of", "remarks"]
+    def __call__(self, name: str) -> str:
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{name} ({self._seen[name]})"

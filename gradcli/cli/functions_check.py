@@ -6,12 +6,13 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.checking import outcome_of
+from gradcli.cli.cases import CheckJob
 from gradcli.errors import GradcliError, UsageError
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
@@ -20,29 +21,38 @@ if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest
 
 
-def function_outcome(request: CheckRequest, fail_on: tuple[str, ...]) -> Outcome:
-    """The outcome of checking ``--gradient`` of ``--function`` at the arguments of ``--at``. Raises UsageError."""
-    from gradcli.check.functions import check_function
+class FunctionJob(CheckJob):
+    """One Python function and its gradient, at the arguments of ``--at``."""
 
-    if not request.function or not request.gradient:
-        raise UsageError("--function and --gradient go together", help="gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2")
-    arguments, names = _arguments(request)
-    sys.path.insert(0, os.getcwd())
-    try:
-        function, gradient = _loaded(request.function), _loaded(request.gradient)
-    finally:
-        sys.path.pop(0)
-    record = Record(f"{request.function} with the gradient {request.gradient}", id=request.function)
-    started = time.perf_counter()
-    try:
-        record.check, value = check_function(
-            function, gradient, arguments, names, request.rtol if request.rtol is not None else 1e-6, request.atol or 0.0
-        )
-        record.value = np.float64(value)
-    except Exception as error:  # the user's function may raise anything
-        wrapped = GradcliError(f"{type(error).__name__}: {error}")
-        record.error = Failure.of(wrapped)
-    return outcome_of(record, request.function, time.perf_counter() - started, fail_on)
+    def __init__(self, request: CheckRequest) -> None:
+        super().__init__(request)
+        if not request.function or not request.gradient:
+            example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
+            raise UsageError("--function and --gradient go together", help=example)
+        self.named = request.function
+        self.function, self.gradient = _loaded(request.function), _loaded(request.gradient)
+        self.arguments, self.names = _arguments(request)
+
+    def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
+        if self.request.arguments or self.request.expression or self.request.files:
+            raise UsageError("--function is checked alone, without files or expressions")
+        return None, {}, []
+
+    def tasks(self) -> Iterator[Any]:
+        yield "function", None
+
+    def outcomes(self, task: Any) -> Iterator[Outcome]:
+        from gradcli.check.functions import check_function
+
+        record = Record(f"{self.named} with the gradient {self.request.gradient}", id=self.named)
+        rtol = 1e-6 if self.request.rtol is None else self.request.rtol
+        started = time.perf_counter()
+        try:
+            record.check, value = check_function(self.function, self.gradient, self.arguments, self.names, rtol, self.request.atol or 0.0)
+            record.value = np.float64(value)
+        except Exception as error:  # the user's function may raise anything
+            record.error = Failure.of(error if isinstance(error, GradcliError) else GradcliError(f"{type(error).__name__}: {error}"))
+        yield outcome_of(record, self.named, time.perf_counter() - started, self.fail_on)
 
 
 def _arguments(request: CheckRequest) -> tuple[list[Any], list[str]]:
@@ -64,15 +74,19 @@ def _arguments(request: CheckRequest) -> tuple[list[Any], list[str]]:
 
 
 def _loaded(path: str) -> Callable[..., Any]:
+    """What ``MODULE:NAME`` names, a module of the current folder among them. Raises UsageError."""
     module, colon, name = path.partition(":")
     if not colon or not name:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'")
+    sys.path.insert(0, os.getcwd())
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"cannot find '{path}': {error}") from None
+    except Exception as error:  # a module may raise anything while it is imported
+        raise UsageError(f"cannot find '{path}': {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.pop(0)
     if not callable(found):
         raise UsageError(f"'{path}' is no function")
     return found  # type: ignore[no-any-return]

@@ -4,111 +4,180 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradcli.errors import GradcliError, InputError, OutputError
+from gradcli.errors import InputError, OutputError
 from gradcli.report.outcomes import XFAILED, Outcome
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from gradcli.cli.check import CheckJob, CheckRequest
+    from gradcli.cli.cases import CheckJob
 
 Key = tuple[str, str, str]
+_GAP = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(eq=False)
 class Baseline:
-    """Failures that were there before: each by its file, its name and its rule."""
+    """Failures that were there before: each by its file, its name and its rule. ``recording`` takes those of this run instead."""
 
     path: Path | None = None
     known: set[Key] = field(default_factory=set)
-    seen: list[Key] = field(default_factory=list)
+    recording: bool = False
 
     @classmethod
-    def load(cls, path: str | None) -> Baseline:
+    def load(cls, path: str | None, recording: bool = False) -> Baseline:
         """The baseline of a file, which need not exist yet. Raises InputError for what cannot be read."""
         if path is None:
             return cls()
         file = Path(path)
-        if not file.exists():
-            return cls(file)
+        if recording or not file.exists():
+            return cls(file, recording=recording)
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
-            known = {(str(k["file"]), str(k["name"]), str(k["rule"])) for k in data["known"]}
+            return cls(file, {(str(k["file"]), str(k["name"]), str(k["rule"])) for k in data["known"]})
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"cannot read the baseline '{path}': {error}") from None
-        return cls(file, known)
+            raise InputError(f"cannot read the baseline '{path}': {type(error).__name__}: {error}") from None
 
     def applied(self, outcome: Outcome) -> Outcome:
         """The outcome, excused if it is a known failure."""
-        if not outcome.bad:
+        if not outcome.bad or self.path is None:
             return outcome
         key = (outcome.suite, outcome.name, outcome.rule)
-        self.seen.append(key)
+        if self.recording:
+            self.known.add(key)
         return replace(outcome, status=XFAILED, reason="in the baseline") if key in self.known else outcome
 
     def save(self) -> None:
-        """The failures of this run as the new baseline."""
-        assert self.path is not None
-        known = [dict(zip(("file", "name", "rule"), key, strict=True)) for key in sorted(set(self.seen))]
-        write_atomically(self.path, json.dumps({"version": 1, "known": known}, indent=1, ensure_ascii=False) + "\n")
+        """The failures of this run as the new baseline, if that is wanted. Raises OutputError."""
+        if self.path is None or not self.recording:
+            return
+        known = [dict(zip(("file", "name", "rule"), key, strict=True)) for key in sorted(self.known)]
+        text = json.dumps({"version": 1, "known": known}, indent=1, ensure_ascii=False) + "\n"
+        write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
 
 
-def update(job: CheckJob, request: CheckRequest, baseline: Baseline) -> None:
-    """Record the present results as expectations: in the baseline if there is one, else in the JSON Lines files."""
-    if baseline.path is not None:
-        baseline.save()
-        return
-    from gradcli.cli.job import format_of
-
+def update(job: CheckJob) -> None:
+    """Record present results as the expectations of the JSON Lines files, and say how many. Raises InputError, OutputError."""
     for path in job.files:
-        if path != "-" and (request.input_format or format_of(path)) == "jsonl":
-            _record(job, Path(path))
+        if path != "-" and job.holds_records(path):
+            changed, total = _update(job, path)
+            print(f"{path}: {changed} of {total} records have new expectations", file=sys.stderr)
 
 
-def _record(job: CheckJob, path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    updated = [_with_expectation(job, path, number, line) if line.strip() else line for number, line in enumerate(lines, 1)]
-    if updated != lines:
-        write_atomically(path, "".join(updated))
-
-
-def _with_expectation(job: CheckJob, path: Path, number: int, line: str) -> str:
-    """The line with the present value and gradients as ``expect``; formulas that still hold stay."""
-    from gradcli.report.plain import numbers
-
+def _update(job: CheckJob, path: str) -> tuple[int, int]:
+    """How many records of a file were changed, of how many; every other byte stays as it is."""
     try:
-        data: dict[str, Any] = json.loads(line)
-    except ValueError:
+        old = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    new = list(old)
+    for i, line in enumerate(old):
+        mark = b"\xef\xbb\xbf" if i == 0 and line.startswith(b"\xef\xbb\xbf") else b""
+        with suppress(UnicodeDecodeError):
+            text = line.removeprefix(mark).decode("utf-8")
+            if text.strip():
+                new[i] = mark + _with_expectation(job, path, i + 1, text).encode("utf-8", "backslashreplace")
+    changed = sum(a != b for a, b in zip(old, new, strict=True))
+    if changed:
+        write_atomically(Path(path), b"\n".join(new))
+    return changed, sum(bool(line.strip()) for line in old)
+
+
+def _with_expectation(job: CheckJob, path: str, number: int, line: str) -> str:
+    """The line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
+    from gradcli.cli.job import folder_of
+
+    record = job._record(line, folder_of(path), path, number)
+    if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
         return line
-    record = job._record(line, path.parent, str(path), number)
-    if record.error is not None or record.skip is not None or record.value is None:
-        return line
-    before = data.get("expect") or {}
-    right = {c.of for c in (record.check.claims if record.check else []) if c.verdict.word == "agree"}
-    grad = {name: before.get("grad", {})[name] if name in right else numbers(slope) for name, slope in (record.grad or {}).items()}
-    expect = {"value": before["value"] if "value" in right else numbers(record.value), "grad": grad}
+    members = dict(_members(line))
+    before = members["expect"].value if "expect" in members else None
+    expect = _expected(record, before or {})
     if expect == before:
         return line
-    body, end = line.rstrip("\r\n"), line[len(line.rstrip("\r\n")) :]
-    old = json.dumps(before, ensure_ascii=False)
-    new = json.dumps(expect, ensure_ascii=False)
-    if before and body.count(old) == 1:
-        return body.replace(old, new) + end
-    data["expect"] = expect
-    return json.dumps(data, ensure_ascii=False) + end
+    text = json.dumps(expect, ensure_ascii=False)
+    if "expect" in members:
+        return line[: members["expect"].start] + text + line[members["expect"].stop :]
+    end = line.rindex("}")
+    body = line[:end].rstrip()
+    return f'{body}, "expect": {text}{line[len(body) :]}'
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file by a complete new one, or leave it as it is. Raises OutputError."""
+def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
+    """What a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
+    from gradcli.report.plain import numbers
+
+    grad = {name: numbers(slope) for name, slope in (record.grad or {}).items()}
+    if not before.get("grad") and before.get("value") is None:
+        return {**before, "value": numbers(record.value), "grad": grad}
+    wrong = _false_claims(record)
+    corrected = dict(before)
+    if "value" in wrong:
+        corrected["value"] = numbers(record.value)
+    if before.get("grad"):
+        corrected["grad"] = {name: grad[name] if name in wrong and name in grad else claim for name, claim in before["grad"].items()}
+    return corrected
+
+
+def _is_wrong(record: Record) -> bool:
+    """Whether the cross-check disagrees with the result itself, whatever is claimed of it."""
+    check = record.check
+    parts = [] if check is None else [*check.variables.values(), *([check.value] if check.value is not None else [])]
+    return any(part.verdict is Verdict.MISMATCH for part in parts)
+
+
+def _false_claims(record: Record) -> set[str]:
+    return {claim.of for claim in (record.check.claims if record.check else []) if claim.verdict is Verdict.MISMATCH}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A value of a JSON object, and where it stands in the text."""
+
+    value: Any
+    start: int
+    stop: int
+
+
+def _members(text: str) -> Iterator[tuple[str, Member]]:
+    """The members of the object that a text holds, which must be valid JSON."""
+
+    def past(at: int) -> int:
+        found = _GAP.match(text, at)
+        assert found is not None
+        return found.end()
+
+    at = past(past(0) + 1)
+    while text[at] == '"':
+        name, at = scanstring(text, at + 1, True)
+        start = past(past(at) + 1)
+        value, stop = _DECODER.raw_decode(text, start)
+        yield name, Member(value, start, stop)
+        at = past(stop)
+        at = past(at + 1) if text[at] == "," else at
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace what a file holds by something complete, or leave it as it is; its mode and links stay. Raises OutputError."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
+        path = path.resolve()
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.chmod(name, stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
             os.replace(name, path)
         except BaseException:
             os.unlink(name)
@@ -117,4 +186,7 @@ def write_atomically(path: Path, text: str) -> None:
         raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
 
 
-__all__ = ["Baseline", "GradcliError", "update", "write_atomically"]
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from gradcli.report.outcomes import Outcome
 
 if TYPE_CHECKING:
-    from gradcli.cli.check import CheckJob, CheckRequest
+    from gradcli.cli.cases import CheckJob
+    from gradcli.cli.check import CheckRequest
 
 _AHEAD = 4
 _job: CheckJob | None = None
@@ -19,7 +21,7 @@ _job: CheckJob | None = None
 
 def _begin(request: CheckRequest) -> None:
     """What every process does first: it makes the job of its own, and leaves interrupts to the parent."""
-    from gradcli.cli.check import CheckJob
+    from gradcli.cli.cases import CheckJob
 
     global _job  # noqa: PLW0603 - one job for each process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -31,16 +33,29 @@ def _work(task: Any) -> list[Outcome]:
     return list(_job.outcomes(task))
 
 
-def in_parallel(job: CheckJob, request: CheckRequest) -> Iterator[Outcome]:
-    """The outcomes of all tasks, in the order of the tasks."""
+def in_parallel(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None, None]:
+    """The outcomes of all tasks, in the order of the tasks. The processes begin at once, while there are no other threads."""
+    pool = ProcessPoolExecutor(request.jobs, initializer=_begin, initargs=(request,))
+    pool.submit(int)
+    return _in_order(job, pool, _AHEAD * (request.jobs or 1))
+
+
+def _in_order(job: CheckJob, pool: ProcessPoolExecutor, ahead: int) -> Generator[Outcome, None, None]:
     waiting: deque[Future[list[Outcome]]] = deque()
-    with ProcessPoolExecutor(request.jobs, initializer=_begin, initargs=(request,)) as pool:
-        try:
-            for task in job.tasks():
+    try:
+        for task in job.tasks():
+            if task[:2] == ("text", "-"):  # only this process has the standard input
+                waiting.append(Future())
+                waiting[-1].set_result(list(job.outcomes(task)))
+            else:
                 waiting.append(pool.submit(_work, task))
-                if len(waiting) >= _AHEAD * request.jobs:
-                    yield from waiting.popleft().result()
-            while waiting:
+            if len(waiting) >= ahead:
                 yield from waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while waiting:
+            yield from waiting.popleft().result()
+    except BaseException:  # interrupted, or enough is known: nobody waits for what is still being done
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from gradcli.errors import UsageError
 
-KEYS: dict[str, tuple[type, ...]] = {
-    "fail-on": (str, list), "rtol": (float, int), "atol": (float, int), "points": (int,), "random-state": (int,), "jobs": (int,),
-    "timeout": (float, int),
+_NUMBERS: dict[str, tuple[type, float]] = {  # with the least that they may be
+    "rtol": (float, 0), "atol": (float, 0), "points": (int, 1), "random-state": (int, 0), "jobs": (int, 1), "timeout": (float, 0),
 }  # fmt: skip
+KEYS = ("fail-on", *_NUMBERS)
 
 
-def settings() -> dict[str, Any]:
-    """The settings of the project that the current folder belongs to. Raises UsageError."""
-    return _read(Path.cwd())
-
-
-def _read(folder: Path) -> dict[str, Any]:
+def settings(folder: Path) -> dict[str, Any]:
+    """The settings of the project that a folder belongs to. Raises UsageError."""
     for place in (folder, *folder.parents):
         path = place / "pyproject.toml"
         if path.is_file():
@@ -27,14 +24,30 @@ def _read(folder: Path) -> dict[str, Any]:
                 data = tomllib.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
                 raise UsageError(f"cannot read '{path}': {error}") from None
-            return _checked(data.get("tool", {}).get("gradcli", {}), path)
+            tools = data.get("tool", {})
+            return _checked(tools.get("gradcli", {}) if isinstance(tools, dict) else {}, path)
     return {}
 
 
-def _checked(settings: Any, path: Path) -> dict[str, Any]:
-    for key, value in settings.items():
+def _checked(given: Any, path: Path) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise UsageError(f"{path}: [tool.gradcli] must be a table")
+    found = {}
+    for key, value in given.items():
         if key not in KEYS:
             raise UsageError(f"{path}: [tool.gradcli] has no setting '{key}'", help=f"it has {', '.join(KEYS)}")
-        if not isinstance(value, KEYS[key]) or isinstance(value, bool):
+        found[key] = _words(value) if key == "fail-on" else _number(value, *_NUMBERS[key])
+        if found[key] is None:
             raise UsageError(f"{path}: [tool.gradcli] {key} cannot be {value!r}")
-    return {key: ",".join(value) if isinstance(value, list) else value for key, value in settings.items()}
+    return found
+
+
+def _words(value: Any) -> str | None:
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return ",".join(value)
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any, kind: type, least: float) -> Any:
+    fits = isinstance(value, (int, kind)) and not isinstance(value, bool)
+    return value if fits and math.isfinite(value) and value >= least else None
