@@ -33,7 +33,7 @@ def departure(judge: Judge) -> Departure | None:
     order = reachable([judge.root])
     if judge.size > _LARGEST or any(node.op is derivative for node in order):
         return None
-    nodes = [node for node in order if node.kind == "float" and not isinstance(node.shape, list) and not node.is_constant]
+    nodes = [node for node in order if node.kind == "float" and (node.op is None or node.op.outputs == 1) and not node.is_constant]
     m = mpmath.MPContext()
     m.dps = 50
     try:

@@ -27,7 +27,7 @@ from gradcli.ops.products import matmul
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Function, Op, Shape, composite, structural
 from gradcli.ops.structure import output
-from gradcli.ops.textbook import completed, floats, over_batches, plainly, singular_values, symmetric_eigen
+from gradcli.ops.textbook import completed, floats, over_batches, singular_values, symmetric_eigen, turned_towards
 
 _SIGNS = {"signs": "numpy"}
 
@@ -62,15 +62,10 @@ def _eigh_shape(x: Shape, UPLO: str = "L", signs: str = "") -> tuple[Shape, Shap
     return square(x, "eigh")[:-1], x
 
 
-def _aligned(m: Any, vectors: Any, like: Any) -> Any:
-    """Signs that turn columns towards those of a library."""
-    found = plainly(m, vectors)
-    return np.array([-1 if found[:, i] @ like[:, i] < 0 else 1 for i in range(like.shape[1])], dtype=object)
-
-
 def _eigh_reference(m: Any, x: Any, UPLO: str, signs: str) -> tuple[Any, Any]:
     values, vectors = symmetric_eigen(m, symmetric(m, x, _upper(UPLO)))
-    return values, vectors * _aligned(m, vectors, _eigh(floats(m, x), UPLO, signs)[1])
+    (vectors,) = turned_towards(m, _eigh(floats(m, x), UPLO, signs)[1], values, vectors)
+    return values, vectors
 
 
 def _differences(row: Any, column: Any) -> Any:
@@ -125,11 +120,11 @@ def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
     """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
     turned, sizes, right = singular_values(m, x)
     rank = sum(m.plain(s) != 0 for s in sizes)
-    signs = _aligned(m, right, v)
-    left = turned[:, :rank] * signs[:rank] / sizes[:rank]
+    right, turned = turned_towards(m, v, sizes, right, turned)
+    left = turned[:, :rank] / sizes[:rank]
     beyond = completed(m, left, u[:, rank:])
     beyond[:, : len(sizes) - rank] += sizes[rank:]  # nothing, which has no derivative
-    return np.column_stack([left, beyond]), sizes, right * signs
+    return np.column_stack([left, beyond]), sizes, right
 
 
 def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:

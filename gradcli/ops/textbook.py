@@ -210,14 +210,35 @@ def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> No
         settled += bool(settled or not largest > small)
 
 
+def _clusters(m: Any, values: Any) -> list[list[int]]:
+    """The places of equal values, in their order."""
+    plain = [m.plain(v) for v in values]
+    close = max(map(abs, plain), default=0) * m.m.mpf(10) ** -_EQUAL
+    found: list[list[int]] = []
+    for i in sorted(range(len(plain)), key=plain.__getitem__):
+        if found and abs(plain[i] - plain[found[-1][0]]) <= close:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return found
+
+
 def _blur(m: Any, values: Any, source: Any, *vectors: Matrix) -> None:
     """Take the derivatives by the source from vectors of equal values: any basis of theirs would do as well."""
-    close = max((abs(m.plain(v)) for v in values), default=0) * m.m.mpf(10) ** -_EQUAL
-    for q in range(len(values)):
-        for p in range(q):
-            if abs(m.plain(values[p]) - m.plain(values[q])) <= close:
-                for part in vectors:
-                    part[:, [p, q]] = part[:, [p, q]] + _without_derivative(m, source)
+    for places in _clusters(m, values):
+        if len(places) > 1:
+            for part in vectors:
+                part[:, places] = part[:, places] + _without_derivative(m, source)
+
+
+def turned_towards(m: Any, like: Matrix, values: Any, vectors: Matrix, *others: Matrix) -> tuple[Matrix, ...]:
+    """Vectors with a library's signs, and a library's basis where values are equal; others turned with them."""
+    parts = tuple(part.copy() for part in (vectors, *others))
+    for places in _clusters(m, values):
+        turn = completed(m, np.empty((len(places), 0), dtype=object), plainly(m, vectors[:, places]).T @ like[:, places])
+        for part in parts:
+            part[:, places] = part[:, places] @ turn
+    return parts
 
 
 def symmetric_eigen(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
