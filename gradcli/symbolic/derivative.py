@@ -153,7 +153,8 @@ class WholeDerivative:
     def _named(self, leaf: Expr, array: np.ndarray) -> np.ndarray:
         out = np.empty(array.size, dtype=object)
         for i, value in enumerate(array.ravel()):
-            symbol = sympy.Dummy(f"x{len(self.symbols)}", real=True)
+            # the same symbols for every function: sympy remembers what it found out about them
+            symbol = sympy.Symbol(f"x{len(self.symbols)}", real=True)
             self.symbols.append(symbol)
             self.inputs.append((leaf, i))
             self.point.append(value)
