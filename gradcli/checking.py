@@ -66,15 +66,15 @@ def details_of(record: Record, check: Check) -> list[str]:
 
 
 def _claim_line(claim: Claim) -> str:
-    what = "assert" if claim.kind == "assert" else f"claimed value of {claim.of}" if claim.kind == "value" else f"claim of d/d{claim.of}"
+    what = "" if claim.kind == "assert" else "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
     parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
     if claim.worst is not None:
-        parts.append(_both(claim.worst, "claimed"))
+        parts.append(_both(claim.worst, "right" if claim.kind == "assert" else "claimed", "left" if claim.kind == "assert" else "true"))
         if claim.wrong is not None and claim.wrong[1] > 1:
             parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
     if claim.reason:
         parts.append(claim.reason)
-    return f"{what}: {', '.join(parts)}"
+    return what + ", ".join(parts)
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
@@ -92,9 +92,9 @@ def _variable_line(name: str, part: VariableCheck) -> str:
     return f"{what}: {', '.join(parts)}"
 
 
-def _both(worst: Worst, word: str) -> str:
+def _both(worst: Worst, word: str, other: str = "true") -> str:
     index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
-    text = f"{index}{word} {worst.engine!r}, true {worst.reference!r}"
+    text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
     off = abs(worst.engine - worst.reference)
     if math.isfinite(off) and worst.reference:
         ulps = off / math.ulp(worst.reference)

@@ -175,14 +175,16 @@ def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Opti
     """An assert as a claim about its left side; with a tolerance of its own it is numbers, and done."""
     from gradcli.check.claims import Given
     from gradcli.check.crosscheck import cross_check
-    from gradcli.report.verdicts import Check, Claim, Verdict
+    from gradcli.report.verdicts import Check, Claim, Verdict, Worst
 
     assert record.asserted is not None
     left, right = lowered.value, lowered.other
     assert right is not None
     if lowered.within is not None or left.kind != "float" or right.shape not in (left.shape, ()) or not record.asserted.holds:
         verdict = Verdict.AGREE if record.asserted.holds else Verdict.MISMATCH
-        record.check = Check(verdict, claims=[Claim("assert", "assert", verdict, record.asserted.worst)])
+        worst = record.asserted.worst
+        turned = None if worst is None else Worst(worst.index, worst.reference, worst.engine)  # the right side is the claim
+        record.check = Check(verdict, claims=[Claim("assert", "assert", verdict, turned)])
         return
     shown = Record(record.expr, value=record.asserted.left, grad={}, seed=np.ones(left.shape)[()])
     check = cross_check(scope, left, {}, shown, options.timeout, [Given("value", right)], None, options.remembering)
