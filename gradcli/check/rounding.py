@@ -20,6 +20,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 
 RUNS = 4
+NO_NOISE: Any = 0.0
 _SAFETY = 32.0
 _ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
 
@@ -48,7 +49,7 @@ class Noisy(_Floats):
 
     __slots__ = ("epsilon", "random")
 
-    def __init__(self, value: Any, random: np.random.Generator, epsilon: float) -> None:
+    def __init__(self, value: Any, random: np.random.Generator, epsilon: Any) -> None:
         self.value, self.random, self.epsilon = value, random, epsilon
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -60,17 +61,38 @@ class Noisy(_Floats):
             values = [v if v is None or np.asarray(v).dtype.kind != "f" else self._moved(v, np.abs(v)) for v in values]
         result = op.forward(*values, **static)
         if isinstance(result, tuple):
-            return tuple(Noisy(part, self.random, self.epsilon) for part in result)
+            return tuple(type(self)(part, self.random, self.epsilon) for part in result)
         if op.ulps and result.dtype.kind == "f" and not _is_exact(op, values, result):
             size = _rounded_relative_to(op, values, static, result)
             result = self._moved(result, size, op.ulps + 0.5)
-        return Noisy(result, self.random, self.epsilon)
+        return type(self)(result, self.random, self.epsilon)
 
     def _moved(self, value: Any, size: Any, ulps: float = 1.0) -> Any:
-        if not self.epsilon:
+        if self.epsilon is NO_NOISE:
             return value
-        moved = value + self.random.uniform(-1.0, 1.0, np.shape(value)) * (self.epsilon * ulps * size)
+        moved = value + self._drawn(value) * (self.epsilon * ulps * size)
         return np.where(np.isfinite(value), moved, value)[()]
+
+
+    def _drawn(self, value: Any) -> Any:
+        return self.random.uniform(-1.0, 1.0, np.shape(value))
+
+
+class Lanes(Noisy):
+    """A scalar in several runs at once, the first of them without noise."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    def _drawn(self, value: Any) -> Any:
+        return self.random.uniform(-1.0, 1.0, RUNS + 1)
 
 
 _ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
@@ -89,18 +111,20 @@ def _is_exact(op: Op, values: list[Any], result: Any) -> bool:
     return op.name in _ALGEBRAIC and all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 2**53)) for v in [*values, result])
 
 
-def noisy_table(root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: float, precision: str) -> dict[Expr, Any]:
+def noisy_table(
+    root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: Any, precision: str, carrier: type[Noisy] = Noisy
+) -> dict[Expr, Any]:
     """One forward pass with every node off by its rounding."""
     table: dict[Expr, Any] = {}
     dtype = np.dtype(precision)
     for node in reachable([root]):
         if node in leaves:
             value = leaves[node]
-            table[node] = Noisy(value.astype(np.float64) if value.dtype.kind == "f" else value, random, epsilon)
+            table[node] = carrier(value.astype(np.float64) if value.dtype.kind == "f" else value, random, epsilon)
         elif node.op is None:
             value = constant_value(node.payload, dtype, node.kind)
             value = value.astype(np.float64) if node.kind == "float" else value
-            noisy = Noisy(value, random, epsilon)
+            noisy = carrier(value, random, epsilon)
             if isinstance(node.payload, Constant):
                 noisy.value = noisy._moved(value, np.abs(value))
             table[node] = noisy
@@ -125,17 +149,21 @@ def allowances(
     random = np.random.default_rng(20)
     order = reachable([root])
 
-    def run(noise: float) -> list[Any]:
-        table = noisy_table(root, leaves, random, noise, precision)
-        start = Noisy(np.asarray(seed, np.float64)[()], random, noise)
+    def run(noise: Any, carrier: type[Noisy] = Noisy) -> list[Any]:
+        table = noisy_table(root, leaves, random, noise, precision, carrier)
+        start = carrier(np.asarray(seed, np.float64)[()], random, noise)
         found = backward(order, {root: start}, wrt, table.__getitem__)
         return [table[root].value, *(found[x].value if x in found else np.zeros(x.shape) for x in wrt)]
 
     with np.errstate(all="ignore"):
-        still = run(0.0)
+        if all(node.shape == () and (node.op is None or node.op.elementwise) for node in order):
+            together = [np.broadcast_to(part, RUNS + 1) for part in run(np.array([0.0] + RUNS * [epsilon]), Lanes)]
+            still, runs = [part[0] for part in together], [[part[i + 1] for part in together] for i in range(RUNS)]
+        else:
+            still, runs = run(NO_NOISE), [run(epsilon) for _ in range(RUNS)]
         spread = [np.zeros(np.shape(value)) for value in still]
-        for _ in range(RUNS):
-            for i, (moved, fixed) in enumerate(zip(run(epsilon), still, strict=True)):
+        for noisy in runs:
+            for i, (moved, fixed) in enumerate(zip(noisy, still, strict=True)):
                 if np.asarray(fixed).dtype.kind == "f":
                     off = np.where(moved == fixed, 0.0, np.abs(moved - fixed))
                     spread[i] = spread[i] + np.where(np.isnan(off), np.inf, off)
