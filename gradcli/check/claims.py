@@ -272,7 +272,7 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
     assert claim.formula is not None
     leaves = judge.every_leaf(claim.formula)
     # other names stay: an identity may need them as they are, as a symmetric matrix
-    movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf and leaf not in judge.scope.whole]
+    movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
     tries = max(2, _WORK // max(1, judge.size))
     for i, point in enumerate(around(leaves, movable, has_branches(order))):
         if i >= tries:
