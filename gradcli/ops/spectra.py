@@ -24,10 +24,11 @@ from gradcli.ops.matrices import (
 )
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.rotations import singular_values, symmetric_eigen
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Function, Op, Shape, composite, structural
 from gradcli.ops.structure import output
-from gradcli.ops.textbook import completed, floats, over_batches, singular_values, symmetric_eigen, turned_towards
+from gradcli.ops.textbook import completed, floats, over_batches
 
 _SIGNS = {"signs": "numpy"}
 
@@ -63,9 +64,7 @@ def _eigh_shape(x: Shape, UPLO: str = "L", signs: str = "") -> tuple[Shape, Shap
 
 
 def _eigh_reference(m: Any, x: Any, UPLO: str, signs: str) -> tuple[Any, Any]:
-    values, vectors = symmetric_eigen(m, symmetric(m, x, _upper(UPLO)))
-    (vectors,) = turned_towards(m, _eigh(floats(m, x), UPLO, signs)[1], values, vectors)
-    return values, vectors
+    return symmetric_eigen(m, symmetric(m, x, _upper(UPLO)), _eigh(floats(m, x), UPLO, signs)[1])
 
 
 def _differences(row: Any, column: Any) -> Any:
@@ -118,9 +117,8 @@ def _svd_reference(m: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any
 
 def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
     """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
-    turned, sizes, right = singular_values(m, x)
+    turned, sizes, right = singular_values(m, x, v)
     rank = sum(m.plain(s) != 0 for s in sizes)
-    right, turned = turned_towards(m, v, sizes, right, turned)
     left = turned[:, :rank] / sizes[:rank]
     beyond = completed(m, left, u[:, rank:])
     beyond[:, : len(sizes) - rank] += sizes[rank:]  # nothing, which has no derivative

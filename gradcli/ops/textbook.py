@@ -15,8 +15,8 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.spec import Function
 
 Matrix = np.ndarray
-_GUARD = 6  # digits that rounding may take
-_EQUAL = 30  # digits to which numbers are equal that rounding alone may tell apart
+GUARD = 6  # digits that rounding may take
+EQUAL = 30  # digits to which numbers are equal that rounding alone may tell apart
 
 
 def over_batches(function: Callable[..., Any], shape: Function) -> Function:
@@ -57,6 +57,30 @@ def valued(m: Any, x: Matrix, values: Matrix) -> Matrix:
     """Scalars that have other values, and the derivatives of x."""
     moved: Matrix = x + (plainly(m, values) - plainly(m, x))
     return moved
+
+
+def largest(m: Any, x: Matrix) -> Any:
+    """The size of the largest entry; NaN if one is not finite."""
+    sizes = [abs(v) for v in plainly(m, x).ravel()]
+    return max(sizes, default=m.m.zero) if all(m.m.isfinite(v) for v in sizes) else m.m.nan
+
+
+def without_formula(m: Any) -> None:
+    if not m.iterates:
+        raise ArithmeticError("an iteration has no formula")
+
+
+def without_derivative(m: Any, x: Any) -> Any:
+    """A zero that depends on x, and has no derivative."""
+    return m.sqrt(x - m.plain(x))
+
+
+def quotient(m: Any, x: Any, y: Any) -> Any:
+    """x / y; infinite or NaN for a division by zero."""
+    try:
+        return x / y
+    except ZeroDivisionError:
+        return m.inf * m.sign(x)
 
 
 def berkowitz(m: Any, x: Matrix) -> Any:
@@ -115,14 +139,14 @@ def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix]:
     Where no entry is left to divide by, they have no derivatives.
     """
     x, order = x.copy(), np.arange(len(x))
-    tiny = _largest(m, x) * m.m.mpf(10) ** -_EQUAL if pivot else 0
+    tiny = largest(m, x) * m.m.mpf(10) ** -EQUAL if pivot else 0
     for k in range(min(x.shape)):
         if pivot:
             sizes = [abs(m.plain(v)) for v in x[k:, k]]
             best = k + sizes.index(max(sizes))
             x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
             if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
-                x = x + _without_derivative(m, x.sum())
+                x = x + without_derivative(m, x.sum())
         if not pivot or m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
@@ -136,7 +160,7 @@ def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, M
     """
     columns = x.shape[1]
     q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
-    tiny, blur = _largest(m, x) ** 2 * m.m.mpf(10) ** (-2 * _EQUAL), m.zero
+    tiny, blur = largest(m, x) ** 2 * m.m.mpf(10) ** (-2 * EQUAL), m.zero
     for j in range(columns):
         for i in range(j):
             r[i, j] = q[:, i] @ q[:, j]
@@ -146,7 +170,7 @@ def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, M
             r[j, j] = m.sqrt(square) * int(signs[j])
             q[:, j] = q[:, j] / r[j, j]
         else:
-            blur = _without_derivative(m, x.sum())
+            blur = without_derivative(m, x.sum())
             q[:, j], r[j, j] = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero
     return q + blur, r + blur
 
@@ -163,136 +187,10 @@ def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
     return found[:, basis.shape[1] :]
 
 
-def _largest(m: Any, x: Matrix) -> Any:
-    """The size of the largest entry; NaN if one is not finite."""
-    sizes = [abs(v) for v in plainly(m, x).ravel()]
-    return max(sizes, default=m.m.zero) if all(m.m.isfinite(v) for v in sizes) else m.m.nan
-
-
-def _rotation(m: Any, off: Any, difference: Any, small: Any) -> tuple[Any, Any] | None:
-    """Cosine and sine that make a symmetric matrix of two rows diagonal; None where it is a multiple of the identity."""
-    if abs(m.plain(off)) <= small and abs(m.plain(difference)) <= small:
-        return None
-    root = m.sqrt(difference * difference + 4 * off * off)
-    tangent = 2 * off / (difference + root if m.plain(difference) >= 0 else difference - root)
-    cosine = 1 / m.sqrt(1 + tangent * tangent)
-    return cosine, tangent * cosine
-
-
-def _rotate(x: Matrix, p: int, q: int, cosine: Any, sine: Any) -> None:
-    x[:, p], x[:, q] = cosine * x[:, p] - sine * x[:, q], sine * x[:, p] + cosine * x[:, q]
-
-
-def _without_formula(m: Any) -> None:
-    if not m.iterates:
-        raise ArithmeticError("an iteration has no formula")
-
-
-def _without_derivative(m: Any, x: Any) -> Any:
-    """A zero that depends on x, and has no derivative."""
-    return m.sqrt(x - m.plain(x))
-
-
-def quotient(m: Any, x: Any, y: Any) -> Any:
-    """x / y; infinite or NaN for a division by zero."""
-    try:
-        return x / y
-    except ZeroDivisionError:
-        return m.inf * m.sign(x)
-
-
-def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> None:
-    """Jacobi's rotations of all pairs in turn until they change nothing, and then twice more for the derivatives."""
-    _without_formula(m)
-    settled = 0
-    while settled < 3:
-        largest = max((rotate(p, q) for q in range(n) for p in range(q)), default=0)
-        settled += bool(settled or not largest > small)
-
-
-def _clusters(m: Any, values: Any) -> list[list[int]]:
-    """The places of equal values, in their order."""
-    plain = [m.plain(v) for v in values]
-    close = max(map(abs, plain), default=0) * m.m.mpf(10) ** -_EQUAL
-    found: list[list[int]] = []
-    for i in sorted(range(len(plain)), key=plain.__getitem__):
-        if found and abs(plain[i] - plain[found[-1][0]]) <= close:
-            found[-1].append(i)
-        else:
-            found.append([i])
-    return found
-
-
-def _blur(m: Any, values: Any, source: Any, *vectors: Matrix) -> None:
-    """Take the derivatives by the source from vectors of equal values: any basis of theirs would do as well."""
-    for places in _clusters(m, values):
-        if len(places) > 1:
-            for part in vectors:
-                part[:, places] = part[:, places] + _without_derivative(m, source)
-
-
-def turned_towards(m: Any, like: Matrix, values: Any, vectors: Matrix, *others: Matrix) -> tuple[Matrix, ...]:
-    """Vectors with a library's signs, and a library's basis where values are equal; others turned with them."""
-    parts = tuple(part.copy() for part in (vectors, *others))
-    for places in _clusters(m, values):
-        turn = completed(m, np.empty((len(places), 0), dtype=object), plainly(m, vectors[:, places]).T @ like[:, places])
-        for part in parts:
-            part[:, places] = part[:, places] @ turn
-    return parts
-
-
-def symmetric_eigen(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
-    """Eigenvalues in ascending order, and eigenvectors, of a symmetric matrix (C. G. J. Jacobi, 1846)."""
-    x, v, source = x.copy(), identity(m, len(x)), x.sum()
-    small = _largest(m, x) * m.m.mpf(10) ** (_GUARD - m.m.dps)
-
-    def rotate(p: int, q: int) -> Any:
-        before = abs(m.plain(x[p, q]))
-        turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
-        if turn is not None:
-            for part in (x, x.T, v):
-                _rotate(part, p, q, *turn)
-        return before
-
-    _sweeps(m, len(x), small, rotate)
-    values = np.array([x[i, i] for i in range(len(x))], dtype=object)
-    _blur(m, values, source, v)
-    order = sorted(range(len(x)), key=lambda i: m.plain(values[i]))
-    return values[order], v[:, order]
-
-
-def singular_values(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """x @ V with orthogonal columns, singular values in descending order, and V, for no more columns than rows.
-
-    By rotations of pairs of columns (M. R. Hestenes, Journal of the SIAM 6, 1958). What is zero to the precision of m
-    becomes a square root of zero, which has no derivative.
-    """
-    n = x.shape[1]
-    x, v, source = x.copy(), identity(m, n), x.sum()
-    top = _largest(m, x)
-    small = len(x) * top**2 * m.m.mpf(10) ** (_GUARD - m.m.dps)
-
-    def rotate(p: int, q: int) -> Any:
-        off = x[:, p] @ x[:, q]
-        turn = _rotation(m, off, x[:, q] @ x[:, q] - x[:, p] @ x[:, p], small)
-        if turn is not None:
-            for part in (x, v):
-                _rotate(part, p, q, *turn)
-        return abs(m.plain(off))
-
-    _sweeps(m, n, small, rotate)
-    squares = [x[:, j] @ x[:, j] for j in range(n)]
-    _blur(m, squares, source, x, v)
-    tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
-    sizes = [m.sqrt(s) if m.plain(s) > tiny else _without_derivative(m, s) for s in squares]
-    order = sorted(range(n), key=lambda j: -m.plain(sizes[j]))
-    return x[:, order], np.array([sizes[j] for j in order], dtype=object), v[:, order]
-
-
 def exponential(m: Any, x: Matrix) -> Matrix:
     """The matrix exponential: the Taylor series of x/2**k, squared k times."""
-    _without_formula(m)
-    if m.m.isnan(_largest(m, x)):
+    without_formula(m)
+    if m.m.isnan(largest(m, x)):
         nothing: Matrix = x * m.nan
         return nothing
     size = max((sum(abs(v) for v in row) for row in plainly(m, x)), default=0)
