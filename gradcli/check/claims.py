@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.check.composed import Composed
 from gradcli.check.entries import Comparison, wide_check
-from gradcli.check.sampling import Point, around, has_branches
+from gradcli.check.sampling import Point, around
 from gradcli.check.scalars import plain
 from gradcli.engine.graph import Expr
 from gradcli.engine.transforms import definition_order
@@ -274,7 +274,7 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
     # other names stay: an identity may need them as they are, as a symmetric matrix
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
     tries = max(2, _WORK // max(1, judge.size))
-    for i, point in enumerate(around(leaves, movable, has_branches(order))):
+    for i, point in enumerate(around(leaves, movable, order)):
         if i >= tries:
             break
         try:

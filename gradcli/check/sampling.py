@@ -5,37 +5,69 @@ Reproducible: the same state gives the same points. Names of whole numbers stay 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.graph import Expr
+from gradcli.ops.spec import Op
 
 Point = dict[Expr, Any]
 
-_NEAR, _WIDE = 6, 18
+_NEAR, _MIXED, _MARKS = 6, 10, 6
 SIZES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0, 1e3, 1e5)
+_INVERSES = frozenset({"sqrt", "rsqrt", "asin", "acos", "acosh", "asec", "acsc"})  # of functions that are not one to one
 
 
 def has_branches(order: Sequence[Expr]) -> bool:
-    """Whether an expression chooses between formulas: comparisons, absolute values, bounds, extremes, order."""
-    return any(node.op is not None and (node.op.kind == "flat" or (bool(node.op.kinks) and node.op.kind != "smooth")) for node in order)
+    """Whether an expression chooses between formulas: comparisons, absolute values, bounds, extremes, order, or as sqrt(x**2) does."""
+    return any(node.op is not None and _chooses(node, node.op) for node in order)
 
 
-def around(values: Mapping[Expr, Any], movable: Sequence[Expr], branches: bool, state: int = 0) -> Iterator[Point]:
-    """Points of the same signs as the given one; with branches, points of all signs and sizes after them."""
+def _chooses(node: Expr, op: Op) -> bool:
+    if op.name == "pow":
+        exponent: Any = node.operands[1]
+        whole = _is_number(exponent) and float(exponent.payload).is_integer()
+        return node.operand.op is not None and not whole
+    inverse = op.name == "hypot" or (op.name in _INVERSES and node.operand.op is not None)
+    return inverse or op.kind == "flat" or (bool(op.kinks) and op.kind != "smooth")
+
+
+def _is_number(node: Any) -> bool:
+    return node.op is None and node.is_constant and isinstance(node.payload, (int, float)) and bool(np.isfinite(node.payload))
+
+
+def around(values: Mapping[Expr, Any], movable: Sequence[Expr], order: Sequence[Expr], state: int = 0) -> Iterator[Point]:
+    """Points around the given one; if the nodes of ``order`` have branches, points of all signs and sizes between them."""
     random = np.random.default_rng(state)
-    for i in range(_NEAR + (_WIDE if branches else 0)):
-        point = dict(values)
-        for leaf in movable:
-            base = np.asarray(values[leaf], float)
-            if i < _NEAR:
-                moved = np.where(base == 0, random.uniform(-1, 1, base.shape), base * random.uniform(0.6, 1.6, base.shape))
-            else:
-                moved = _anything(base.shape, random)
-            point[leaf] = moved[()]
-        yield point
+
+    def near(base: np.ndarray) -> np.ndarray:
+        return np.where(base == 0, random.uniform(-1, 1, base.shape), base * random.uniform(0.6, 1.6, base.shape))
+
+    far = _far(order, random) if has_branches(order) else []
+    ways = [way for pair in zip_longest([near] * _NEAR, far) for way in pair if way is not None]
+    for way in ways:
+        yield {**values, **{leaf: way(np.asarray(values[leaf], float))[()] for leaf in movable}}
+
+
+def _far(order: Sequence[Expr], random: np.random.Generator) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """Ways to move far: each size with the given signs and with the opposite ones, sizes mixed, and both sides of the constants."""
+
+    def level(size: float, sign: float) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda base: sign * np.where(base < 0, -1.0, 1.0) * size * random.uniform(0.5, 1.5, base.shape)
+
+    def beside(mark: float, within: float) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda base: mark * (1 + random.uniform(-within, within, base.shape))
+
+    levels = [level(size, sign) for size in SIZES for sign in (-1.0, 1.0)]
+    random.shuffle(levels)
+    marks = sorted({float(node.payload) for node in order if _is_number(node) and node.payload}, key=abs)
+    some = marks[:: len(marks) // _MARKS + 1]
+    sides = [beside(mark, within) for mark in some for within in (1e-2, 1e-5)]
+    mixed = [lambda base: _anything(base.shape, random)] * _MIXED
+    return [way for trio in zip_longest(levels, mixed, sides) for way in trio if way is not None]
 
 
 def anywhere(leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:
