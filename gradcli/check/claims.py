@@ -91,7 +91,10 @@ def _wide(judge: Judge, claim: Given) -> Claim:
 
 
 def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
-    """Whether claimed numbers are right to the last digit where rounding would show: then nothing about them is rounding."""
+    """Whether claimed numbers are right to the last digit where rounding would show: then nothing about them is rounding.
+
+    Nor is it where they are a plain multiple of the truth, as with a wrong sign, unless rounding has made that of the engine's, too.
+    """
     names = list(judge.wrt)
     right = wrong = 0
     for claim in given:
@@ -100,10 +103,12 @@ def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
         truth = judge.comparisons[names.index(claim.of)]
         if np.size(claim.numbers) != len(truth.reference):
             continue
-        for said, r, bound in zip(np.ravel(claim.numbers).tolist(), truth.reference, truth.bounds, strict=True):
+        entries = zip(np.ravel(claim.numbers).tolist(), truth.reference, truth.bounds, truth.computed, strict=True)
+        for said, r, bound, computed in entries:
             if isinstance(r, bool) or not truth.m.isfinite(r) or not bound / 32 > 1e-12 * abs(float(r)):
                 continue
-            exactly = abs(said - float(r)) <= 4 * math.ulp(float(r))
+            multiples = [float(r)] if said == computed else [k * float(r) for k in (1, -1, 2, 0.5)]
+            exactly = any(abs(said - multiple) <= 4 * math.ulp(multiple) for multiple in multiples)
             right, wrong = right + exactly, wrong + (not exactly)
     return right > 0 and right >= wrong
 
