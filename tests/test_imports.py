@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "api": EVERYTHING_BUT_CLI,
     "evaluation": EVERYTHING_BUT_CLI,
     "formulas": EVERYTHING_BUT_CLI,
+    "pytest_plugin": (*EVERYTHING_BUT_CLI, "cli.settings"),
 }
 ONLY_IN = {"sympy": "symbolic", "typer": "cli", "rich": "cli"}
 AT_MODULE_LEVEL = {("symbolic", "sympy"), ("cli", "typer"), ("cli", "rich")}

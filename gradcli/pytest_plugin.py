@@ -1,0 +1,212 @@
+"""pytest collects ``*.grad`` files: an item for each query and each assert, decided as by ``gradcli check``.
+
+Every pytest of an environment imports this module, so that gradcli itself is imported when such a file is collected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gradcli.errors import GradcliError
+    from gradcli.evaluation import Options
+    from gradcli.language.program import Program
+    from gradcli.language.tree import Statement
+    from gradcli.report.outcomes import Outcome
+    from gradcli.report.records import Record
+
+_LONGEST = 80  # characters of an item's name
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return GradFile.from_parent(parent, path=file_path) if file_path.suffix == ".grad" else None
+
+
+class GradFile(pytest.File):
+    """A program; its statements are read when it is collected, and run when an item needs them."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from gradcli.checking import Names, remarks
+        from gradcli.errors import GradcliError
+        from gradcli.files.sources import lines_of
+        from gradcli.language.program import statements
+        from gradcli.language.tree import Assertion, Query
+        from gradcli.limits import DEFAULT
+
+        try:
+            parsed = list(statements(lines_of(str(self.path), DEFAULT.length), _shown(self.path), DEFAULT))
+            runner = Runner(self.path.parent, parsed, _settings(self.config.rootpath))
+        except GradcliError as error:
+            raise self.CollectError(error.render()) from None
+        asked = [i for i, statement in enumerate(parsed) if isinstance(statement, (Query, Assertion, GradcliError))]
+        name = Names()
+        for place, i in enumerate(asked):
+            first = asked[place - 1] + 1 if place else 0
+            last = i if i < asked[-1] else len(parsed) - 1
+            item = GradItem.from_parent(self, name=name(_title(parsed[i])), case=Case(runner, first, i, last))
+            skip, xfail = remarks(parsed[i])
+            if skip is not None:
+                item.add_marker(pytest.mark.skip(reason=skip or "no reason given"))
+            if xfail is not None:
+                item.add_marker(pytest.mark.xfail(reason=xfail, strict=True, raises=Wrong))
+            yield item
+
+
+class GradItem(pytest.Item):
+    """A query or an assert, or a statement that cannot be read."""
+
+    def __init__(self, *, case: Case, **known: Any) -> None:
+        super().__init__(**known)
+        self.case = case
+
+    def runtest(self) -> None:
+        outcome = self.case.outcome(self.name)
+        if outcome.bad:
+            raise Wrong(outcome)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, Wrong):
+            from gradcli.report.describing import block
+
+            return block(excinfo.value.outcome)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        return self.path, self.case.line - 1, self.name
+
+
+class Wrong(Exception):
+    """A case that is not right."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.headline)
+        self.outcome = outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The place of an item in its program: the statements from ``first`` to ``last`` are its own, ``asked`` the one in question."""
+
+    runner: Runner
+    first: int
+    asked: int
+    last: int
+
+    @property
+    def line(self) -> int:
+        statement = self.runner.statements[self.asked]
+        source, span = statement.source, statement.span
+        return 1 if source is None or span is None else source.position(span.start)[0]
+
+    def outcome(self, name: str) -> Outcome:
+        """The first that is wrong of what the item's own statements give."""
+        from gradcli.checking import outcome_of
+
+        found: Outcome | None = None
+        self.runner.advance(self.first)
+        for i in range(self.first, self.last + 1):
+            record = self.runner.run(i)
+            if record is not None:
+                record.xfail = None  # which is pytest's affair
+                outcome = outcome_of(record, name, fail_on=self.runner.fail_on)
+                if outcome.bad:
+                    return outcome
+                found = outcome if i == self.asked else found
+        assert found is not None
+        return found
+
+
+class Runner:
+    """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
+
+    def __init__(self, folder: Path, statements: list[Statement | GradcliError], settings: dict[str, Any]) -> None:
+        from gradcli.checking import FAIL_ON, POINTS
+
+        self.folder = folder
+        self.statements = statements
+        self.fail_on: tuple[str, ...] = settings.get("fail-on", FAIL_ON)
+        self.points = settings.get("points", POINTS)
+        self.state = settings.get("random-state", 0)
+        self.options = _options(settings)
+        self.done = 0  # statements that the program has been through
+        self.program: Program | None = None
+
+    def advance(self, place: int) -> None:
+        """Make the names those before the statement at a place."""
+        if self.program is None or self.done > place:
+            self.program, self.done = self._fresh(), 0
+        from gradcli.language.tree import Assertion, Query
+
+        for i in range(self.done, place):
+            if not isinstance(self.statements[i], (Query, Assertion)):
+                self.run(i)
+        self.done = place
+
+    def run(self, place: int) -> Record | None:
+        from gradcli.checking import checked
+        from gradcli.language.tree import Assertion, Query
+
+        assert self.program is not None
+        self.done = max(self.done, place + 1)
+        statement = self.statements[place]
+        random = self.program.scope.random.bit_generator
+        before = random.state
+        try:
+            return checked(self.program, statement, self.options, self.points, self.state)
+        finally:
+            if isinstance(statement, (Query, Assertion)):
+                random.state = before
+
+    def _fresh(self) -> Program:
+        from gradcli.files.arrays import load_array
+        from gradcli.language.program import Program
+        from gradcli.language.scope import Scope
+        from gradcli.limits import DEFAULT
+
+        scope = Scope(random_state=self.state)
+        scope.load = lambda reference: load_array(reference, DEFAULT, self.folder)
+        return Program(scope)
+
+
+def _options(settings: dict[str, Any]) -> Options:
+    from gradcli.evaluation import Options
+
+    return Options(
+        formula=False, decide_asserts=True, remembering=True, rtol=settings.get("rtol"), atol=settings.get("atol", 0.0),
+        timeout=settings.get("timeout"),
+    )  # fmt: skip
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """``[tool.gradcli]`` of the project, which `gradcli check` reads, too."""
+    from gradcli.cli.settings import settings
+
+    found = settings(folder)
+    if "fail-on" in found:
+        found["fail-on"] = tuple(word.strip() for word in found["fail-on"].split(",") if word.strip())
+    return found
+
+
+def _shown(path: Path) -> str:
+    """The path from the current folder, if it is in or below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _title(statement: Statement | GradcliError) -> str:
+    """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
+    from gradcli.errors import GradcliError
+    from gradcli.report.describing import one_line
+
+    if not isinstance(statement, GradcliError):
+        text = one_line(statement.text, _LONGEST)
+        if "::" not in text.partition("[")[0]:
+            return text
+    source, span = statement.source, statement.span
+    return f"line {1 if source is None or span is None else source.position(span.start)[0]}"

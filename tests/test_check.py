@@ -1,0 +1,653 @@
+"""The command line of ``gradcli check``: what is decided, how it is reported, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tracemalloc
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradcli.cli.endings import guarded
+from gradcli.cli.main import app
+
+FUNCTIONS = """
+import numpy as np
+
+def loss(w, x):
+    return np.sum((w * x) ** 2)
+
+def loss_grad(w, x):
+    return 2 * w * x**2, 2 * x * w**2
+
+def wrong_grad(w, x):
+    return w * x**2, 2 * x * w**2
+
+def raising(w, x):
+    raise RuntimeError("no such luck")
+
+constant = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch, tmp_path_factory):
+    """No CI and no settings from outside; verdicts remembered for these tests only."""
+    for name in ("CI", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "verdicts"))
+
+
+@pytest.fixture
+def check(call_cli):
+    """Run gradcli check and give its exit code and the records that it prints."""
+
+    def run(*arguments, **options):
+        done = call_cli("check", "--format", "jsonl", *arguments, **options)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write files into the folder that commands run in."""
+
+    def write(**texts):
+        for name, text in texts.items():
+            path = tmp_path / name.replace("__", ".")
+            path.write_text(text if isinstance(text, str) else "".join(json.dumps(record) + "\n" for record in text), "utf-8")
+        return tmp_path
+
+    return write
+
+
+def statuses(records):
+    return [record["outcome"]["status"] for record in records]
+
+
+QUADRATIC = ["-e", "3*a**3 - b**2", "a=2,3", "b=6,4"]
+
+CLAIMS = {
+    "formulas": ([*QUADRATIC, "--grad", "a=9*a**2", "--grad", "b=-2*b"], 0),
+    "a wrong formula": ([*QUADRATIC, "--grad", "a=9*a**2", "--grad", "b=2*b"], 1),
+    "numbers": ([*QUADRATIC, "--grad", "a=36,81", "--grad", "b=[-12, -8]"], 0),
+    "a wrong number": ([*QUADRATIC, "--grad", "a=36,80"], 1),
+    "numbers within rtol": ([*QUADRATIC, "--grad", "a=36,80.9", "--rtol", "1e-2"], 0),
+    "numbers beyond rtol": ([*QUADRATIC, "--grad", "a=36,80.9", "--rtol", "1e-4"], 1),
+    "numbers within atol": ([*QUADRATIC, "--grad", "a=36,80.9", "--atol", "0.2"], 0),
+    "a formula right at this point only": (["-e", "x**2", "x=2.5", "--grad", "x=2.5 + x"], 1),
+    "a formula with the seed": ([*QUADRATIC, "--seed", "1,0", "--grad", "a=9*a**2*seed"], 0),
+    "numbers with the seed": ([*QUADRATIC, "--seed", "1,0", "--grad", "a=36,0"], 0),
+    "a formula without names": (["-e", "3*x", "x=2", "--grad-formula", "x=3"], 0),
+    "a wrong formula without names": (["-e", "3*x", "x=2", "--grad-formula", "x=2"], 1),
+    "sampled": (["-e", "x**2*sin(x)", "--grad", "x=2*x*sin(x) + x**2*cos(x)"], 0),
+    "sampled and wrong": (["-e", "x**2*sin(x)", "--grad", "x=2*x*sin(x) - x**2*cos(x)"], 1),
+    "the value": (["-e", "x**2", "x=3", "--grad", "value=9"], 0),
+    "a wrong value": (["-e", "x**2", "x=3", "--grad", "value=8"], 1),
+    "beside wrt": (["-e", "x**2*y", "x=3", "y=1", "--wrt", "y", "--grad", "x=6"], 0),
+    "of the last query": (["-e", "y = 2*x; y; y**2", "x=3", "--grad", "x=24"], 0),
+    "a wrong shape": (["-e", "sum(x**2)", "x=1,2", "--grad", "x=2"], 1),
+    "float32": (["-e", "sin(x)", "x=2", "--dtype", "float32", "--grad", "x=cos(x)"], 0),
+    "a minus in front": (["-e", "-x**2", "x=3", "--grad", "x=-2*x"], 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code"), CLAIMS.values(), ids=CLAIMS)
+def test_claims(check, arguments, code):
+    found, records = check(*arguments)
+    assert found == code
+    assert statuses(records)[-1] == ("failed" if code else "passed")
+
+
+def test_claims_from_files(check, tmp_path):
+    np.save(tmp_path / "right.npy", np.array([2.0, 4.0]))
+    np.save(tmp_path / "half.npy", np.array([1.0, 2.0], np.float32))
+    (tmp_path / "right.json").write_text("[2, 4]")
+    (tmp_path / "table.csv").write_text("dx,other\n2.0,1\n4.0,1\n")
+    np.save(tmp_path / "x.npy", np.array([1.0, 2.0]))
+    for name, code in (("right.npy", 0), ("right.json", 0), ("table.csv:dx", 0), ("table.csv:other", 1), ("half.npy", 1)):
+        assert check("-e", "sum(x**2)", "x=@x.npy", "--grad", f"x=@{name}")[0] == code
+    done = check("-e", "sum(x**2)", "x=@x.npy", "--grad", "x=@half.npy")[1][0]
+    assert "half the derivative" in done["outcome"]["details"][0]
+
+
+def test_names_without_values_are_sampled(check):
+    code, (record,) = check("-e", "log(x)/sqrt(1 - x**2)", "--points", "32", "--random-state", "3")
+    assert (code, record["check"]["verdict"]) == (0, "agree")
+    code, (record,) = check("-e", "log(-abs(x) - 1)")
+    assert (code, record["check"]["verdict"]) == (1, "undetermined")
+    assert "give values to x" in record["outcome"]["details"][0]
+
+
+EXPECTATIONS = {
+    "numbers": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 9, "grad": {"x": 6}}}, "passed"),
+    "a wrong value": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}, "failed"),
+    "decimal strings": ({"expr": "x", "at": {"x": "0.1"}, "expect": {"value": "0.1", "grad": {"x": "1"}}}, "passed"),
+    "a formula": ({"expr": "x**3", "at": {"x": 3}, "expect": {"grad": {"x": "3*x**2"}}}, "passed"),
+    "a wrong formula": ({"expr": "x**3", "at": {"x": 3}, "expect": {"grad": {"x": "9*x"}}}, "failed"),
+    "a formula without names": ({"expr": "2*x", "at": {"x": 3}, "expect": {"grad": {"x": {"formula": "2"}}}}, "passed"),
+    "null": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": None, "grad": None}}, "passed"),
+    "no object": ({"expr": "x**2", "at": {"x": 3}, "expect": 9}, "error"),
+    "a list of gradients": ({"expr": "x**2", "at": {"x": 3}, "expect": {"grad": [6]}}, "error"),
+    "no formula": ({"expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"x": {"form": "2"}}}}, "error"),
+    "of a name that is not there": ({"expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"z": 1}}}, "error"),
+    "a false assert before the query": ({"expr": "assert x == 2\nx**2", "at": {"x": 3}}, "failed"),
+    "a false assert after the query": ({"expr": "x**2\nassert x == 2", "at": {"x": 3}}, "failed"),
+    "claims are about the query, not the assert": (
+        {"expr": "x**2\nassert x == 3", "at": {"x": 3}, "expect": {"grad": {"x": 5}}}, "failed"),
+    "claims are about the query, not a binding": ({"expr": "x**2\ny = 1", "at": {"x": 3}, "expect": {"grad": {"x": 5}}}, "failed"),
+    "claims about no query": ({"expr": "assert x == 3", "at": {"x": 3}, "expect": {"value": 3}}, "error"),
+    "no query": ({"expr": "y = 3"}, "error"),
+    "empty": ({"expr": "# nothing"}, "error"),
+    "skip": ({"expr": "sqr(x)", "skip": "later"}, "skipped"),
+    "skip: true": ({"expr": "sqr(x)", "skip": True}, "skipped"),
+    "skip: false": ({"expr": "x**2", "at": {"x": 3}, "skip": False, "xfail": False}, "passed"),
+    "xfail": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}, "xfail": "off"}, "xfailed"),
+    "xfail of an error": ({"expr": "sqr(x)", "at": {"x": 3}, "xfail": "some day"}, "xfailed"),
+    "xfail that passes": ({"expr": "x**2", "at": {"x": 3}, "xfail": "off"}, "xpassed"),
+    "sampled": ({"expr": "x**2", "expect": {"grad": {"x": "2*x"}}}, "passed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "status"), EXPECTATIONS.values(), ids=EXPECTATIONS)
+def test_expectations(check, files, record, status):
+    files(cases__jsonl=[record])
+    code, records = check("cases.jsonl")
+    assert statuses(records) == [status]
+    assert code == {"failed": 1, "xpassed": 1, "error": 2}.get(status, 0)
+
+
+REMARKS = {
+    "x**2  # skip: slow": ("skipped", "slow"),
+    "x**2  # skip": ("skipped", "no reason given"),
+    "x**2  # skip the zeros, or skipping": ("passed", None),
+    "x**2  # skipped: no": ("passed", None),
+    "assert x == 4  # skip: no": ("skipped", "no"),
+    "assert x == 4  # xfail: known": ("xfailed", "known"),
+    "assert x == 3  # xfail: known": ("xpassed", "known"),
+    "1 +  # skip: syntax": ("skipped", "syntax"),
+    "sqr(x)  # xfail: soon": ("xfailed", "soon"),
+    "(x\n  **2)  # skip: two lines": ("skipped", "two lines"),
+    "(x  # skip: two lines\n  **2)": ("skipped", "two lines"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), REMARKS.items(), ids=REMARKS)
+def test_remarks(check, text, expected):
+    _, (record,) = check("-", "x=3", stdin=text + "\n")
+    assert (record["outcome"]["status"], record["outcome"]["reason"]) == expected
+
+
+# -- what is read
+
+
+def test_files_standard_input_and_an_expression(check, files):
+    files(one__grad="f(t) = 3*t\nf(x)\n", two__grad="f(x)\n", cases__jsonl=[{"id": "q", "expr": "x**2"}])
+    code, records = check("one.grad", "two.grad", "-f", "cases.jsonl", "-", "x=5", "-e", "x**3", stdin="x*2\n")
+    assert code == 2
+    found = [(r["source"]["file"], r["id"], r["value"] if r["error"] is None else r["error"]["code"]) for r in records]
+    assert found == [
+        ("cases.jsonl", "q", 25), ("one.grad", None, 15), ("two.grad", None, "unknown-name"), (None, None, 10), (None, None, 125),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["model.grad", "-"])
+def test_an_expression_sees_the_names_of_the_file_beside_it(check, files, file):
+    files(model__grad="f(t) = k*t**2\nk = 2.0\nf(1)\n")
+    code, records = check(file, "-e", "f(x)", "x=3", "--grad", "x=2*k*x", stdin="f(t) = k*t**2\nk = 2.0\nf(1)\n")
+    assert (code, [r["value"] for r in records]) == (0, [2, 18])
+    assert [len(r["check"]["claims"]) for r in records if "claims" in r["check"]] in ([1], [0, 1])
+
+
+def test_records_by_option(check):
+    code, (record,) = check("-i", "jsonl", "-", stdin='{"expr": "x**2", "at": {"x": 3}}\n')
+    assert (code, record["grad"]) == (0, {"x": 6})
+
+
+def test_bindings_wrt_and_freeze(check, files):
+    files(model__grad="a*b*c\n")
+    assert [list(r["grad"]) for r in check("model.grad", "a=1", "b=2", "c=3", "--wrt", "c,a")[1]] == [["c", "a"]]
+    assert [list(r["grad"]) for r in check("model.grad", "a=1", "b=2", "c=3", "--freeze", "b")[1]] == [["a", "c"]]
+
+
+def test_data_files_stay_below_the_folder(check, files, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1.0, 2.0]))
+    (tmp_path / "inner").mkdir()
+    np.save(tmp_path / "inner" / "x.npy", np.array([3.0]))
+    (tmp_path / "inner" / "model.grad").write_text("x = @x.npy\nsum(x**2)\ny = @../x.npy\n")
+    code, records = check("inner/model.grad")
+    assert (code, [r["error"] and r["error"]["code"] for r in records]) == (2, [None, "input"])
+
+
+def test_cases_of_one_line_have_names_of_their_own(check):
+    _, records = check("-", "x=2", stdin="1\nx; x**2\n")
+    assert len({r["outcome"]["name"] for r in records}) == 3
+
+
+REFUSED = {
+    "nothing": ([], "nothing to check"),
+    "only a binding": (["x=2"], "nothing to check"),
+    "bound twice": (["-e", "x", "x=1", "x=2"], "twice"),
+    "standard input twice": (["-", "-"], "twice"),
+    "a claim without an expression": (["-", "--grad", "x=1"], "-e"),
+    "a claim without a name": (["-e", "x", "x=1", "--grad", "1"], "NAME=VALUE"),
+    "a claim from no file": (["-e", "x", "x=1", "--grad", "x=@none.npy"], "none.npy"),
+    "an unknown verdict": (["-e", "x", "x=1", "--fail-on", "wrong"], "ill-conditioned"),
+    "an unknown format": (["-e", "x", "x=1", "--format", "yaml"], "gitlab"),
+    "an unknown report": (["-e", "x", "x=1", "--report", "yaml=out"], "gitlab"),
+    "a report without a file": (["-e", "x", "x=1", "--report", "junit"], "NAME=VALUE"),
+    "a report that cannot be written": (["-e", "x", "x=1", "--report", "junit=no/such/folder/x.xml"], "cannot write"),
+    "two reports in one file": (["-e", "x", "x=1", "--report", "json=out", "--report", "junit=./out"], "overwrite"),
+    "a negative tolerance": (["-e", "x", "x=1", "--rtol", "-1"], "rtol"),
+    "no number as tolerance": (["-e", "x", "x=1", "--atol", "nan"], "atol"),
+    "no points": (["-e", "x", "--points", "0"], "points"),
+    "no processes": (["-e", "x", "-j", "0"], "-j"),
+    "no time": (["-e", "x", "x=1", "--timeout", "0"], "timeout"),
+    "--at without a function": (["-e", "x", "--at", "x=1"], "--function"),
+    "a function without a gradient": (["--function", "math:sin", "--at", "x=1"], "--gradient"),
+    "a gradient without a function": (["--gradient", "math:sin", "--at", "x=1"], "--function"),
+    "a function without arguments": (["--function", "math:sin", "--gradient", "math:cos"], "--at"),
+    "a function and an expression": (["--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", "-e", "x"], "alone"),
+    "a function without a module": (["--function", "sin", "--gradient", "math:cos", "--at", "x=1"], "MODULE:NAME"),
+    "no such module": (["--function", "nowhere.m:f", "--gradient", "math:cos", "--at", "x=1"], "nowhere"),
+    "no such function": (["--function", "math:sine", "--gradient", "math:cos", "--at", "x=1"], "sine"),
+    "no function": (["--function", "math:pi", "--gradient", "math:cos", "--at", "x=1"], "no function"),
+    "a broken argument": (["--function", "math:sin", "--gradient", "math:cos", "--at", "x=1 +"], "ends"),
+    "an unreadable baseline": (["-e", "x", "x=1", "--baseline", "."], "baseline"),
+    "an update of nothing": (["-e", "x", "x=1", "--update"], "neither"),
+    "an update of a part": (["-e", "x", "x=1", "--update", "--baseline", "b.json", "--fail-fast"], "--fail-fast"),
+    "an unknown option": (["-e", "x", "--frobnicate"], "--frobnicate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "fragment"), REFUSED.values(), ids=REFUSED)
+def test_refusals(call_cli, arguments, fragment):
+    done = call_cli("check", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert fragment in done.stderr
+
+
+def test_a_report_never_overwrites_what_is_checked(call_cli, files):
+    folder = files(cases__jsonl=[{"expr": "1"}])
+    done = call_cli("check", "cases.jsonl", "--report", f"jsonl={folder}/cases.jsonl")
+    assert (done.returncode, "being checked" in done.stderr) == (2, True)
+    assert (folder / "cases.jsonl").read_text() == '{"expr": "1"}\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [(["none.grad"], "there is no file 'none.grad'"), (["none.jsonl"], "there is no file 'none.jsonl'"), (["."], "is a folder")],
+)
+def test_what_cannot_be_read_is_an_error_among_the_outcomes(check, files, arguments, text):
+    files(good__grad="x**2\n")
+    code, records = check(*arguments, "good.grad")
+    assert (code, statuses(records)) == (2, ["error", "passed"])
+    assert text in records[0]["error"]["message"]
+
+
+# -- how it ends
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "code"),
+    [
+        pytest.param("x**2\n", [], 0, id="fine"),
+        pytest.param("assert x == 3\n", [], 1, id="a false assert"),
+        pytest.param("sqr(x)\n", [], 2, id="an error"),
+        pytest.param("assert x == 3\nsqr(x)\n", [], 2, id="the larger wins"),
+        pytest.param("sqr(x)\nassert x == 3\n", [], 2, id="the larger wins, first"),
+        pytest.param("sqrt(zero)\n", [], 1, id="undefined"),
+        pytest.param("sqrt(zero)\n", ["--fail-on", "mismatch"], 0, id="undefined, which is fine"),
+        pytest.param("abs(zero)\n", [], 0, id="a kink is fine"),
+        pytest.param("abs(zero)\n", ["--fail-on", "mismatch, kink"], 1, id="a kink that fails"),
+        pytest.param("exp(big)/(1 + exp(big))\n", [], 1, id="a mismatch"),
+        pytest.param("exp(big)/(1 + exp(big))\n", ["--fail-on", ""], 0, id="nothing fails"),
+        pytest.param("assert x == 3\n", ["--fail-on", ""], 1, id="but a false assert does"),
+        pytest.param("# nothing\n", [], 2, id="nothing"),
+        pytest.param("# nothing\n", ["--allow-empty"], 0, id="nothing, allowed"),
+        pytest.param("y = 2\n", [], 2, id="only a binding"),
+        pytest.param("sqr(x)  # skip: later\n", [], 0, id="all skipped"),
+    ],
+)
+def test_exit_codes(call_cli, program, options, code):
+    done = call_cli("check", "-", "x=2", "zero=0.0", "big=800", *options, stdin=program)
+    assert done.returncode == code
+    assert ("--allow-empty" in done.stderr) is (program in ("# nothing\n", "y = 2\n") and code == 2)
+
+
+def test_fail_fast(check):
+    program = "x\nassert x == 3\nsqr(x)\nx**2\n"
+    assert statuses(check("-", "x=2", stdin=program)[1]) == ["passed", "failed", "error", "passed"]
+    code, records = check("-", "x=2", "--fail-fast", stdin=program)
+    assert (code, statuses(records)) == (1, ["passed", "failed"])
+
+
+def test_settings(call_cli, files):
+    folder = files(pyproject__toml='[tool.gradcli]\nfail-on = ["kink"]\nrtol = 1e-2\npoints = 4\ntimeout = 30\njobs = 1\n')
+    (folder / "inner").mkdir()
+    assert call_cli("check", "-e", "abs(x)", "x=0.0").returncode == 1
+    assert call_cli("check", "-e", "abs(x)", "x=0.0", "--fail-on", "mismatch").returncode == 0
+    assert call_cli("check", "-e", "x**2", "x=2", "--grad", "x=4.01", "--fail-on", "mismatch").returncode == 0
+    assert call_cli("check", "-e", "x**2", "x=2", "--grad", "x=4.01", "--fail-on", "mismatch", "--rtol", "1e-6").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("[tool.gradcli]\nverbose = true\n", "no setting 'verbose'"),
+        ("[tool.gradcli]\nfail-on = [1]\n", "fail-on cannot be [1]"),
+        ("[tool.gradcli]\nfail-on = 'wrong'\n", "--fail-on must be one of"),
+        ("[tool.gradcli]\nrtol = 'small'\n", "rtol cannot be 'small'"),
+        ("[tool.gradcli]\nrtol = true\n", "rtol cannot be True"),
+        ("[tool.gradcli]\natol = -1\n", "atol cannot be -1"),
+        ("[tool.gradcli]\njobs = 0\n", "jobs cannot be 0"),
+        ("[tool.gradcli]\npoints = 1.5\n", "points cannot be 1.5"),
+        ("[tool]\ngradcli = 3\n", "must be a table"),
+        ("[tool.gradcli\n", "cannot read"),
+    ],
+)
+def test_settings_that_are_wrong(call_cli, files, text, fragment):
+    files(pyproject__toml=text)
+    done = call_cli("check", "-e", "x", "x=1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert fragment in done.stderr
+
+
+@pytest.mark.parametrize("text", ["tool = 1\n", "[tool.other]\nx = 1\n", "[tool.gradcli]\ntimeout = 5.0\n"])
+def test_settings_that_are_fine(call_cli, files, text):
+    files(pyproject__toml=text)
+    assert call_cli("check", "-e", "x", "x=1").returncode == 0
+
+
+# -- reports
+
+
+def test_reports_of_every_kind_at_once(call_cli, files, tmp_path):
+    files(cases__jsonl=[{"id": "good", "expr": "x**2", "at": {"x": 3}}, {"id": "bad", "expr": "assert 1 == 2"}])
+    kinds = {"text": "txt", "json": "json", "jsonl": "jsonl", "junit": "xml", "github": "gh", "gitlab": "gl", "sarif": "sarif",
+             "markdown": "md"}  # fmt: skip
+    reports = [word for kind, end in kinds.items() for word in ("--report", f"{kind}=out.{end}")]
+    done = call_cli("check", "cases.jsonl", *reports)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert re.search(r"^1 failed, 1 passed in [\d.]+ s$", done.stdout, re.MULTILINE)
+    text = {kind: (tmp_path / f"out.{end}").read_text("utf-8") for kind, end in kinds.items()}
+    assert text["text"].split(" in ")[0] == done.stdout.split(" in ")[0]
+    assert statuses(json.loads(text["json"])) == statuses(map(json.loads, text["jsonl"].splitlines())) == ["passed", "failed"]
+    (suite,) = ET.fromstring(text["junit"])
+    assert (suite.get("tests"), suite.get("failures"), [c.get("name") for c in suite]) == ("2", "1", ["good", "bad"])
+    assert text["github"].startswith("::error file=cases.jsonl,line=2")
+    assert [(f["location"]["path"], f["location"]["lines"]["begin"]) for f in json.loads(text["gitlab"])] == [("cases.jsonl", 2)]
+    assert [r["ruleId"] for r in json.loads(text["sarif"])["runs"][0]["results"]] == ["assert"]
+    assert "cases.jsonl" in text["markdown"]
+
+
+def test_a_report_on_standard_output_takes_the_place_of_the_text(call_cli):
+    done = call_cli("check", "-e", "assert 1 == 2", "--report", "github=-")
+    assert [line[:7] for line in done.stdout.splitlines()] == ["::error"]
+    done = call_cli("check", "-e", "assert 1 == 2", "--report", "github=-", "--report", "text=-")
+    assert done.stdout.startswith("::error")
+    assert done.stdout.splitlines()[-1].startswith("1 failed")
+
+
+def test_verbose_names_what_passes(call_cli):
+    done = call_cli("check", "-", "x=2", "-v", stdin="x**2\nx**3  # skip: no\n")
+    assert done.stdout.splitlines()[:2] == ["passed   <command line>:1:1  x**2  agree", "skipped  <command line>:2:1  x**3  no"]
+
+
+def test_standard_output_that_knows_ascii_only(run_cli, cli_environment):
+    environment = {**cli_environment, "PYTHONIOENCODING": "ascii"}
+    done = run_cli("check", "-e", "assert α == 3", "α=2", env=environment)
+    assert (done.returncode, "assert \\u03b1 == 3" in done.stdout) == (1, True)
+
+
+# -- known failures and expectations
+
+
+def test_baseline(call_cli, check, files, tmp_path):
+    files(model__grad="assert 1 == 2\n1\n")
+    assert call_cli("check", "model.grad", "--baseline", "known.json").returncode == 1
+    done = call_cli("check", "model.grad", "--baseline", "known.json", "--update")
+    assert (done.returncode, done.stdout.split(" in ")[0]) == (0, "1 passed, 1 xfailed")
+    assert json.loads((tmp_path / "known.json").read_text()) == {
+        "version": 1, "known": [{"file": "model.grad", "name": "line 1", "rule": "assert"}],
+    }  # fmt: skip
+    assert statuses(check("model.grad", "--baseline", "known.json")[1]) == ["xfailed", "passed"]
+    files(model__grad="assert 1 == 2\nassert 1 == 3\n")
+    code, records = check("model.grad", "--baseline", "known.json")
+    assert (code, statuses(records)) == (1, ["xfailed", "failed"])
+    files(model__grad="sqr(1)\n")  # the same line fails for another reason
+    assert check("model.grad", "--baseline", "known.json")[0] == 2
+    files(model__grad="1\n", known__json="[]")
+    done = call_cli("check", "model.grad", "--baseline", "known.json")
+    assert (done.returncode, "baseline" in done.stderr) == (2, True)
+    files(known__json="{")
+    call_cli("check", "model.grad", "--baseline", "known.json", "--update")
+    assert json.loads((tmp_path / "known.json").read_text())["known"] == []
+
+
+LINES = [
+    (b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}}  \r\n',
+     b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}, "expect": {"value": 9.0, "grad": {"x": 6.0}}}  \r\n'),
+    (b"\n", None),
+    (b"not JSON \xff\n", None),
+    (b'{"expr":"sqr(x)"}\n', None),
+    (b'{"expr":"x","at":{"x":2},"skip":"no"}\n', None),
+    (b'{"expr":"x**2","at":{"x":1.50},"expect":{"grad":{"x":"2*x"}},"n":1.10}\n', None),
+    (b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value" : 2, "grad":{"x":"2*x"}},"n":1.10}\n',
+     b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value": 2.25, "grad": {"x": "2*x"}},"n":1.10}\n'),
+    (b'{"expr":"x*y","at":{"x":2,"y":3},"expect":{"grad":{"y":7}}}\n',
+     b'{"expr":"x*y","at":{"x":2,"y":3},"expect":{"grad": {"y": 2.0}}}\n'),
+    ('{"expr":"x","at":{"x":2},"note":"\u2028Größe","expect":null}\n'.encode(),
+     '{"expr":"x","at":{"x":2},"note":"\u2028Größe","expect":{"value": 2.0, "grad": {"x": 1.0}}}\n'.encode()),
+    (b'{"expr":"exp(x)/(1+exp(x))","at":{"x":800}}\n', None),  # what is known to be wrong is no expectation
+    (b'{"expr":"x","at":{"x":"inf"}}', b'{"expr":"x","at":{"x":"inf"}, "expect": {"value": "inf", "grad": {"x": 1.0}}}'),
+]  # fmt: skip
+
+
+def test_update_writes_expectations_and_leaves_every_other_byte(call_cli, tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_bytes(b"".join(before for before, _ in LINES))
+    path.chmod(0o640)
+    (tmp_path / "link.jsonl").symlink_to(path)
+    done = call_cli("check", "--update", "link.jsonl")
+    assert path.read_bytes().splitlines(keepends=True) == [before if after is None else after for before, after in LINES]
+    assert "5 of 10 records have new expectations" in done.stderr
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cases.jsonl", "link.jsonl"]
+    written = path.stat().st_mtime_ns
+    assert "0 of 10" in call_cli("check", "--update", "cases.jsonl").stderr
+    assert path.stat().st_mtime_ns == written
+
+
+def test_after_an_update_the_expectations_hold(call_cli, files):
+    files(cases__jsonl=[{"expr": "sum(x**2)", "at": {"x": [1, 2]}, "expect": {"value": 4}}])
+    assert call_cli("check", "cases.jsonl").returncode == 1
+    assert call_cli("check", "cases.jsonl", "--update").returncode == 0
+    assert call_cli("check", "cases.jsonl").returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [["cases.jsonl"], ["cases.jsonl", "--baseline", "known.json"]])
+def test_update_is_refused_under_ci(call_cli, files, monkeypatch, arguments):
+    folder = files(cases__jsonl=[{"expr": "x", "at": {"x": 2}}])
+    monkeypatch.setenv("CI", "true")
+    done = call_cli("check", "--update", *arguments)
+    assert (done.returncode, "refused under CI" in done.stderr) == (2, True)
+    assert (folder / "cases.jsonl").read_text() == '{"expr": "x", "at": {"x": 2}}\n'
+    assert [p.name for p in folder.iterdir()] == ["cases.jsonl"]
+
+
+def test_an_update_that_fails_leaves_the_file(call_cli, files, monkeypatch):
+    folder = files(cases__jsonl=[{"expr": "x", "at": {"x": 2}}])
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    done = call_cli("check", "--update", "--no-cache", "cases.jsonl")
+    assert (done.returncode, "cannot write" in done.stderr) == (2, True)
+    assert [(p.name, p.read_text()) for p in folder.iterdir()] == [("cases.jsonl", '{"expr": "x", "at": {"x": 2}}\n')]
+
+
+# -- Python functions
+
+
+@pytest.mark.parametrize(
+    ("gradient", "code", "fragment"),
+    [("loss_grad", 0, "1 passed"), ("wrong_grad", 1, "half the derivative|mismatch: d/dw"), ("raising", 2, "no such luck"),
+     ("constant", 2, "no function")],
+)  # fmt: skip
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_functions(run_cli, files, gradient, code, fragment, jobs):
+    files(mine__py=FUNCTIONS)
+    at = ["--at", "w=1.5,2", "--at", "x=randn(2)"]
+    done = run_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *at, "-j", jobs)
+    assert done.returncode == code
+    assert re.search(fragment, done.stdout + done.stderr)
+
+
+# -- processes, pipes and signals
+
+
+def comparable(records):
+    return [{**r, "outcome": {k: v for k, v in r["outcome"].items() if k != "seconds"}} for r in records]
+
+
+def test_processes_give_the_same_in_the_same_order(run_cli, files):
+    texts = ["x**2", "sqr(x)", "assert x == 3", "rand(2)*x", "y**2", "sin(x)/x  # skip: no", "abs(z)", "1 +"]
+    records = [{"id": i, "expr": texts[i % len(texts)], "at": {"x": i + 1}} for i in range(70)]
+    files(cases__jsonl=records, model__grad="x = 3\n" + "\n".join(texts))
+    arguments = ["check", "cases.jsonl", "none.jsonl", "model.grad", "-", "-e", "t**2 + x", "x=2", "--format", "jsonl", "--grad", "t=2*t"]
+    one, two = (run_cli(*arguments, "-j", n, stdin="x**5\n") for n in ("1", "2"))
+    assert (one.returncode, two.returncode, one.stderr, two.stderr) == (2, 2, "", "")
+    assert len(one.stdout.splitlines()) == 70 + 1 + len(texts) + 1 + 1
+    assert comparable(map(json.loads, one.stdout.splitlines())) == comparable(map(json.loads, two.stdout.splitlines()))
+
+
+def test_fail_fast_ends_the_processes(run_cli, files):
+    files(cases__jsonl=[{"expr": "assert 1 == 2"}, *({"expr": f"sum(tanh(x)**{i})", "at": {"x": [1, 2]}} for i in range(300))])
+    done = run_cli("check", "cases.jsonl", "-j", "2", "--fail-fast", "--no-cache")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[-1].startswith("1 failed in")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupt_leaves_partial_reports(cli_environment, tmp_path, jobs):
+    arguments = ["check", "-i", "jsonl", "-", "-j", jobs, "--format", "jsonl", "--report", "junit=out.xml"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gradcli.cli.main", *arguments], cwd=tmp_path, env=cli_environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdin.write(b'{"expr": "1"}\n' * 200)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["value"] == 1
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+    assert json.loads(out.splitlines()[-1])["error"]["code"] == "interrupted"
+    (suite,) = ET.parse(tmp_path / "out.xml").getroot()
+    assert [c.get("name") for c in suite][-1] == "interrupted"
+
+
+def start(environment, folder, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "gradcli.cli.main", "check", *arguments], cwd=folder, env=environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def test_outcomes_come_one_by_one(cli_environment, tmp_path):
+    process = start(cli_environment, tmp_path, "-i", "jsonl", "-", "--format", "jsonl")
+    for value in (1, 2):
+        process.stdin.write(b'{"expr": "%d"}\n' % value)
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["value"] == value
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_a_closed_pipe_is_quiet_and_other_reports_are_complete(cli_environment, tmp_path):
+    process = start(cli_environment, tmp_path, "-i", "jsonl", "-", "--format", "jsonl", "--report", "junit=out.xml")
+    process.stdin.write(b'{"expr": "1"}\n')
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write(b'{"expr": "2"}\n' * 50)
+    process.stdin.close()
+    assert process.wait(30) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    (suite,) = ET.parse(tmp_path / "out.xml").getroot()
+    assert suite.get("tests") == "51"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("where", ["stdout", "report"])
+def test_full_disk(run_cli, where):
+    if where == "stdout":
+        with open("/dev/full", "w") as full:
+            done = run_cli("check", "-e", "1", stdout=full)
+    else:
+        done = run_cli("check", "-e", "1", "--report", "json=/dev/full")
+    assert (done.returncode, "cannot write" in done.stderr) == (2, True)
+
+
+def terminal(environment, folder, *arguments, **more):
+    """What a check shows on standard error if that is a terminal, its exit code, and its standard output."""
+    outer, inner = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gradcli.cli.main", "check", *arguments], cwd=folder, env=environment,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=inner, **more,
+    )  # fmt: skip
+    os.close(inner)
+    shown = b""
+    try:
+        while part := os.read(outer, 1 << 16):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    out, _ = process.communicate(timeout=60)
+    os.close(outer)
+    return shown.decode(), process.returncode, out.decode()
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_progress_on_a_terminal(cli_environment, files, jobs):
+    folder = files(cases__jsonl=[{"expr": f"sum(tanh(x)**{i}*y)", "at": {"x": [1, 2], "y": i}} for i in range(150)])
+    environment = {k: v for k, v in cli_environment.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color"}
+    arguments = ["cases.jsonl", "--no-cache", "-j", jobs]
+    shown, code, out = terminal(environment, folder, *arguments)
+    assert (code, out.split(" in ")[0]) == (0, "150 passed")
+    assert re.search(r"\d+ checked, \d+ s  (cases\.jsonl)?", shown)
+    assert "\x1b" not in out
+    for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert terminal(environment | variables, folder, "cases.jsonl")[0] == ""
+    assert terminal(environment, folder, "-e", "1")[0] == ""  # over before it would be shown
+
+
+def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
+    def peak(count):
+        (tmp_path / "cases.jsonl").write_text("".join(f'{{"id": "case {i}", "expr": "1"}}\n' for i in range(count)))
+        monkeypatch.setattr("sys.argv", ["gradcli", "check", "cases.jsonl", "--report", "jsonl=out.jsonl"])
+        monkeypatch.setattr("sys.stdout", io.StringIO())
+        tracemalloc.start()
+        try:
+            assert guarded(app) == 0
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    monkeypatch.chdir(tmp_path)
+    peak(10)
+    assert peak(3000) < peak(200) + 200_000

@@ -1,0 +1,142 @@
+"""The pytest plugin: ``*.grad`` files as tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from conftest import plain_environment
+
+MODEL = """\
+f(t) = t**2*k
+k = 2.0
+f(x0)             # sampled
+x = 3
+f(x)
+assert f(x) == 17
+grad(f(x), x) + sqr(x)
+assert x == 4     # xfail: known
+assert x == 3     # xfail: not so
+exp(big)          # skip: too big
+f(x)
+v = @data.npy
+sum(v**2)
+w = @../secret.npy
+v[::2]
+1 +
+rand(2)*x
+exp(z)/(1 + exp(z)) + (x -
+   3)
+z = 800.0
+exp(z)/(1 + exp(z))
+y = x @ x @ x
+"""
+
+OUTCOMES = {
+    "f(x0)": "passed", "f(x)": "passed", "assert f(x) == 17": "failed", "grad(f(x), x) + sqr(x)": "failed",
+    "assert x == 4": "skipped", "assert x == 3": "failed", "exp(big)": "skipped", "f(x) (2)": "passed", "sum(v**2)": "passed",
+    "v[::2]": "failed", "line 16": "failed", "rand(2)*x": "passed", "exp(z)/(1 + exp(z)) + (x - 3)": "passed",
+    "exp(z)/(1 + exp(z))": "failed",
+}  # fmt: skip
+
+
+def run(folder, *arguments, **variables):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    environment = plain_environment() | {"GRADCLI_CACHE_DIR": str(folder / "verdicts")} | variables
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def outcomes(path):
+    """The outcome of every testcase of a JUnit file."""
+    words = {"failure": "failed", "error": "error", "skipped": "skipped"}
+    return {case.get("name"): words[case[0].tag] if len(case) else "passed" for case in ET.parse(path).iter("testcase")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "models").mkdir()
+    (folder / "models" / "model.grad").write_text(MODEL)
+    np.save(folder / "models" / "data.npy", np.array([1.0, 2.0]))
+    np.save(folder / "secret.npy", np.array([1.0, 2.0]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    return run(folder, "-ra", "--junit-xml=whole.xml")
+
+
+def test_every_query_and_assert_is_an_item(folder, whole):
+    assert whole.returncode == 1
+    assert outcomes(folder / "whole.xml") == OUTCOMES
+    assert {case.get("classname") for case in ET.parse(folder / "whole.xml").iter("testcase")} == {"models.model.grad"}
+
+
+def squeezed(text):
+    return re.sub(" +", " ", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert is false: right 17.0, left 18.0 (off by 1, relative 0.0556, 2.81e+14 ulp)\n --> models/model.grad:6:1\n6 | assert f(x)",
+        "error[unknown-name]: unknown function 'sqr'\n --> models/model.grad:7:17\n7 | grad(f(x), x) + sqr(x)\n  |                 ^^^\n",
+        "[XPASS(strict)] not so\n",
+        "error[input]: '@../secret.npy' leads out of the folder of the file that names it\n  --> models/model.grad:14:1\n",
+        "error[syntax]: the expression ends where a value is expected\n  --> models/model.grad:16:3\n16 | 1 +\n   |   ^\n",
+        "mismatch: d/dz: computed nan",
+        "XFAIL models/model.grad::assert x == 4 - known\n",
+        "SKIPPED [1] models/model.grad: too big\n",
+    ],
+)
+def test_failures_are_shown_without_a_traceback(whole, text):
+    assert squeezed(text) in squeezed(whole.stdout)
+    assert "Traceback" not in whole.stdout + whole.stderr
+    assert "pytest_plugin.py" not in whole.stdout
+
+
+@pytest.mark.parametrize("name", ["assert x == 4", "f(x) (2)", "v[::2]", "rand(2)*x", "line 16", "exp(z)/(1 + exp(z))"])
+def test_each_item_gives_the_same_alone(folder, name, tmp_path):
+    done = run(folder, f"models/model.grad::{name}", f"--junit-xml={tmp_path}/one.xml")
+    found = outcomes(tmp_path / "one.xml")
+    assert found[name] == OUTCOMES[name], done.stdout
+
+
+def test_items_are_selected_by_keyword_and_run_in_processes(folder):
+    done = run(folder, "-k", "f and not sqr and not assert", "-n", "2", "--junit-xml=some.xml")
+    assert outcomes(folder / "some.xml") == {name: OUTCOMES[name] for name in ("f(x0)", "f(x)", "f(x) (2)")}, done.stdout
+    assert done.returncode == 0
+
+
+def test_random_numbers_are_the_same_alone_and_after_others(tmp_path):
+    (tmp_path / "r.grad").write_text("rand(2)\nassert rand(1)[0] == 0\n")
+    shown = [re.findall(r"left ([\d.e-]+)", run(tmp_path, *which).stdout) for which in ([], ["r.grad::assert rand(1)[0] == 0"])]
+    assert shown[0] == shown[1] != []
+
+
+def test_settings_of_the_project_hold(tmp_path):
+    (tmp_path / "k.grad").write_text("x = 0.0\nabs(x)\n")
+    assert run(tmp_path).returncode == 0
+    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = ['kink']\n")
+    done = run(tmp_path)
+    assert (done.returncode, "kink: d/dx" in done.stdout) == (1, True)
+    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nfail = 1\n")
+    done = run(tmp_path)
+    assert (done.returncode, "has no setting 'fail'" in done.stdout) == (2, True)
+
+
+def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):
+    (tmp_path / "test_nothing.py").write_text(
+        "import sys\n\n\ndef test():\n    assert 'gradcli.pytest_plugin' in sys.modules\n"
+        "    found = {m.split('.')[0] for m in sys.modules} & {'numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'typer'}\n"
+        "    assert not found\n    assert not [m for m in sys.modules if m.startswith(('gradcli.ops', 'gradcli.language'))]\n"
+    )
+    done = run(tmp_path, "-p", "no:hypothesispytest")
+    assert done.returncode == 0, done.stdout
+    done = run(tmp_path, "-p", "no:gradcli")
+    assert done.returncode == 1
