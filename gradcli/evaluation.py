@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
 
+_ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
+
+
 @dataclass(frozen=True, eq=False)
 class ClaimInput:
     """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
@@ -172,7 +175,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
 
 
 def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Options) -> None:
-    """An assert as a claim about its left side; with a tolerance of its own it is numbers, and done."""
+    """An assert as a claim that its left side truly is, to rounding, what its right side gives; one with a tolerance of its own is done."""
     from gradcli.check.claims import Given
     from gradcli.check.crosscheck import cross_check
     from gradcli.report.verdicts import Check, Claim, Verdict, Worst
@@ -187,7 +190,8 @@ def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Opti
         record.check = Check(verdict, claims=[Claim("assert", "assert", verdict, turned)])
         return
     shown = Record(record.expr, value=record.asserted.left, grad={}, seed=np.ones(left.shape)[()])
-    check = cross_check(scope, left, {}, shown, options.timeout, [Given("value", right)], None, options.remembering)
+    given = Given("value", None, record.asserted.right, _ROUNDING * float(np.finfo(scope.precision).eps))
+    check = cross_check(scope, left, {}, shown, options.timeout, [given], None, options.remembering)
     for claim in check.claims:
         claim.kind = claim.of = "assert"
     record.check = check
@@ -325,7 +329,7 @@ def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:
         scale = np.maximum(np.abs(left), np.abs(right))
         epsilon = float(np.finfo(scope.precision).eps)
         within = lowered.within if lowered.within is not None else 0.0
-        allowed = within + (0.0 if lowered.within is not None else 64 * epsilon * scale)
+        allowed = within + (0.0 if lowered.within is not None else _ROUNDING * epsilon * scale)
         off = np.abs(left - right)
         fine = (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right))
     worst = None
