@@ -61,9 +61,9 @@ def _pinv_reference(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> An
 
 def _pseudoinverse(m: Any, x: Any, rtol: float, atol: float) -> Any:
     """Of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
-    turned, sizes, v = singular_values(m, plainly(m, x))
+    u, sizes, v = singular_values(m, plainly(m, x))
     rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
-    u, v = turned[:, :rank] / sizes[:rank], v[:, :rank]
+    u, v = u[:, :rank], v[:, :rank]
     left, right = x @ v, u.T @ x
     middle = u.T @ left
     return eliminate(m, right @ right.T, right).T @ (middle @ eliminate(m, left.T @ left, left.T)) + m.zero

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.textbook import EQUAL, GUARD, Matrix, completed, identity, largest, plainly, without_derivative, without_formula
+from gradcli.ops.textbook import (
+    GUARD,
+    Matrix,
+    blurred,
+    completed,
+    identity,
+    largest,
+    plainly,
+    rounding,
+    valued,
+    without_derivative,
+    without_formula,
+)
 
 
 def _rotation(m: Any, off: Any, difference: Any, small: Any) -> tuple[Any, Any] | None:
@@ -33,10 +46,10 @@ def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> No
         settled += bool(settled or not change > small)
 
 
-def _clusters(m: Any, values: Any, digits: int) -> list[list[int]]:
-    """The places of values in ascending order, those together that are equal to so many digits."""
+def _clusters(m: Any, values: Any) -> list[list[int]]:
+    """The places of values in ascending order, those together that are equal to the program's precision."""
     plain = [m.plain(v) for v in values]
-    close = max(map(abs, plain), default=0) * m.m.mpf(10) ** -digits
+    close = rounding(m, max(map(abs, plain), default=0))
     found: list[list[int]] = []
     for i in sorted(range(len(plain)), key=plain.__getitem__):
         if found and abs(plain[i] - plain[found[-1][-1]]) <= close:
@@ -46,36 +59,34 @@ def _clusters(m: Any, values: Any, digits: int) -> list[list[int]]:
     return [sorted(places) for places in found]
 
 
-def _turn(m: Any, values: Any, like: Matrix | None, vectors: Matrix, *others: Matrix) -> list[int]:
-    """The order of ascending values; vectors take a library's signs, and its basis where values are equal, others with them.
+def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix, *others: Matrix) -> None:
+    """Give vectors a library's signs, and its basis where values are equal, and turn others with them.
 
     The library's vectors stand in ascending order.
     """
-    order: list[int] = []
-    for places in _clusters(m, values, m.m.dps - GUARD):
-        if like is not None:
-            overlap = plainly(m, vectors[:, places]).T @ like[:, len(order) : len(order) + len(places)]
-            if len(places) > 1:
-                turn = completed(m, np.empty((len(places), 0), dtype=object), overlap)
-            else:
-                turn = np.where(overlap < 0, -m.one, m.one)
-            for part in (vectors, *others):
-                part[:, places] = part[:, places] @ turn
-        order += places
-    return order
+    start = 0
+    for places in clusters:
+        overlap = plainly(m, vectors[:, places]).T @ like[:, start : start + len(places)]
+        several = len(places) > 1
+        turn = completed(m, np.empty((len(places), 0), dtype=object), overlap) if several else np.where(overlap < 0, -m.one, m.one)
+        for part in (vectors, *others):
+            part[:, places] = part[:, places] @ turn
+        start += len(places)
 
 
-def _blur(m: Any, values: Any, source: Any, *vectors: Matrix) -> None:
-    """Take the derivatives by the source from vectors of equal values: any basis of theirs would do as well."""
-    for places in _clusters(m, values, EQUAL):
+def _equal(m: Any, clusters: list[list[int]], source: Matrix, values: Matrix, left: Matrix, right: Matrix) -> None:
+    """Where values are equal, they have the slopes u @ source @ v of these vectors, and the vectors have no derivatives."""
+    for places in clusters:
         if len(places) > 1:
-            for part in vectors:
-                part[:, places] = part[:, places] + without_derivative(m, source)
+            u, v = plainly(m, left[:, places]), plainly(m, right[:, places])
+            values[places] = valued(m, (u * (source @ v)).sum(axis=0), values[places])
+            for part in {id(left): left, id(right): right}.values():
+                part[:, places] = blurred(m, part[:, places], source)
 
 
 def symmetric_eigen(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix]:
     """Eigenvalues in ascending order, and eigenvectors turned towards others (C. G. J. Jacobi, 1846)."""
-    x, v, source = x.copy(), identity(m, len(x)), x.sum()
+    source, x, v = x, x.copy(), identity(m, len(x))
     small = largest(m, x) * m.m.mpf(10) ** (GUARD - m.m.dps)
 
     def rotate(p: int, q: int) -> Any:
@@ -87,20 +98,21 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix]:
         return before
 
     _sweeps(m, len(x), small, rotate)
-    order = _turn(m, np.diagonal(x), like, v, x, x.T)
-    values = np.diagonal(x)
-    _blur(m, values, source, v)
+    clusters = _clusters(m, np.diagonal(x))
+    _turn(m, clusters, like, v)
+    values, order = np.diagonal(x).copy(), list(itertools.chain(*clusters))
+    _equal(m, clusters, source, values, v, v)
     return values[order], v[:, order]
 
 
 def singular_values(m: Any, x: Matrix, like: Matrix | None = None) -> tuple[Matrix, Matrix, Matrix]:
-    """x @ V with orthogonal columns, singular values in descending order, and V turned towards others.
+    """U (of no meaning for values of 0), singular values in descending order, and V turned towards others.
 
     There must be no more columns than rows. By rotations of pairs of columns (M. R. Hestenes, Journal of the SIAM 6,
     1958). What is zero to the precision of m becomes a square root of zero, which has no derivative.
     """
     n = x.shape[1]
-    x, v, source = x.copy(), identity(m, n), x.sum()
+    source, x, v = x, x.copy(), identity(m, n)
     top = largest(m, x)
     small = len(x) * top**2 * m.m.mpf(10) ** (GUARD - m.m.dps)
 
@@ -113,9 +125,12 @@ def singular_values(m: Any, x: Matrix, like: Matrix | None = None) -> tuple[Matr
         return abs(m.plain(off))
 
     _sweeps(m, n, small, rotate)
-    order = _turn(m, (x * x).sum(axis=0), None if like is None else like[:, ::-1], v, x)[::-1]
-    squares = (x * x).sum(axis=0)
-    _blur(m, squares, source, v, x)
     tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
-    sizes = [m.sqrt(s) if m.plain(s) > tiny else without_derivative(m, s) for s in squares[order]]
-    return x[:, order], np.array(sizes, dtype=object), v[:, order]
+    sizes = m.map(lambda s: m.sqrt(s) if m.plain(s) > tiny else without_derivative(m, s), (x * x).sum(axis=0))
+    clusters = _clusters(m, sizes)
+    if like is not None:
+        _turn(m, clusters, like[:, ::-1], v, x)
+    left = x / m.map(lambda s: s if m.plain(s) else m.one, sizes)
+    _equal(m, [places for places in clusters if m.plain(sizes[places[-1]]) > rounding(m, top)], source, sizes, left, v)
+    order = list(itertools.chain(*clusters))[::-1]
+    return left[:, order], sizes[order], v[:, order]

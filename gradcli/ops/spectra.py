@@ -28,7 +28,7 @@ from gradcli.ops.rotations import singular_values, symmetric_eigen
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Function, Op, Shape, composite, structural
 from gradcli.ops.structure import output
-from gradcli.ops.textbook import completed, floats, over_batches
+from gradcli.ops.textbook import blurred, completed, floats, over_batches, rounding
 
 _SIGNS = {"signs": "numpy"}
 
@@ -117,11 +117,11 @@ def _svd_reference(m: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any
 
 def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
     """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
-    turned, sizes, right = singular_values(m, x, v)
-    rank = sum(m.plain(s) != 0 for s in sizes)
-    left = turned[:, :rank] / sizes[:rank]
+    left, sizes, right = singular_values(m, x, v)
+    rank = sum(m.plain(s) > rounding(m, m.plain(sizes[0])) for s in sizes)
+    left = left[:, :rank]
     beyond = completed(m, left, u[:, rank:])
-    beyond[:, : len(sizes) - rank] += sizes[rank:]  # nothing, which has no derivative
+    beyond[:, : len(sizes) - rank] = blurred(m, beyond[:, : len(sizes) - rank], x)
     return np.column_stack([left, beyond]), sizes, right
 
 

@@ -16,7 +16,6 @@ from gradcli.ops.spec import Function
 
 Matrix = np.ndarray
 GUARD = 6  # digits that rounding may take
-EQUAL = 30  # digits to which numbers are equal that rounding alone may tell apart
 
 
 def over_batches(function: Callable[..., Any], shape: Function) -> Function:
@@ -65,6 +64,11 @@ def largest(m: Any, x: Matrix) -> Any:
     return max(sizes, default=m.m.zero) if all(m.m.isfinite(v) for v in sizes) else m.m.nan
 
 
+def rounding(m: Any, size: Any) -> Any:
+    """What numbers of a size may differ by, and be equal for all that a program's precision can tell."""
+    return size * m.m.mpf(64 * float(np.finfo(m.precision).eps))
+
+
 def without_formula(m: Any) -> None:
     if not m.iterates:
         raise ArithmeticError("an iteration has no formula")
@@ -73,6 +77,13 @@ def without_formula(m: Any) -> None:
 def without_derivative(m: Any, x: Any) -> Any:
     """A zero that depends on x, and has no derivative."""
     return m.sqrt(x - m.plain(x))
+
+
+def blurred(m: Any, x: Matrix, source: Matrix) -> Matrix:
+    """Scalars without derivatives by the source; nor have their sums any."""
+    weights = np.array([m.m.sqrt(k + 2) for k in range(x.size)], dtype=object).reshape(x.shape)
+    moved: Matrix = x + without_derivative(m, source.sum()) * weights
+    return moved
 
 
 def quotient(m: Any, x: Any, y: Any) -> Any:
@@ -139,14 +150,14 @@ def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix]:
     Where no entry is left to divide by, they have no derivatives.
     """
     x, order = x.copy(), np.arange(len(x))
-    tiny = largest(m, x) * m.m.mpf(10) ** -EQUAL if pivot else 0
+    tiny = rounding(m, largest(m, x)) if pivot else 0
     for k in range(min(x.shape)):
         if pivot:
             sizes = [abs(m.plain(v)) for v in x[k:, k]]
             best = k + sizes.index(max(sizes))
             x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
             if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
-                x = x + without_derivative(m, x.sum())
+                x = blurred(m, x, x)
         if not pivot or m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
@@ -160,7 +171,7 @@ def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, M
     """
     columns = x.shape[1]
     q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
-    tiny, blur = largest(m, x) ** 2 * m.m.mpf(10) ** (-2 * EQUAL), m.zero
+    tiny, dependent = rounding(m, largest(m, x)) ** 2, False
     for j in range(columns):
         for i in range(j):
             r[i, j] = q[:, i] @ q[:, j]
@@ -170,9 +181,8 @@ def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, M
             r[j, j] = m.sqrt(square) * int(signs[j])
             q[:, j] = q[:, j] / r[j, j]
         else:
-            blur = without_derivative(m, x.sum())
-            q[:, j], r[j, j] = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero
-    return q + blur, r + blur
+            q[:, j], r[j, j], dependent = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
+    return (blurred(m, q, x), blurred(m, r, x)) if dependent else (q, r)
 
 
 def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
