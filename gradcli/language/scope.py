@@ -15,6 +15,7 @@ from gradcli.language.tree import Definition, Node
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import INTEGRAL, kind_of, numpy_dtype
 
+
 @dataclass(eq=False)
 class Scope:
     """Names, functions and leaf values of one program."""

@@ -146,12 +146,17 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
     return body
 
 
+def _one_of(name: str) -> Function:
+    """PyTorch's names of the nodes: Maximum of two tensors, Max.1 of all entries, Max.0 along an axis."""
+    return lambda given, static: f"{name}imum" if given.get("y") is not None else f"{name}.{int(given.get('axis') is None)}"
+
+
 torch_max = composite(
-    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward="Max",
+    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"),
     kinks=_TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 torch_min = composite(
-    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward="Min",
+    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"),
     kinks=_TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 
