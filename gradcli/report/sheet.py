@@ -112,8 +112,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
         sheet.notes += _details("the value", record.check.value)
-    for name, digits in (record.precise or {}).items():
-        sheet.notes.append(f"{name} = {str(digits).replace(chr(39), '')}")
+    for name, written in (record.precise or {}).items():
+        sheet.notes.append(f"{name} = {str(written).replace(chr(39), '')}")
     if record.check is not None:
         if record.check.departs is not None:
             sheet.notes.append(record.check.departs.text)
