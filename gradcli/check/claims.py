@@ -32,6 +32,8 @@ RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
 _DIGITS = 50
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _TIMES, _EPSILON = 16, float(np.finfo(float).eps)
+_FAR = 100.0  # beyond, a NaN of a formula may come from infinities on the way
+Difference = tuple[tuple[int, ...], float, float]  # an index, what is claimed there, and the truth
 _WORK = 60_000  # scalar operations that trying other points may take
 
 
@@ -283,11 +285,7 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
         if i >= tries:
             break
         try:
-            m.dps = _DIGITS
-            difference = _difference(m, judge, claim, point, shape, digits)
-            if difference is not None:
-                m.dps = 5 * _DIGITS  # what cancellation left is no difference
-                difference = _difference(m, judge, claim, point, shape, digits)
+            difference = _settled_difference(m, judge, claim, point, shape, digits)
         except (Unsupported, GradcliError, ValueError, ArithmeticError):
             continue
         if difference is not None:
@@ -298,9 +296,28 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
     return None
 
 
-def _difference(
-    m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int
-) -> tuple[tuple[int, ...], float, float] | None:
+def _settled_difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
+    """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
+    m.dps = _DIGITS
+    difference = _difference(m, judge, claim, point, shape, digits)
+    for more in (5, 10) if difference is not None else ():
+        m.dps = more * _DIGITS
+        again = _difference(m, judge, claim, point, shape, digits)
+        if difference is None or again is None:
+            return None
+        stays = math.isclose(again[2], difference[2], rel_tol=1e-9) and (
+            again[1] == difference[1] or math.isclose(again[1], difference[1], rel_tol=1e-9)
+        )
+        if more == 10 and not stays and not math.isnan(again[1]):
+            return None
+        difference = again
+    if difference is None or difference[1] == difference[2]:
+        return None  # too small, or too close, for floats to tell
+    far = any(float(np.max(np.abs(v), initial=0.0)) > _FAR for v in point.values())
+    return None if math.isnan(difference[1]) and far else difference
+
+
+def _difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
     composed = Composed(m, point, judge.precision)
     y = composed.run(judge.root, list(judge.wrt.values()))
     if claim.of == "value":
