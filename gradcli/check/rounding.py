@@ -61,7 +61,9 @@ class Noisy(_Floats):
             values = [v if v is None or np.asarray(v).dtype.kind != "f" else self._moved(v, np.abs(v)) for v in values]
         result = op.forward(*values, **static)
         if isinstance(result, tuple):
-            return tuple(type(self)(part, self.random, self.epsilon) for part in result)
+            # factors of a matrix: LAPACK hides what moves the operand by less than it drops itself
+            sizes = [np.max(np.abs(part), initial=0.0) for part in result]
+            return tuple(type(self)(self._moved(part, size), self.random, self.epsilon) for part, size in zip(result, sizes, strict=True))
         if op.ulps and result.dtype.kind == "f" and not _is_exact(op, values, result):
             size = _rounded_relative_to(op, values, static, result)
             result = self._moved(result, size, op.ulps + 0.5)

@@ -17,7 +17,6 @@ from gradcli.ops.textbook import (
     largest,
     plainly,
     rounding,
-    valued,
     without_derivative,
     without_formula,
 )
@@ -75,11 +74,11 @@ def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix, *oth
 
 
 def _equal(m: Any, clusters: list[list[int]], source: Matrix, values: Matrix, left: Matrix, right: Matrix) -> None:
-    """Where values are equal, they have the slopes u @ source @ v of these vectors, and the vectors have no derivatives."""
+    """Where values are equal, they are u @ source @ v for their vectors as they stand, and the vectors have no derivatives."""
     for places in clusters:
         if len(places) > 1:
             u, v = plainly(m, left[:, places]), plainly(m, right[:, places])
-            values[places] = valued(m, (u * (source @ v)).sum(axis=0), values[places])
+            values[places] = (u * (source @ v)).sum(axis=0)
             for part in {id(left): left, id(right): right}.values():
                 part[:, places] = blurred(m, part[:, places], source)
 
