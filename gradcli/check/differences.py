@@ -1,29 +1,187 @@
-"""Derivatives by differences, extrapolated to the limit, with an estimate of their error."""
+"""Derivatives by differences, extrapolated to the limit, with an estimate of their error.
+
+At each of several scales, central differences of shrinking steps are extrapolated (C. J. F. Ridders, Advances in Engineering
+Software 4, 1982); a kink near the point, or an oscillation, shows as scales that disagree. What finer steps leave beside the slope
+is the function's own rounding. The second difference divided by the step tends to zero for a smooth function, and at a kink
+to the difference of the derivatives from both sides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+_ROWS, _SHRINK = 9, 2.0
+_DECADES = (0, 2, 4, 6, 8)
+_COARSE, _VISIBLE = 1e-4, 1e-3  # of two slopes, and of the difference quotients: what scales must disagree by to see different things
+_CREDIBLE = 1e-3  # relative error up to which an estimate contradicts another
+_PLENTY = 1e-9  # relative error of an estimate that needs no further scales
+_BESIDE = 2.0  # ulps
+_FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
+_STEEPER = 3  # how much steeper finer difference quotients are where the coarser have missed something
+_SEEN = 0.01  # of a kink, the error up to which it is one
 
 
-def ridders(function: Callable[[float], float], scale: float, epsilon: float) -> tuple[float, float]:
-    """A derivative at 0 by central differences of shrinking steps, extrapolated to the limit, and its estimated error."""
-    step, shrink = 0.1 * scale, 1.6
+@dataclass(frozen=True)
+class Slope:
+    """A derivative, its estimated error, and, at a kink, the derivatives from both sides."""
+
+    value: float
+    error: float
+    scale: float = 0.0
+    variation: float = 0.0  # the largest difference quotient to one side
+    flat: bool = False  # nothing moved
+    zero: bool = False  # nothing moved, at a value that is exactly 0: no rounding of it hides a slope
+    sides: tuple[float, float] | None = None
+    others: tuple[float, ...] = ()  # what finer scales say, none of them for sure
+    noisy: bool = False  # the function is not the same twice
+
+
+class _Sample(NamedTuple):
+    step: float
+    up: float
+    down: float
+    size: float  # of what is rounded
+    noise: float  # what neighbouring floats differ by
+
+
+def slope(function: Callable[[float], Sequence[float]], x: float, epsilon: float, expected: float = math.nan) -> Slope:
+    """The derivative at 0 of a sum of terms, as a function of the step away from ``x``.
+
+    What is ``expected`` from elsewhere is believed as soon as one scale confirms it.
+    """
+    line = _Line(function, abs(x), epsilon)
+    if line.noise:
+        expected = math.nan
+    found: list[Slope] = []
+    for scale in _scales(abs(x)):
+        here = line.at_scale(scale)
+        if math.isfinite(here.value):
+            found.append(here)
+            if here.sides is None and here.error <= _CREDIBLE * abs(here.value) and abs(here.value - expected) <= 10 * here.error:
+                return here
+            if len(found) > 1 and _confirms(here, found[-2]):
+                break
+    lively = [here for here in found if not here.flat]
+    if not lively:
+        return min(found, key=lambda s: s.error, default=Slope(math.nan, math.inf))
+    best = min(lively, key=lambda s: s.error)
+    finer = [here for here in found if here.scale < best.scale and _contradicts(here, best)]
+    finest = finer[-2:]
+    if finest and (finest[-1].zero or (len(finest) == 2 and not any(s.flat for s in finest) and not _contradicts(*finest))):
+        return line.with_noise(min(finest, key=lambda s: s.error))
+    steepest = max((s.variation for s in found if s.scale < best.scale), default=0.0)
+    unseen = best.error > _CREDIBLE * abs(best.value) and steepest > _STEEPER * best.variation
+    best = line.with_noise(best)
+    others = [s for s in found if s is not best and 1e-3 < s.scale / best.scale < 1e3]
+    confirmed = best.sides is not None and abs(best.sides[1] - best.sides[0]) > 10 * best.error and any(_same_kink(best, s) for s in others)
+    return replace(
+        best, error=max(best.error, steepest) if unseen else best.error, sides=best.sides if confirmed else None,
+        others=tuple(s.value for s in finer),
+    )  # fmt: skip
+
+
+def _scales(size: float) -> list[float]:
+    scales = {max(size, 1.0) * 10.0**-k for k in _DECADES} | ({size, size * 1e-2} if 0 < size < 1e-2 else set())
+    return sorted(scales, reverse=True)
+
+
+def _contradicts(fine: Slope, coarse: Slope) -> bool:
+    credible = fine.flat or fine.error <= _CREDIBLE * abs(fine.value)
+    off = abs(fine.value - coarse.value)
+    visible = max(_COARSE * max(abs(fine.value), abs(coarse.value)), _VISIBLE * coarse.variation)
+    return credible and off > 10 * (fine.error + coarse.error) + visible
+
+
+def _confirms(one: Slope, other: Slope) -> bool:
+    """Whether two scales agree on a slope, without any kink, to more digits than are asked for."""
+    sure = min(one.error, other.error) <= _PLENTY * abs(one.value) and one.error <= _COARSE * abs(one.value)
+    sure = sure and one.variation <= _STEEPER * other.variation
+    return sure and one.sides is None and other.sides is None and abs(one.value - other.value) <= 10 * (one.error + other.error)
+
+
+def _same_kink(one: Slope, other: Slope) -> bool:
+    return one.sides is not None and other.sides is not None and np.allclose(one.sides, other.sides, rtol=_SEEN, atol=0.0)
+
+
+class _Line:
+    """The terms of a function along a line."""
+
+    def __init__(self, function: Callable[[float], Sequence[float]], x: float, epsilon: float) -> None:
+        self.function, self.x, self.epsilon = function, x, epsilon
+        self.base = self._terms(0.0)
+        self.moves = np.zeros(self.base.shape, bool)  # the terms that depend on the step
+        self.samples: list[_Sample] = []
+        again = [self._terms(0.0) - self.base for _ in range(2)]
+        self.noise = 4 * max(float(np.abs(part).sum()) for part in again)  # of a function that is not the same twice
+
+    def _terms(self, step: float) -> np.ndarray:
+        return np.ravel(np.asarray(self.function(step), float))
+
+    def _sample(self, step: float) -> _Sample:
+        up, down = self._terms(step), self._terms(-step)
+        beside = _BESIDE * self.epsilon * (self.x + step)
+        noise = max(float(np.abs(self._terms(step + beside) - up).sum()), float(np.abs(self._terms(-step - beside) - down).sum()))
+        self.moves |= (up != self.base) | (down != self.base)
+        terms = np.maximum(np.abs(up), np.abs(down))
+        size = float(terms[self.moves].sum() if self.moves.any() else terms.sum())
+        return _Sample(step, float((up - self.base).sum()), float((down - self.base).sum()), size, noise if math.isfinite(noise) else 0.0)
+
+    def at_scale(self, scale: float) -> Slope:
+        rows = _smoothed([self._sample(0.1 * scale / _SHRINK**row) for row in range(_ROWS)])
+        self.samples += rows
+        flat = all(row.up == row.down == 0 for row in rows)
+        value, error = self._slope(rows, self.epsilon, self.x if flat else 0.0)
+        jump, unsure = _limit([((r.up + r.down) / r.step, (4 * self.epsilon * r.size + 2 * r.noise) / r.step) for r in rows], 1)
+        kink = math.isfinite(jump) and unsure <= _SEEN * abs(jump) and abs(jump) > 1e-6 * abs(value)
+        variation = max(0.0, *((max(abs(r.up), abs(r.down)) - 16 * self.epsilon * r.size - 4 * r.noise) / r.step for r in rows))
+        sides = (value - jump / 2, value + jump / 2) if kink else None
+        return Slope(value, error, scale, variation, flat, flat and not any(r.size for r in rows), sides, noisy=self.noise > 0)
+
+    def _slope(self, rows: Sequence[_Sample], epsilon: float, least: float = 0.0) -> tuple[float, float]:
+        central = []
+        for row in rows:
+            quotient = (row.up - row.down) / (2 * row.step)
+            rounding = epsilon * max(row.size, least) + row.noise + self.noise
+            central.append((quotient, rounding / row.step))
+        return _limit(central, 2)
+
+    def with_noise(self, found: Slope) -> Slope:
+        """The same with the error that the function's own rounding makes, as finer steps show it."""
+        finer = [s for s in self.samples if s.step < _FINE * found.scale and s.size]
+        left = [abs(s.up - s.down - 2 * found.value * s.step) / s.size for s in finer]
+        rows = [s for s in self.samples if 0.1 * found.scale >= s.step > 0.1 * found.scale / _SHRINK ** (_ROWS - 0.5)]
+        _, error = self._slope(rows, max([self.epsilon, *left]))
+        return replace(found, error=max(error, found.error))
+
+
+def _smoothed(rows: Sequence[_Sample]) -> list[_Sample]:
+    """The same with noise that chance has not hidden: that of neighbours, and all that is lost when the function stops moving."""
+    found: list[_Sample] = []
+    for i, row in enumerate(rows):
+        noise = max((r.noise / r.size for r in rows[max(i - 1, 0) : i + 2] if r.size), default=0.0) * row.size
+        lost = max(abs(found[-1].up), abs(found[-1].down), found[-1].noise) if found and row.up == row.down == 0 else 0.0
+        found.append(row._replace(noise=max(noise, lost)))
+    return found
+
+
+def _limit(sequence: Sequence[tuple[float, float]], power: int) -> tuple[float, float]:
+    """The limit of values at shrinking steps, whose error is a series in odd or even powers of the step; and its own error."""
     table: list[list[float]] = []
-    best, error = float("nan"), float("inf")
-    for row in range(12):
-        up, down = function(step), function(-step)
-        line = [(up - down) / (2 * step)]
-        noise = epsilon * max(abs(up), abs(down)) / step
-        factor = shrink * shrink
+    best, error = math.nan, math.inf
+    for value, noise in sequence:
+        line = [value]
+        factor = _SHRINK**power
         for earlier in table[-1] if table else ():
             line.append((line[-1] * factor - earlier) / (factor - 1))
-            factor *= shrink * shrink
+            factor *= _SHRINK**2
         for place in range(1, len(line)):
             change = max(abs(line[place] - line[place - 1]), abs(line[place] - table[-1][place - 1])) + noise
             if change < error:
                 best, error = line[place], change
-        if row and error < float("inf") and abs(line[-1] - table[-1][-1]) > 1e3 * error:
-            break
         table.append(line)
-        step /= shrink
     return best, error

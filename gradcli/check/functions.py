@@ -16,21 +16,44 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.differences import ridders
-from gradcli.report.verdicts import Check, VariableCheck, Verdict, Worst
+from gradcli.check.differences import slope
+from gradcli.report.verdicts import Check, OneSided, VariableCheck, Verdict, Worst
 
-_STEP = 1e-200
-_MOST = 2_000  # entries that are differentiated one by one; beyond, directions
-_SURE = 1e-6  # relative error of an estimate beyond which it decides nothing
+_STEP = 1e-30  # of the complex step, relative
+_MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of them
+_UNSURE = 100  # how far off an estimate that is no better than the tolerance a claim may be, in the estimate's own errors
+_SLIGHT = 1e-9  # of the function's difference quotients: a slope that counts as none
+_LIKE = 1e-3  # how near to another possible derivative
 
 
 @dataclass(eq=False)
 class Estimate:
-    """A derivative from outside: its value, its error, and where it comes from."""
+    """A derivative from outside: its value, its error, and where it comes from; at a kink, the derivatives from both sides."""
 
     value: float
     error: float
     source: str
+    size: float = 0.0  # of the function's difference quotients, which a slope of zero is small beside
+    sides: tuple[float, float] | None = None
+    others: tuple[float, ...] = ()  # other derivatives that cannot be excluded
+
+    def verdict(self, said: float, rtol: float, atol: float) -> Verdict:
+        """The verdict on a claimed derivative."""
+        if not math.isfinite(self.value):
+            return Verdict.UNDETERMINED
+        if not math.isfinite(said):
+            return Verdict.MISMATCH
+        allowed = rtol * abs(self.value) + atol
+        if self.sides is not None:
+            low, high = sorted(self.sides)
+            room = rtol * max(abs(low), abs(high)) + atol
+            return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
+        off = abs(said - self.value)
+        none = said == self.value == 0 or (said == 0 and off <= 4 * self.error <= _SLIGHT * self.size)
+        if none or self.error <= allowed:
+            return Verdict.AGREE if off <= allowed + 4 * self.error else Verdict.MISMATCH
+        possible = off <= allowed + _UNSURE * self.error or any(abs(said - v) <= _LIKE * max(abs(said), abs(v)) for v in self.others)
+        return Verdict.UNDETERMINED if possible else Verdict.MISMATCH
 
 
 def check_function(
@@ -48,8 +71,6 @@ def check_function(
         order = _taylor_order(function, points, claimed, value)
     worst = max((v.verdict for v in variables.values()), default=Verdict.AGREE)
     reason = None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
-    if worst is Verdict.UNDETERMINED and order is not None and order < 1.25:
-        worst = Verdict.MISMATCH
     return Check(worst, variables, reason=reason), value
 
 
@@ -88,11 +109,7 @@ def _variable(
         said = float(claimed.reshape(-1)[i])
         estimate = _derivative(function, points, place, i)
         off = abs(said - estimate.value)
-        allowed = rtol * abs(estimate.value) + atol + 4 * estimate.error
-        sure = estimate.error <= _SURE * max(abs(estimate.value), abs(said)) or estimate.error <= atol
-        verdict = Verdict.AGREE if off <= allowed and sure else Verdict.MISMATCH if off > allowed else Verdict.UNDETERMINED
-        if not math.isfinite(estimate.value):
-            verdict = Verdict.UNDETERMINED
+        verdict = estimate.verdict(said, rtol, atol)
         check.decided_by = estimate.source if check.decided_by in (None, estimate.source) else "complex step and differences"
         check.wrong += verdict is Verdict.MISMATCH
         relative = off / (abs(estimate.value) or 1e-300)
@@ -101,6 +118,8 @@ def _variable(
             check.worst, worst = Worst(index, said, estimate.value), relative
             if verdict is Verdict.UNDETERMINED:
                 check.reason = f"differences are good to {estimate.error:.1g} only"
+            elif verdict is Verdict.KINK and estimate.sides is not None:
+                check.kinks = [OneSided(index, *estimate.sides, said, "claimed")]
             elif verdict is Verdict.MISMATCH:
                 check.reason = f"by {estimate.source}, good to {estimate.error:.1g}"
         check.verdict = max(check.verdict, verdict)
@@ -110,34 +129,41 @@ def _variable(
 def _derivative(function: Callable[..., Any], points: list[np.ndarray], place: int, i: int) -> Estimate:
     """The derivative by one entry: the complex step where it can be trusted, else differences."""
 
-    def along(step: float) -> float:
+    def along(step: float) -> list[float]:
         moved = _copies(points)
         flat = np.array(points[place], float).reshape(-1)
         flat[i] += step
         moved[place] = flat.reshape(points[place].shape) if points[place].ndim else flat[0]
-        return _scalar(function(*moved))
+        try:
+            return [_scalar(function(*moved))]
+        except (ArithmeticError, ValueError):  # outside of the domain, as math.log says
+            return [math.nan]
 
-    x = float(points[place].reshape(-1)[i])
-    value, error = ridders(along, max(abs(x), 1e-3) if x else 1.0, float(np.finfo(float).eps))
-    stepped = _complex_step(function, points, place, i)
-    if stepped is not None and abs(stepped - value) <= 10 * error + 1e-6 * abs(value):
-        return Estimate(stepped, 4e-15 * abs(stepped), "complex step")
-    return Estimate(value, error, "differences")
+    stepped, unsure = _complex_step(function, points, place, i)
+    found = slope(along, float(points[place].reshape(-1)[i]), float(np.finfo(float).eps), stepped)
+    if found.sides is None and not found.noisy and abs(stepped - found.value) <= 10 * found.error + 1e-6 * abs(found.value):
+        return Estimate(stepped, unsure, "complex step", found.variation)
+    return Estimate(found.value, found.error, "differences", found.variation, found.sides, found.others)
 
 
-def _complex_step(function: Callable[..., Any], points: list[np.ndarray], place: int, i: int) -> float | None:
+def _complex_step(function: Callable[..., Any], points: list[np.ndarray], place: int, i: int) -> tuple[float, float]:
+    """The derivative by a complex step and its error, which neighbours show; NaN if the function was not written for complex numbers."""
     moved: list[Any] = _copies(points)
-    flat = np.array(points[place], complex).reshape(-1)
-    flat[i] += 1j * _STEP
-    moved[place] = flat.reshape(points[place].shape) if points[place].ndim else complex(flat[0])
-    try:
-        result = np.asarray(function(*moved))
+    x = float(points[place].reshape(-1)[i])
+    step = _STEP * (abs(x) or 1.0)
+    slopes = []
+    for near in (0, 1, -2, 3):
+        flat = np.array(points[place], complex).reshape(-1)
+        flat[i] += near * math.ulp(x) + 1j * step
+        moved[place] = flat.reshape(points[place].shape) if points[place].ndim else complex(flat[0])
+        try:
+            result = np.asarray(function(*moved))
+        except Exception:  # not for complex numbers
+            return math.nan, math.inf
         if result.dtype.kind != "c" or result.size != 1:
-            return None
-        slope = float(result.reshape(())[()].imag) / _STEP
-    except Exception:  # the function was not written for complex numbers
-        return None
-    return slope if math.isfinite(slope) else None
+            return math.nan, math.inf
+        slopes.append(float(result.reshape(())[()].imag) / step)
+    return slopes[0], 4e-15 * abs(slopes[0]) + 4 * (max(slopes) - min(slopes))
 
 
 def _taylor_order(function: Callable[..., Any], points: list[np.ndarray], claimed: list[np.ndarray], value: float) -> float | None:
