@@ -19,7 +19,7 @@ _ROWS, _SHRINK = 9, 2.0
 _DECADES = (0, 2, 4, 6, 8)
 _COARSE, _VISIBLE = 1e-4, 1e-3  # of two slopes, and of the difference quotients: what scales must disagree by to see different things
 _CREDIBLE = 1e-3  # relative error up to which an estimate contradicts another
-_PLENTY = 1e-9  # relative error of an estimate that needs no further scales
+_PLENTY, _SURE = 1e-9, 1e-6  # relative errors of an estimate and of its confirmation, which need no further scales
 _BESIDE = 2.0  # ulps
 _FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
 _STEEPER = 3  # how much steeper finer difference quotients are where the coarser have missed something
@@ -75,10 +75,10 @@ def slope(function: Callable[[float], Sequence[float]], x: float, epsilon: float
     if finest and (finest[-1].zero or (len(finest) == 2 and not any(s.flat for s in finest) and not _contradicts(*finest))):
         return line.with_noise(min(finest, key=lambda s: s.error))
     steepest = max((s.variation for s in found if s.scale < best.scale), default=0.0)
-    unseen = best.error > _CREDIBLE * abs(best.value) and steepest > _STEEPER * best.variation
+    unseen = (finer or best.error > _CREDIBLE * abs(best.value)) and steepest > _STEEPER * best.variation
     best = line.with_noise(best)
-    others = [s for s in found if s is not best and 1e-3 < s.scale / best.scale < 1e3]
-    confirmed = best.sides is not None and abs(best.sides[1] - best.sides[0]) > 10 * best.error and any(_same_kink(best, s) for s in others)
+    alike = [s for s in found if best.sides is not None and _same_kink(s, best)]
+    confirmed = len(alike) > 2 and best.sides is not None and abs(best.sides[1] - best.sides[0]) > 10 * best.error
     return replace(
         best, error=max(best.error, steepest) if unseen else best.error, sides=best.sides if confirmed else None,
         others=tuple(s.value for s in finer),
@@ -99,9 +99,9 @@ def _contradicts(fine: Slope, coarse: Slope) -> bool:
 
 def _confirms(one: Slope, other: Slope) -> bool:
     """Whether two scales agree on a slope, without any kink, to more digits than are asked for."""
-    sure = min(one.error, other.error) <= _PLENTY * abs(one.value) and one.error <= _COARSE * abs(one.value)
-    sure = sure and one.variation <= _STEEPER * other.variation
-    return sure and one.sides is None and other.sides is None and abs(one.value - other.value) <= 10 * (one.error + other.error)
+    sure = min(one.error, other.error) <= _PLENTY * abs(one.value) and one.error <= _SURE * abs(one.value)
+    plain = one.variation <= _STEEPER * min(other.variation, abs(one.value))
+    return sure and plain and one.sides is None and other.sides is None and abs(one.value - other.value) <= 10 * (one.error + other.error)
 
 
 def _same_kink(one: Slope, other: Slope) -> bool:
