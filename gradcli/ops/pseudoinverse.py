@@ -79,7 +79,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
         return (kp - matmul(matmul(x, out), kp) - transposed(matmul(out, k)) + matmul(matmul(pt, out), g - matmul(k, x)),)
     k = matmul(out, g)
     pk = matmul(pt, k)
-    return (pk - matmul(matmul(pk, out), x) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
+    return (pk - matmul(pk, matmul(out, x)) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
 
 
 pinv: Op = structural(

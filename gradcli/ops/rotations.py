@@ -45,13 +45,17 @@ def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> No
         settled += bool(settled or not change > small)
 
 
-def _clusters(m: Any, values: Any) -> list[list[int]]:
-    """The places of values in ascending order, those together that are equal to the program's precision."""
+def _clusters(m: Any, values: Any, noise: Any = 0) -> list[list[int]]:
+    """The places of values in ascending order, those together that are equal to the program's precision.
+
+    Values that would be 0 but for rounding, up to the noise, stand alone.
+    """
     plain = [m.plain(v) for v in values]
     close = rounding(m, max(map(abs, plain), default=0))
     found: list[list[int]] = []
     for i in sorted(range(len(plain)), key=plain.__getitem__):
-        if found and abs(plain[i] - plain[found[-1][-1]]) <= close:
+        alone = (found and 0 < plain[found[-1][-1]] <= noise) or 0 < plain[i] <= noise
+        if found and not alone and abs(plain[i] - plain[found[-1][-1]]) <= close:
             found[-1].append(i)
         else:
             found.append([i])
@@ -126,10 +130,10 @@ def singular_values(m: Any, x: Matrix, like: Matrix | None = None) -> tuple[Matr
     _sweeps(m, n, small, rotate)
     tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
     sizes = m.map(lambda s: m.sqrt(s) if m.plain(s) > tiny else without_derivative(m, s), (x * x).sum(axis=0))
-    clusters = _clusters(m, sizes)
+    clusters = _clusters(m, sizes, rounding(m, top))
     if like is not None:
         _turn(m, clusters, like[:, ::-1], v, x)
     left = x / m.map(lambda s: s if m.plain(s) else m.one, sizes)
-    _equal(m, [places for places in clusters if m.plain(sizes[places[-1]]) > rounding(m, top)], source, sizes, left, v)
+    _equal(m, [places for places in clusters if m.plain(sizes[places[-1]]) != 0], source, sizes, left, v)
     order = list(itertools.chain(*clusters))[::-1]
     return left[:, order], sizes[order], v[:, order]

@@ -28,9 +28,8 @@ from gradcli.ops.rotations import singular_values, symmetric_eigen
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Function, Op, Shape, composite, structural
 from gradcli.ops.structure import output
-from gradcli.ops.textbook import blurred, completed, floats, over_batches, plainly, rounding
+from gradcli.ops.textbook import blurred, completed, floats, over_batches
 
-_NOISE = 1e-30  # what is smaller, relative to the largest, is no rounding of the program's
 _SIGNS = {"signs": "numpy"}
 
 
@@ -119,12 +118,9 @@ def _svd_reference(m: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any
 def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
     """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
     left, sizes, right = singular_values(m, x, v)
-    rank = sum(m.plain(s) > rounding(m, m.plain(sizes[0])) for s in sizes)
+    rank = sum(m.plain(s) != 0 for s in sizes)
     left = left[:, :rank]
     beyond = completed(m, left, u[:, rank:])
-    for j, size in enumerate(sizes[rank:]):
-        if m.plain(size) > m.plain(sizes[0]) * _NOISE:  # it would be 0 but for rounding, and has the library's vectors
-            sizes[rank + j] = beyond[:, j] @ (x @ plainly(m, right[:, rank + j]))
     beyond[:, : len(sizes) - rank] = blurred(m, beyond[:, : len(sizes) - rank], x)
     return np.column_stack([left, beyond]), sizes, right
 

@@ -148,9 +148,10 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     by_x = None
     if wanted[1]:
         factor = read(x, upper=upper)
-        product = matmul(back, transposed(out))
-        both = product + transposed(product)
-        by_x = -(matmul(factor, both) if upper else matmul(both, factor))
+        if upper:
+            by_x = -(matmul(matmul(factor, back), transposed(out)) + matmul(matmul(factor, out), transposed(back)))
+        else:
+            by_x = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
     return back, by_x
 
 
