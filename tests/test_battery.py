@@ -56,7 +56,14 @@ def test_verdict(row: Row) -> None:
     assert found.bad is not row.is_right
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.title}-{row.verdicts[0]}") for row in functions.FUNCTIONS])
+def still_failing(row: functions.Checked) -> tuple[Any, ...]:
+    return () if row.xfail is None else (pytest.mark.xfail(strict=True, reason=row.xfail),)
+
+
+FUNCTIONS = [pytest.param(row, id=f"{row.title}-{row.verdicts[0]}", marks=still_failing(row)) for row in functions.FUNCTIONS]
+
+
+@pytest.mark.parametrize("row", FUNCTIONS)
 def test_verdict_on_a_python_function(row: functions.Checked) -> None:
     check, _ = check_function(row.function, row.gradient, row.at, [f"x{i}" for i in range(len(row.at))], row.rtol, 0.0)
     assert check.worst.word in row.verdicts, [(v.worst, v.reason) for v in check.variables.values()]

@@ -23,6 +23,7 @@ class Checked(NamedTuple):
     at: tuple[Any, ...]
     verdicts: tuple[str, ...] = FINE
     rtol: float = 1e-6
+    xfail: str | None = None  # why the verdict is another, still
 
 
 def noise(size: float) -> Callable[[], float]:
@@ -145,7 +146,20 @@ UNDECIDABLE: list[Checked] = [
     Checked("no value", lambda x: x * math.nan, lambda x: 0.0, (1.0,), OPEN),
     Checked("rough", lambda x: sum(0.7**k * math.cos(7**k * float(x)) for k in range(18)), lambda x: 0.0, (0.3,), (*OPEN, *WRONG)),
 ]
-FUNCTIONS = [*RIGHT, *MISTAKEN, *UNDECIDABLE]
+LOST = "rounding within the function is beyond what its neighbouring values show"
+COARSE = "the steps are too coarse for the oscillation, at all scales"
+UNCERTAIN = ("agree", "undetermined")
+BEYOND: list[Checked] = [
+    Checked("x - sin x", lambda x: float(x) - math.sin(float(x)), lambda x: 2 * math.sin(x / 2) ** 2, (1e-8,), UNCERTAIN, xfail=LOST),
+    Checked("sqrt(x**2 + 1) - x", lambda x: math.sqrt(float(x) ** 2 + 1) - float(x), lambda x: -0.5 / x**2, (1e8,), UNCERTAIN, xfail=LOST),
+    Checked(
+        "(1 - cos x)/x**2 for complex numbers", lambda x: (1 - np.cos(x)) / x**2, lambda x: -x / 12 + x**3 / 180, (1e-3,), UNCERTAIN,
+        xfail=LOST,
+    ),
+    Checked("sin(1/x)", lambda x: math.sin(1 / float(x)), lambda x: -math.cos(1 / x) / x**2, (1e-8,), UNCERTAIN, xfail=COARSE),
+    Checked("sin(1e6*x) far out", lambda x: math.sin(1e6 * float(x)), lambda x: 1e6 * math.cos(1e6 * x), (1e8,), UNCERTAIN, xfail=COARSE),
+]  # fmt: skip
+FUNCTIONS = [*RIGHT, *MISTAKEN, *UNDECIDABLE, *BEYOND]
 
 
 class Custom(NamedTuple):
