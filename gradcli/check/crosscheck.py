@@ -318,17 +318,22 @@ def scalar_operations(order: Sequence[Expr]) -> int:
     """About how many scalar operations the nodes take."""
     total = 0
     for node in order:
-        if node.op is None or node.op.outputs > 1:
+        if node.op is None:
             total += 1
             continue
-        size = max(1, math.prod(node.shape))
+        size = _entries(node)
         for operand in node.operands:
-            if operand is not None and not isinstance(operand.shape, list):
-                size = max(size, math.prod(operand.shape) if operand.op is None or operand.op.outputs == 1 else 1)
+            if operand is not None:
+                size = max(size, _entries(operand))
         if node.op.name in ("matmul", "dot"):
             size = math.prod(node.shape) * (node.operand.shape or (1,))[-1]
         elif node.op.core_dims is not None:
             n = node.operand.shape[-1]
             size *= n * (n if node.op.name in ("det", "slogdet") else 1) if node.op.name != "adjugate" else n**4
+            size = int(size * node.op.work)
         total += size
     return total
+
+
+def _entries(node: Expr) -> int:
+    return 1 if node.op is not None and node.op.outputs > 1 else max(1, math.prod(node.shape))

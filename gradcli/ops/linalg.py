@@ -154,7 +154,7 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, over_batches(berkowitz, _det_shape), vjp=_det_vjp, shape=_det_shape, saves=("x",),
-    core_dims=(2,), backward="LinalgDet", doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
+    core_dims=(2,), work=0.4, backward="LinalgDet", doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).", examples=("log(det(A))",), ulps=64,
 )  # fmt: skip
 
@@ -170,7 +170,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), _slogdet_reference, vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), domain="a regular matrix",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=0.4, domain="a regular matrix",
     backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip

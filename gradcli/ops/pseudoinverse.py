@@ -18,7 +18,7 @@ from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Op, Shape, composite, structural
 from gradcli.ops.spectra import svdvals_of
 from gradcli.ops.structure import detach, to_int
-from gradcli.ops.textbook import eliminate, plainly
+from gradcli.ops.textbook import eliminate, floats, plainly
 from gradcli.ops.triangular import read
 
 _EPSILON = float(np.finfo(float).eps)
@@ -61,6 +61,9 @@ def _pinv_reference(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> An
 
 def _pseudoinverse(m: Any, x: Any, rtol: float, atol: float) -> Any:
     """Of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
+    rough = np.linalg.svd(floats(m, x), compute_uv=False)
+    if x.size and rough[-1] > max(2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]):  # no doubt about the rank
+        return eliminate(m, x.T @ x, x.T)
     u, sizes, v = singular_values(m, plainly(m, x))
     rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
     u, v = u[:, :rank], v[:, :rank]
@@ -84,7 +87,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 pinv: Op = structural(
     "pinv", "x", _pinv, _pinv_reference, vjp=_pinv_vjp, shape=_pinv_shape, static={"rtol": None, "atol": None, "hermitian": False},
-    saves=("x", "out"), core_dims=(2,), ulps=64, backward="LinalgPinv", examples=("pinv(A) @ b",),
+    saves=("x", "out"), core_dims=(2,), work=2, ulps=64, backward="LinalgPinv", examples=("pinv(A) @ b",),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",
 )  # fmt: skip

@@ -36,13 +36,18 @@ def _rotate(x: Matrix, p: int, q: int, cosine: Any, sine: Any) -> None:
     x[:, p], x[:, q] = cosine * x[:, p] - sine * x[:, q], sine * x[:, p] + cosine * x[:, q]
 
 
-def _sweeps(m: Any, n: int, small: Any, rotate: Callable[[int, int], Any]) -> None:
-    """Jacobi's rotations of all pairs in turn until they change nothing, and then twice more for the derivatives."""
-    without_formula(m)
-    settled = 0
-    while settled < 3:
-        change = max((rotate(p, q) for q in range(n) for p in range(q)), default=0)
-        settled += bool(settled or not change > small)
+def _until_settled(n: int, small: Any, rotate: Callable[[int, int], Any]) -> None:
+    """Jacobi's rotations of all pairs in turn, until a round of them changes nothing."""
+    while max((rotate(p, q) for q in range(n) for p in range(q)), default=0) > small:
+        pass
+
+
+def _twice(n: int, rotate: Callable[[int, int], Any]) -> None:
+    """What changes no value any more, but derivatives: each round makes twice as many of them right, the first one first."""
+    for _ in range(2):
+        for q in range(n):
+            for p in range(q):
+                rotate(p, q)
 
 
 def _clusters(m: Any, values: Any, noise: Any = 0) -> list[list[int]]:
@@ -89,18 +94,25 @@ def _equal(m: Any, clusters: list[list[int]], source: Matrix, values: Matrix, le
 
 def symmetric_eigen(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix]:
     """Eigenvalues in ascending order, and eigenvectors turned towards others (C. G. J. Jacobi, 1846)."""
-    source, x, v = x, x.copy(), identity(m, len(x))
+    without_formula(m)
+    n, source = len(x), x
     small = largest(m, x) * m.m.mpf(10) ** (GUARD - m.m.dps)
 
-    def rotate(p: int, q: int) -> Any:
-        before = abs(m.plain(x[p, q]))
-        turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
-        if turn is not None:
-            for part in (x, x.T, v):
-                _rotate(part, p, q, *turn)
-        return before
+    def rotation_of(x: Matrix, v: Matrix) -> Callable[[int, int], Any]:
+        def rotate(p: int, q: int) -> Any:
+            before = abs(m.plain(x[p, q]))
+            turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
+            if turn is not None:
+                for part in (x, x.T, v):
+                    _rotate(part, p, q, *turn)
+            return before
 
-    _sweeps(m, len(x), small, rotate)
+        return rotate
+
+    v = identity(m, n)
+    _until_settled(n, small, rotation_of(plainly(m, x), v))
+    x = v.T @ x @ v
+    _twice(n, rotation_of(x, v))
     clusters = _clusters(m, np.diagonal(x))
     _turn(m, clusters, like, v)
     values, order = np.diagonal(x).copy(), list(itertools.chain(*clusters))
@@ -114,20 +126,26 @@ def singular_values(m: Any, x: Matrix, like: Matrix | None = None) -> tuple[Matr
     There must be no more columns than rows. By rotations of pairs of columns (M. R. Hestenes, Journal of the SIAM 6,
     1958). What is zero to the precision of m becomes a square root of zero, which has no derivative.
     """
-    n = x.shape[1]
-    source, x, v = x, x.copy(), identity(m, n)
+    without_formula(m)
+    n, source = x.shape[1], x
     top = largest(m, x)
     small = len(x) * top**2 * m.m.mpf(10) ** (GUARD - m.m.dps)
 
-    def rotate(p: int, q: int) -> Any:
-        off = x[:, p] @ x[:, q]
-        turn = _rotation(m, off, x[:, q] @ x[:, q] - x[:, p] @ x[:, p], small)
-        if turn is not None:
-            for part in (x, v):
-                _rotate(part, p, q, *turn)
-        return abs(m.plain(off))
+    def rotation_of(x: Matrix, v: Matrix) -> Callable[[int, int], Any]:
+        def rotate(p: int, q: int) -> Any:
+            off = x[:, p] @ x[:, q]
+            turn = _rotation(m, off, x[:, q] @ x[:, q] - x[:, p] @ x[:, p], small)
+            if turn is not None:
+                for part in (x, v):
+                    _rotate(part, p, q, *turn)
+            return abs(m.plain(off))
 
-    _sweeps(m, n, small, rotate)
+        return rotate
+
+    v = identity(m, n)
+    _until_settled(n, small, rotation_of(plainly(m, x), v))
+    x = x @ v
+    _twice(n, rotation_of(x, v))
     tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
     sizes = m.map(lambda s: m.sqrt(s) if m.plain(s) > tiny else without_derivative(m, s), (x * x).sum(axis=0))
     clusters = _clusters(m, sizes, rounding(m, top))

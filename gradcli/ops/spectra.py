@@ -26,7 +26,7 @@ from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.rotations import singular_values, symmetric_eigen
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Op, Shape, composite, structural
+from gradcli.ops.spec import Function, Kink, Op, Shape, composite, structural
 from gradcli.ops.structure import output
 from gradcli.ops.textbook import blurred, completed, floats, over_batches
 
@@ -83,7 +83,7 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 eigh: Op = structural(
     "eigh", "x", _eigh, over_batches(_eigh_reference, _eigh_shape), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L", **_SIGNS},
-    outputs=2, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgEigh",
+    outputs=2, saves=("out",), core_dims=(2,), work=12, ulps=64, backward="LinalgEigh",
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
@@ -159,7 +159,7 @@ def _beside(u: Any, x: Any) -> Any:
 
 svd: Op = structural(
     "svd", "x", _svd, over_batches(_svd_reference, _svd_shape), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True, **_SIGNS},
-    outputs=3, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgSvd",
+    outputs=3, saves=("out",), core_dims=(2,), work=12, ulps=64, backward="LinalgSvd",
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
     "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
@@ -189,7 +189,8 @@ def _scipy_eigh(x: Any, lower: bool, eigvals_only: bool) -> Any:
 
 eigvalsh = composite(
     "eigvalsh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO)[0], static={"UPLO": "L"}, backward="LinalgEigh",
-    domain="a symmetric matrix", doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
+    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),), domain="a symmetric matrix",
+    doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
 )  # fmt: skip
 torch_eigh = composite(
     "torch_eigh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO, signs="torch"), static={"UPLO": "L"},
@@ -206,6 +207,7 @@ scipy_eigh = composite(
 )  # fmt: skip
 svdvals = composite(
     "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
+    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
 )  # fmt: skip
 numpy_svd = composite(
     "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, "hermitian": False, **_SIGNS}, public=False,
