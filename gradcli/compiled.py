@@ -134,9 +134,9 @@ class _Compiled:
     """The plan of a function for values of given names, shapes and dtypes."""
 
     def __init__(self, function: Function, bindings: Mapping[str, Any], seed: Any) -> None:
-        self.scope = scope = _Watching(function.limits, function.dtype)
+        limits = function.limits.with_room_for(max((value.size for value in bindings.values()), default=0))
+        self.scope = scope = _Watching(limits, function.dtype)
         for name, value in bindings.items():
-            function.limits.check_shape(value.shape)
             scope.outside[name] = value
             scope.bind_value(name, value)
         self.query = query = _last_query(Program(scope), function)

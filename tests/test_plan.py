@@ -51,7 +51,7 @@ def _is_scalar(text: str, values: dict[str, Any]) -> bool:
 def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "in blocks":
         monkeypatch.setattr(schedule, "LARGE", 1)
-        monkeypatch.setattr(blocks, "BLOCK", 4)
+        monkeypatch.setattr(blocks, "MOST", 4)
 
 
 @pytest.mark.usefixtures("_any_size")

@@ -112,7 +112,8 @@ class Job:
             if text.startswith("@"):
                 from gradcli.files.arrays import load_array
 
-                values[name] = load_array(text[1:], self.limits)
+                values[name] = array = load_array(text[1:], self.limits)
+                self.limits = self.limits.with_room_for(array.size)
                 continue
             if not text.strip():
                 raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
 from gradcli.engine import trigonometry
 from gradcli.engine.graph import Expr
@@ -12,7 +14,18 @@ from gradcli.engine.source import Source, fills_buffers
 from gradcli.ops import reductions, trigonometric
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 
-BLOCK = 1 << 15  # entries of a block: the registers stay in the cache, and the calls stay few
+MOST = 1 << 14  # entries of a block: more would save no more calls worth mentioning
+
+
+@cache
+def _room() -> int:
+    """Bytes that the registers and views of a block may take: they stay in the second-level cache, or all is ten times slower."""
+    try:
+        said = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text("ascii").strip()
+        size = int(said.removesuffix("K")) << 10
+    except (OSError, ValueError):
+        size = 1 << 19  # no Linux, or one that does not say
+    return 5 * size // 8
 
 
 class LoopWriter:
@@ -42,8 +55,6 @@ class LoopWriter:
     def write(self, stored: Iterable[Expr]) -> None:
         """The loop; ``stored`` are roots among its results, whose arrays exist already."""
         source, loop = self.source, self.loop
-        rows = loop.extent[0]
-        step = max(1, BLOCK // math.prod(loop.extent[1:]))
         parameters = []
         for node in loop.inputs:
             if node.shape and loop.sliced(node):
@@ -67,7 +78,7 @@ class LoopWriter:
             for node in loop.stored:
                 if node.kind == FLOAT:
                     self.body.append(f"{self.checks}.append(vdot({self.inside[node]}, {self.inside[node]}))")
-        self._around(parameters, rows, step)
+        self._around(parameters)
         for node in loop.sums:
             self._total(node, partial[node])
 
@@ -82,9 +93,11 @@ class LoopWriter:
         self.inside[node] = self.source.new(letter)
         return self.inside[node]
 
-    def _around(self, parameters: list[tuple[str, str]], rows: int, step: int) -> None:
+    def _around(self, parameters: list[tuple[str, str]]) -> None:
         """The function of one block, and its calls."""
         source, registers = self.source, [name for name, _ in self.registers]
+        entries = min(MOST, _room() // (8 * (len(parameters) + len(registers))))
+        rows, step = self.loop.extent[0], max(1, entries // math.prod(self.loop.extent[1:]))
         name = source.new("block")
         source.add(f"def {name}({', '.join([inner for _, inner in parameters] + registers)}):")
         for line in self.body:
