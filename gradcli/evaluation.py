@@ -112,10 +112,10 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     values = forward([root], scope.values, scope.precision)
     record.value = values[root]
     record.warnings += _nonfinite(scope, root, values)
-    wrt = _variables(scope, root, options)
+    wrt = variables(scope, root, options)
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
-            wrt = {**wrt, **_variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
+            wrt = {**wrt, **variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
     if not wrt and options.wrt is None and root.kind == "float":
         record.warnings += _held_constant(scope, root)
     if root.kind != "float":
@@ -214,7 +214,7 @@ def _finished(adjoint: Any, x: Expr, scope: Scope) -> Any:
     return np.array(adjoint, dtype).reshape(x.shape)[()]  # the caller's own, never a view of the seed or of an input
 
 
-def _variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
+def variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
     """The names to differentiate with respect to, in order."""
     if options.wrt is None:
         return {
