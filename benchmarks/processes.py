@@ -16,6 +16,7 @@ from benchmarks.contest import Command, Contestant, InProcess, Run
 from benchmarks.machine import limited, own_memory
 
 ROOT = Path(__file__).parent.parent
+_LAUNCH = str(Path(__file__).parent / "programs" / "launch.py")
 _PATIENCE = 1800.0  # seconds, after which a contestant has failed
 _LEAST = 0.1  # seconds that a sample takes at least, by repetition
 
@@ -150,21 +151,12 @@ class Process:
 
     def _run(self, output: Path) -> tuple[float, int]:
         environment = {"PYTHONPATH": str(ROOT), **self.contestant.environment}
+        report = self.answers.with_suffix(".report")
+        command = [sys.executable, "-I", "-S", _LAUNCH, str(report), *self.contestant.command]
         with limited(self.contestant.cores, environment), output.open("wb") as printed:
-            start = time.perf_counter()
-            try:
-                process = subprocess.Popen(
-                    self.contestant.command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True
-                )
-            except OSError as error:
-                raise Failed(str(error)) from None
-            assert process.stderr is not None
-            said = process.stderr.read()
-            _, status, used = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - start
-        process.stderr.close()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 0:
             self.answers.unlink(missing_ok=True)
-            raise Failed(": ".join([f"ended with {process.returncode}", *said.strip().splitlines()[-1:]])[:160])
-        return seconds, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+            raise Failed(": ".join([f"ended with {done.returncode}", *done.stderr.strip().splitlines()[-1:]])[:160])
+        seconds, peak = report.read_text(encoding="ascii").split()
+        return float(seconds), int(peak)

@@ -79,7 +79,7 @@ STANDINGS: list[tuple[Contestant, str]] = [
     (InProcess(name="huge", build=right, memory=10**15), "skipped: needs 1000000.0 GB of memory"),
     (Command(name="command", command=(sys.executable, "-c", "pass")), ""),
     (Command(name="failing", command=(sys.executable, "-c", "raise SystemExit('not now')")), "failed: ended with 1: not now"),
-    (Command(name="nowhere", command=("/no/such/command",)), "failed: "),
+    (Command(name="nowhere", command=("/no/such/command",)), "failed: ended with 1: FileNotFoundError"),
 ]
 
 
