@@ -146,8 +146,15 @@ class Job:
             wrt=names_of(request.wrt), freeze=tuple(n for text in request.freeze for n in names_of(text) or ()), seed=request.seed,
             mode=modes[0] if modes else "grad", tangents=dict(assignment("--jvp", text) for text in request.jvp),
             check=request.check, formula=formula, latex=request.output_format == "latex", timeout=request.timeout,
-            digits=request.precision,
+            digits=request.precision, place=self._place(),
         )  # fmt: skip
+
+    def _place(self) -> Any:
+        if not self.targets:
+            return None
+        from gradcli.cli.saving import Places
+
+        return Places(self.targets)
 
     def _scope(self) -> Scope:
         return Scope(self.limits, self.request.dtype, self.request.random_state or 0)
