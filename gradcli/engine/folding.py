@@ -16,7 +16,6 @@ import numpy as np
 from gradcli.engine.graph import Expr, Graph, constant_value, reachable
 from gradcli.ops import arithmetic, exponential, logic, shapes, structure
 from gradcli.ops.promotion import FLOAT, INT, numpy_dtype
-from gradcli.ops.spec import Op
 
 _MODERATE = 2.0**10  # coefficients that may move through a product: what it costs in the subnormal range is bounded
 
@@ -29,16 +28,17 @@ class Folder:
         self.swift = swift
         self.risky = False
         self.done: dict[Expr, Expr] = {}
-        self._rules: dict[Op, Callable[..., Expr | None]] = {
-            arithmetic.add: self._sum,
-            arithmetic.sub: self._difference,
-            arithmetic.neg: lambda x: self._scale(-1.0, x),
-            arithmetic.mul: self._product,
-            arithmetic.chain: self._chain,
-            arithmetic.div: self._quotient,
-            arithmetic.reciprocal: lambda x: self._quotient(self._number(1.0), x),
-            exponential.pow_: self._power,
-            logic.where: _chosen,
+        self._rules: dict[str, Callable[..., Expr | None]] = {
+            "add": self._sum,
+            "sub": self._difference,
+            "neg": lambda x: self._scale(-1.0, x),
+            "mul": self._product,
+            "chain": self._chain,
+            "div": self._quotient,
+            "reciprocal": lambda x: self._quotient(self._number(1.0), x),
+            "pow": self._power,
+            "where": _chosen,
+            "relu": lambda x: self.graph.apply(logic.maximum, (x, 0.0)),  # which takes a buffer
         }
 
     def fold(self, roots: Sequence[Expr]) -> list[Expr]:
@@ -68,7 +68,7 @@ class Folder:
             with np.errstate(all="ignore"):
                 value = op.forward(*[np.asarray(number)[()] for number in numbers], **node.static)
             return self.graph.constant(float(value) if node.kind == FLOAT else bool(value))
-        rule = self._rules.get(op)
+        rule = self._rules.get(op.name)
         folded = rule(*operands) if rule is not None else None
         return self.graph.apply(op, operands, node.static) if folded is None else folded
 

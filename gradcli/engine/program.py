@@ -43,13 +43,17 @@ class Writer:
 
     def __init__(self, leaves: Sequence[Expr], roots: Sequence[Expr], precision: str, *, swift: bool, checked: bool) -> None:
         self.source = source = Source(precision, swift=swift)
-        self.roots = list(dict.fromkeys(roots))
+        self.roots = dict.fromkeys(roots)
         self.checks = source.new("q") if checked else None
         self.spare: dict[Any, list[str]] = {}  # arrays of ours that nobody reads any more
         self.owned: set[Expr] = set()
         self.floats: set[Expr] = set()  # Python's floats, which only ufuncs take for NumPy's
         steps = schedule(roots)
         self.last_use = _last_uses(steps, roots)
+        self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
+        for node, place in self.last_use.items():
+            if is_large(node):
+                self.ends.setdefault(place, []).append(node)
         self.viewed = _viewed(steps)
         for leaf in leaves:
             source.names[leaf] = source.new("v")
@@ -111,7 +115,7 @@ class Writer:
 
     def _delete(self, place: int) -> None:
         """Let go of large arrays after their last use."""
-        for node in [node for node, last in self.last_use.items() if last == place and is_large(node)]:
+        for node in self.ends.get(place, ()):
             if node.op is not None and node in self.source.names and node not in self.owned:
                 self.source.add(f"del {self.source.names[node]}")
 
@@ -124,14 +128,16 @@ class Writer:
                     name = source.name(root)
                     source.add(f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})")
         results = []
-        for place, (root, out) in enumerate(zip(roots, given, strict=True)):
+        seen: set[Expr] = set()
+        for root, out in zip(roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
                 results.append(f"number({name})")
-            elif root in roots[:place] or not (in_blocks(root) or makes_new(root)):
+            elif root in seen or not (in_blocks(root) or makes_new(root)):
                 results.append(f"settled({name}, {out})")
             else:
                 results.append(name if in_blocks(root) else f"({name} if {out} is None else settled({name}, {out}))")
+            seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
 
 
