@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _LARGE = 1 << 17  # entries of an array
+_KEPT = 1 << 24  # entries of an array up to which intermediate values are kept to explain a NaN
 _ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
 
 
@@ -116,11 +117,13 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
             wrt = {**wrt, **variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
-    planned = options.mode == "grad" and root.kind == "float" and _is_large(scope, root)
+    planned = options.mode == "grad" and root.kind == "float" and _is_large(scope)
     if planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.value, record.grad = _planned(scope, root, wrt, record, options)
-    if not planned or not np.isfinite(record.value).all():
+        if _first_nonfinite(record.value) is not None:
+            record.warnings += _explained(scope, root)
+    else:
         values = forward([root], scope.values, scope.precision)
         record.value = values[root]
         record.warnings += _nonfinite(scope, root, values)
@@ -205,9 +208,9 @@ def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Opti
     record.check = check
 
 
-def _is_large(scope: Scope, root: Expr) -> bool:
+def _is_large(scope: Scope) -> bool:
     """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return any(np.size(value) > _LARGE for value in scope.values.values())
+    return scope.largest > _LARGE
 
 
 def _planned(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, options: Options) -> tuple[Any, dict[str, Any]]:
@@ -386,6 +389,28 @@ def _nonfinite(scope: Scope, root: Expr, values: Values) -> list[str]:
             where = f" at index {list(place)}" if place else ""
             return [f"{_text_of(scope, node)} is {array[place]}{where}"]
     return ["a value that was given is not finite"]
+
+
+def _explained(scope: Scope, root: Expr) -> list[str]:
+    """Where large arrays became infinite or NaN: by all intermediate values, if memory can be expected to hold them."""
+    if scope.largest <= _KEPT:
+        return _nonfinite(scope, root, forward([root], scope.values, scope.precision))
+    for leaf in reachable([root]):
+        if leaf.is_leaf and leaf.kind == "float":
+            array = np.asarray(scope.values[leaf])
+            place = _first_nonfinite(array)
+            if place is not None:
+                return [f"'{leaf.payload.name}' is {array[place]}{f' at index {list(place)}' if place else ''}"]
+    return ["the value is not finite; a smaller part of the data would say where"]
+
+
+def _first_nonfinite(value: Any) -> tuple[int, ...] | None:
+    flat = np.ravel(value)
+    for start in range(0, flat.size, _LARGE):
+        wrong = np.flatnonzero(~np.isfinite(flat[start : start + _LARGE]))
+        if wrong.size:
+            return tuple(int(i) for i in np.unravel_index(start + int(wrong[0]), np.shape(value)))
+    return None
 
 
 def _text_of(scope: Scope, node: Expr) -> str:

@@ -255,6 +255,26 @@ def test_save(records, tmp_path):
     assert records("x**2", "x=2", "--save", "x=no/such/folder.npy")[0] == 2
 
 
+
+def test_large_results_are_computed_into_their_files(records, tmp_path):
+    x = np.random.default_rng(3).normal(size=300_000)
+    np.save(tmp_path / "x.npy", x)
+    arguments = ("x*exp(x)", "x=@x.npy", "--no-check", "--save", "x=out.npy", "--save", "value=value.npy")
+    code, (record,) = records(*arguments)
+    assert code == 0
+    assert record["grad"] == {}
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), (1 + x) * np.exp(x), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(np.load(tmp_path / "value.npy"), x * np.exp(x), rtol=1e-14)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "value.npy", "x.npy"]
+    x[250_000] = -np.inf
+    np.save(tmp_path / "x.npy", x)
+    code, (record,) = records(*arguments)
+    assert record["warnings"][0] == "a value that was given is not finite"
+    assert np.load(tmp_path / "out.npy")[249_999] == pytest.approx((1 + x[249_999]) * np.exp(x[249_999]))
+    assert records(*arguments[:4], "x=no/such/folder.npy")[0] == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "value.npy", "x.npy"]
+
+
 def test_version_and_help(call_cli):
     from importlib.metadata import version
 

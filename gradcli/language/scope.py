@@ -35,6 +35,7 @@ class Scope:
     more_places: dict[Expr, list[tuple[Source, Node]]] = field(default_factory=dict)  # and the others
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     serial: int = 0
+    largest: int = 0  # entries of the largest array that was bound
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
 
@@ -54,6 +55,7 @@ class Scope:
         kind = kind_of(raw)
         leaf = self.graph.leaf(name, raw.shape, kind)
         self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
+        self.largest = max(self.largest, raw.size)
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:
