@@ -9,6 +9,7 @@ rules build graphs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,8 @@ class Graph:
         else:
             if isinstance(value, (np.generic, np.ndarray)):
                 value = value.item()
-            key = (type(value), repr(value))
+            # 1, 1.0 and True are equal, and so are 0.0 and -0.0, but they are different constants
+            key = (int, value) if type(value) is int else (type(value), repr(value))
         node = self._interned.get(key)
         if node is None:
             shape = value.shape if isinstance(value, np.ndarray) else ()
@@ -131,6 +133,11 @@ class Graph:
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
         """The node of an operation on nodes (or numbers), made once."""
         nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
+        if op.plain and not static and _all_scalars(nodes):  # by far the most common case, in a third of the time
+            node = self._interned.get((op, nodes))
+            if node is None:
+                node = self._interned[op, nodes] = Expr(self, op, nodes, NO_STATIC, (), FLOAT)
+            return node
         if op.indices:
             nodes = tuple([self.whole(n) if i in op.index_places else n for i, n in enumerate(nodes)])
         if op.result == FLOAT and op is not to_float:
@@ -196,6 +203,13 @@ class Graph:
         return kinds.pop() if len(kinds) == 1 else FLOAT
 
 
+def _all_scalars(nodes: tuple[Expr | None, ...]) -> bool:
+    for node in nodes:
+        if node is None or node.shape or node.kind != FLOAT:
+            return False
+    return True
+
+
 def reachable(roots: Iterable[Expr]) -> list[Expr]:
     """All nodes that the roots depend on, each after its operands."""
     seen = set(roots)
@@ -205,7 +219,7 @@ def reachable(roots: Iterable[Expr]) -> list[Expr]:
             if operand is not None and operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
-    return sorted(seen, key=lambda node: node.index)
+    return sorted(seen, key=attrgetter("index"))
 
 
 def rebuild(

@@ -31,8 +31,7 @@ class Scope:
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
-    places: dict[Expr, tuple[Source, Node]] = field(default_factory=dict)  # a node's first place in the text
-    more_places: dict[Expr, list[tuple[Source, Node]]] = field(default_factory=dict)  # and the others
+    lowered: list[tuple[Source, list[Node], list[Any]]] = field(default_factory=list)  # expressions, and what each tree became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     serial: int = 0
     _random: np.random.Generator | None = None
@@ -62,17 +61,16 @@ class Scope:
         self.failed.pop(name, None)
         return leaf
 
-    def remember(self, node: Expr, source: Source, tree: Node) -> None:
-        """A node's place in the text; one node may have many."""
-        if node not in self.places:
-            self.places[node] = (source, tree)
-        else:
-            self.more_places.setdefault(node, []).append((source, tree))
-
     def spans(self, node: Expr) -> list[tuple[Source, Span]]:
-        """Every place in the text that made this node."""
-        first = [self.places[node]] if node in self.places else []
-        return [(source, tree.span) for source, tree in first + self.more_places.get(node, [])]
+        """Every place in the text that made this node. Rarely asked for, so it is searched and not kept."""
+        if node.op is None:
+            return []
+        return [
+            (source, tree.span)
+            for source, trees, results in self.lowered
+            for tree, result in zip(trees, results, strict=False)  # fewer results where lowering failed
+            if result is node
+        ]
 
     def evaluate(self, node: Expr) -> Any:
         """The value of a node under the bindings so far."""

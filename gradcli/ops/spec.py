@@ -114,6 +114,11 @@ class Op:
     def index_places(self) -> frozenset[int]:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
+        return self.shape is None and self.result == "float" and not self.indices
+
     @property
     def elementwise(self) -> bool:
         return self.kind != "structural"
