@@ -286,7 +286,8 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
                 f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
                 help="give a seed of that shape, e.g. seed=np.ones(...)",
             )
-        return np.broadcast_to(np.ones((), dtype), root.shape)[()], False  # no memory for ones
+        one = dtype.type(1)
+        return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
     seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
     if not seed.size and not math.prod(root.shape):
         seed = seed.reshape(root.shape)  # JSON has one array without entries: []

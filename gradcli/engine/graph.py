@@ -93,16 +93,28 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_interned", "_last", "limits")
+    __slots__ = ("_forgotten", "_interned", "_last", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
         self._interned: dict[Any, Expr] = {}
         self._last = 0
+        self._forgotten = 0
+
+    def mark(self) -> tuple[int, int]:
+        """A moment in the graph's growth, to which `forget_since` goes back."""
+        return len(self._interned), self._last - self._forgotten
+
+    def forget_since(self, mark: tuple[int, int]) -> None:
+        """Let go of the nodes made since then: they live as long as somebody else has them, and are not found again."""
+        interned, count = mark
+        while len(self._interned) > interned:
+            self._interned.popitem()  # the one made last
+        self._forgotten = self._last - count
 
     def next_index(self) -> int:
         self._last += 1
-        if self._last > self.limits.nodes:
+        if self._last - self._forgotten > self.limits.nodes:
             raise LimitError(
                 f"the program has more than {self.limits.nodes:,} operations",
                 help=f"raise it with --limit nodes={2 * self.limits.nodes}",

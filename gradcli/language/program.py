@@ -45,9 +45,20 @@ class Program:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.lowering = Lowering(scope)
+        self._kept = scope.mark()  # after the last statement that others can build on
 
     def execute(self, statement: Statement) -> Lowered | None:
-        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place."""
+        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place.
+
+        The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
+        """
+        self.scope.forget_since(self._kept)
+        lowered = self._run(statement)
+        if lowered is None:
+            self._kept = self.scope.mark()
+        return lowered
+
+    def _run(self, statement: Statement) -> Lowered | None:
         source = statement.source
         if isinstance(statement, Query):
             return Lowered(statement, self._result(statement.expression, source))

@@ -61,6 +61,18 @@ class Scope:
         self.failed.pop(name, None)
         return leaf
 
+    def mark(self) -> tuple[tuple[int, int], int, int]:
+        """A moment in a program, to which `forget_since` goes back."""
+        return self.graph.mark(), len(self.lowered), len(self._integral)
+
+    def forget_since(self, mark: tuple[tuple[int, int], int, int]) -> None:
+        """Let go of the nodes made since then, and of what is known about them."""
+        nodes, lowered, integral = mark
+        self.graph.forget_since(nodes)
+        del self.lowered[lowered:]
+        while len(self._integral) > integral:
+            self._integral.popitem()
+
     def spans(self, node: Expr) -> list[tuple[Source, Span]]:
         """Every place in the text that made this node. Rarely asked for, so it is searched and not kept."""
         if node.op is None:
