@@ -127,6 +127,8 @@ class Graph:
 
     def constant(self, value: Any) -> Expr:
         """A constant node: a Python number, boolean or `Constant`, interned; or an array."""
+        if type(value) is int and (node := self._interned.get((int, value))) is not None:
+            return node
         if isinstance(value, np.ndarray) and value.ndim:
             key: Any = (value.dtype.str, value.shape, value.tobytes()) if value.size <= 64 else id(value)
         else:

@@ -92,7 +92,7 @@ def sweep(
     fitted   makes a contribution of a node fit the operand that it is for, given by its place
     nothing  the zeros that an operand gets from a node whose cotangent is zero (without it: no adjoint at all)
     """
-    pop, earlier_of = adjoints.pop, adjoints.get
+    pop, earlier_of, is_needed = adjoints.pop, adjoints.get, needed.__contains__
     for node in reversed(order):
         adjoint = pop(node, None)
         if adjoint is None:
@@ -104,7 +104,7 @@ def sweep(
         if op is output:
             _accumulate_output(adjoints, node, cotangent)
             continue
-        wanted = tuple([operand in needed for operand in operands])
+        wanted = tuple(map(is_needed, operands))
         if True not in wanted:
             continue
         if not (op.elementwise or op.always) and _is_zero(cotangent):

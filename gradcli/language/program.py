@@ -45,7 +45,7 @@ class Program:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.lowering = Lowering(scope)
-        self._kept = scope.mark()  # after the last statement that others can build on
+        self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place.
@@ -57,6 +57,10 @@ class Program:
         if lowered is None:
             self._kept = self.scope.mark()
         return lowered
+
+    def end(self) -> None:
+        """Let go of all nodes. They and their graph refer to each other, and the collector takes long to find that out."""
+        self.scope.forget_since(self._begun)
 
     def _run(self, statement: Statement) -> Lowered | None:
         source = statement.source

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradcli.errors import ParseError, Source, Span
 
-END, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, SYMBOL, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
+END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
 
 
 class Token(NamedTuple):
@@ -33,12 +33,12 @@ _BLANKS = r"(?:[ \t\r\n\f\v\u00a0\u202f\ufeff]+|\#[^\n]*)*+"
 _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
-     ((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)               # NUMBER
+     ([-+%@()\[\],:;]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                            # SYMBOL
+    |((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)               # NUMBER
     |([A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'])'+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT
-    |(\*\*|//|<=|>=|==|!=|\.\.\.|[-+*/%@<>=()\[\],:;.])                                   # SYMBOL
     |([{re.escape("".join(_SPELLINGS))}])                                                   # another spelling
     |(.)                                                                                   # anything else
     ){_BLANKS}""",
