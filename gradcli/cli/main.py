@@ -205,7 +205,7 @@ def run() -> None:
     """Entry point: every way in which the program can end has its exit code."""
     from gradcli.cli.endings import guarded
 
-    gc.set_threshold(100_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
+    gc.set_threshold(500_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
     sys.exit(guarded(app))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ def forward(
     Raises EvaluationError, with the failing node as ``error.node``, where an operation has no value at all.
     """
     table: Values = dict(values)
+    value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
     dtype = numpy_dtype("float", precision)
     with np.errstate(all="ignore"):
         for node in reachable(roots) if order is None else order:
@@ -33,10 +34,9 @@ def forward(
             if op is None:
                 table[node] = constant_value(node.payload, dtype, node.kind)
                 continue
-            operands = [None if o is None else table[o] for o in node.operands]
             function = op.forward if node.shape or op.on_scalars is None else op.on_scalars
             try:
-                value = function(*operands, **node.static)
+                value = function(*map(value_of, node.operands), **node.static)
             except GradcliError as error:
                 error.node = node
                 raise

@@ -147,11 +147,15 @@ class Graph:
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
         """The node of an operation on nodes (or numbers), made once."""
         nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
-        if op.plain and not static and _all_scalars(nodes):  # by far the most common case, in a third of the time
-            node = self._interned.get((op, nodes))
-            if node is None:
-                node = self._interned[op, nodes] = Expr(self, op, nodes, NO_STATIC, (), FLOAT)
-            return node
+        if op.plain and not static:
+            for operand in nodes:
+                if operand is None or operand.shape or operand.kind != FLOAT:
+                    break
+            else:  # numbers alone: by far the most common case, in a third of the time
+                node = self._interned.get((op, nodes))
+                if node is None:
+                    node = self._interned[op, nodes] = Expr(self, op, nodes, NO_STATIC, (), FLOAT)
+                return node
         if op.indices:
             nodes = tuple([self.whole(n) if i in op.index_places else n for i, n in enumerate(nodes)])
         if op.result == FLOAT and op is not to_float:
@@ -215,13 +219,6 @@ class Graph:
         named = zip(nodes, op.operands, strict=True) if not op.variadic else ((n, "") for n in nodes)
         kinds = {n.kind for n, name in named if n is not None and name not in op.indices and name != "condition"}
         return kinds.pop() if len(kinds) == 1 else FLOAT
-
-
-def _all_scalars(nodes: tuple[Expr | None, ...]) -> bool:
-    for node in nodes:
-        if node is None or node.shape or node.kind != FLOAT:
-            return False
-    return True
 
 
 def reachable(roots: Iterable[Expr]) -> list[Expr]:
