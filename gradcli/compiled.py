@@ -143,7 +143,7 @@ class _Compiled:
         root = query.value
         self.consulted = sorted(scope.consulted & set(bindings))
         options = Options(wrt=function.wrt)
-        wrt = variables(scope, root, options) if root.kind == FLOAT else {}
+        wrt = variables(scope, reachable([root]), options) if root.kind == FLOAT else {}
         self.wrt = list(wrt)
         if seed is None and wrt and math.prod(root.shape) != 1:
             raise ShapeError(

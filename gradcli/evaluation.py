@@ -7,7 +7,7 @@ two ways to call it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -113,20 +113,21 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 
 def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
     scope, root = program.scope, lowered.value
-    wrt = variables(scope, root, options)
+    order = reachable([root])
+    wrt = variables(scope, order, options)
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
-            wrt = {**wrt, **variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
-    planned = options.mode == "grad" and root.kind == "float" and _is_large(scope)
+            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()))}
+    planned = options.mode == "grad" and root.kind == "float" and _is_large(order)
     if planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.value, record.grad = _planned(scope, root, wrt, record, options)
         if _first_nonfinite(record.value) is not None:
-            record.warnings += _explained(scope, root)
+            record.warnings += _explained(scope, order)
     else:
-        values = forward([root], scope.values, scope.precision)
+        values = forward([root], scope.values, scope.precision, order)
         record.value = values[root]
-        record.warnings += _nonfinite(scope, root, values)
+        record.warnings += _nonfinite(scope, order, values)
     if not wrt and options.wrt is None and root.kind == "float":
         record.warnings += _held_constant(scope, root)
     if root.kind != "float":
@@ -140,7 +141,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.hessian = _hessian(scope, root, wrt, values)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
-        record.grad = gradient(scope, root, wrt, record.seed, values)
+        record.grad = gradient(scope, root, wrt, record.seed, values, order)
     if options.formula and wrt and options.mode == "grad":
         from gradcli.formulas import derivative_formulas
 
@@ -208,9 +209,9 @@ def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Opti
     record.check = check
 
 
-def _is_large(scope: Scope) -> bool:
+def _is_large(order: Sequence[Expr]) -> bool:
     """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return scope.largest > _LARGE
+    return any(node.shape and node.is_leaf and math.prod(node.shape) > _LARGE for node in order)
 
 
 def _planned(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, options: Options) -> tuple[Any, dict[str, Any]]:
@@ -229,29 +230,33 @@ def _planned(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, opt
     return value, dict(zip(wrt, gradients, strict=True))
 
 
-def gradient(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values) -> dict[str, Any]:
+def gradient(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values, order: Sequence[Expr] | None = None
+) -> dict[str, Any]:
     """The vector-Jacobian products of a query, each in its variable's shape."""
     try:
         with np.errstate(all="ignore"):
-            found = backward(reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+            found = backward(order or reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
     except (ValueError, ArithmeticError) as error:
         raise EvaluationError(f"the gradient has no value: {error}") from None
-    return {name: _finished(found.get(x), x, scope) for name, x in wrt.items()}
-
-
-def _finished(adjoint: Any, x: Expr, scope: Scope) -> Any:
     dtype = numpy_dtype("float", scope.precision)
+    return {name: _finished(found.get(x), x, dtype) for name, x in wrt.items()}
+
+
+def _finished(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
+    if type(adjoint) is dtype.type and not x.shape:
+        return adjoint
     if adjoint is None:
         return np.zeros(x.shape, dtype)[()]
     return np.array(adjoint, dtype).reshape(x.shape)[()]  # the caller's own, never a view of the seed or of an input
 
 
-def variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
-    """The names to differentiate with respect to, in order."""
+def variables(scope: Scope, order: Sequence[Expr], options: Options) -> dict[str, Expr]:
+    """The names to differentiate the last node with respect to, in order."""
     if options.wrt is None:
         return {
             x.payload.name: x
-            for x in default_wrt(scope, root)
+            for x in default_wrt(scope, order)
             if x.payload.name not in options.freeze and scope.names.get(x.payload.name) is x
         }
     found = {}
@@ -284,7 +289,8 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
                 f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
                 help="give a seed of that shape, e.g. seed=np.ones(...)",
             )
-        return np.broadcast_to(np.ones((), dtype), root.shape)[()], False  # no memory for ones
+        one = dtype.type(1)
+        return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
     seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
     if not seed.size and not math.prod(root.shape):
         seed = seed.reshape(root.shape)  # JSON has one array without entries: []
@@ -374,16 +380,15 @@ def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:
     record.asserted = Asserted(bool(fine.all()), left[()], right[()], float(within), worst)
 
 
-def _nonfinite(scope: Scope, root: Expr, values: Values) -> list[str]:
+def _nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
     """A warning that says where a value first became infinite or NaN."""
-    value = np.asarray(values[root])
-    if value.dtype.kind != "f" or np.isfinite(value).all():
+    if order[-1].kind != "float" or _finite(values[order[-1]]):
         return []
-    for node in reachable([root]):
-        if node.kind != "float" or node.op is None or node.op.outputs > 1 or np.isfinite(values[node]).all():
+    for node in order:
+        if node.kind != "float" or node.op is None or node.op.outputs > 1 or _finite(values[node]):
             continue
         operands = [o for o in node.operands if o is not None and o.kind == "float" and not isinstance(values[o], tuple)]
-        if all(np.isfinite(values[o]).all() for o in operands):
+        if all(_finite(values[o]) for o in operands):
             array = np.asarray(values[node])
             place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
             where = f" at index {list(place)}" if place else ""
@@ -391,11 +396,11 @@ def _nonfinite(scope: Scope, root: Expr, values: Values) -> list[str]:
     return ["a value that was given is not finite"]
 
 
-def _explained(scope: Scope, root: Expr) -> list[str]:
+def _explained(scope: Scope, order: Sequence[Expr]) -> list[str]:
     """Where large arrays became infinite or NaN: by all intermediate values, if memory can be expected to hold them."""
-    if scope.largest <= _KEPT:
-        return _nonfinite(scope, root, forward([root], scope.values, scope.precision))
-    for leaf in reachable([root]):
+    if all(math.prod(node.shape) <= _KEPT for node in order if node.is_leaf):
+        return _nonfinite(scope, order, forward([order[-1]], scope.values, scope.precision, order))
+    for leaf in order:
         if leaf.is_leaf and leaf.kind == "float":
             array = np.asarray(scope.values[leaf])
             place = _first_nonfinite(array)
@@ -411,6 +416,10 @@ def _first_nonfinite(value: Any) -> tuple[int, ...] | None:
         if wrong.size:
             return tuple(int(i) for i in np.unravel_index(start + int(wrong[0]), np.shape(value)))
     return None
+
+
+def _finite(value: Any) -> bool:
+    return math.isfinite(value) if type(value) is np.float64 else bool(np.isfinite(value).all())
 
 
 def _text_of(scope: Scope, node: Expr) -> str:

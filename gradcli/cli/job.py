@@ -229,6 +229,7 @@ class Job:
         else:
             program = self._program({**given.at, **self.scope_values}, folder)
             record = self.result_of(program, given, options, f"{name or '<stdin>'}:{number}")
+            program.end()
         record.file, record.line, record.column, record.record_line = name, number, 1, True
         return record
 

@@ -9,6 +9,7 @@ rules build graphs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -92,16 +93,28 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_interned", "_last", "limits")
+    __slots__ = ("_forgotten", "_interned", "_last", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
         self._interned: dict[Any, Expr] = {}
         self._last = 0
+        self._forgotten = 0
+
+    def mark(self) -> tuple[int, int]:
+        """A moment in the graph's growth, to which `forget_since` goes back."""
+        return len(self._interned), self._last - self._forgotten
+
+    def forget_since(self, mark: tuple[int, int]) -> None:
+        """Let go of the nodes made since then: they live as long as somebody else has them, and are not found again."""
+        interned, count = mark
+        while len(self._interned) > interned:
+            self._interned.popitem()  # the one made last
+        self._forgotten = self._last - count
 
     def next_index(self) -> int:
         self._last += 1
-        if self._last > self.limits.nodes:
+        if self._last - self._forgotten > self.limits.nodes:
             raise LimitError(
                 f"the program has more than {self.limits.nodes:,} operations",
                 help=f"raise it with --limit nodes={2 * self.limits.nodes}",
@@ -114,12 +127,15 @@ class Graph:
 
     def constant(self, value: Any) -> Expr:
         """A constant node: a Python number, boolean or `Constant`, interned; or an array."""
+        if type(value) is int and (node := self._interned.get((int, value))) is not None:
+            return node
         if isinstance(value, np.ndarray) and value.ndim:
             key: Any = (value.dtype.str, value.shape, value.tobytes()) if value.size <= 64 else id(value)
         else:
             if isinstance(value, (np.generic, np.ndarray)):
                 value = value.item()
-            key = (type(value), repr(value))
+            # 1, 1.0 and True are equal, and so are 0.0 and -0.0, but they are different constants
+            key = (int, value) if type(value) is int else (type(value), repr(value))
         node = self._interned.get(key)
         if node is None:
             shape = value.shape if isinstance(value, np.ndarray) else ()
@@ -131,6 +147,15 @@ class Graph:
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
         """The node of an operation on nodes (or numbers), made once."""
         nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
+        if op.plain and not static:
+            for operand in nodes:
+                if operand is None or operand.shape or operand.kind != FLOAT:
+                    break
+            else:  # numbers alone: by far the most common case, in a third of the time
+                node = self._interned.get((op, nodes))
+                if node is None:
+                    node = self._interned[op, nodes] = Expr(self, op, nodes, NO_STATIC, (), FLOAT)
+                return node
         if op.indices:
             nodes = tuple([self.whole(n) if i in op.index_places else n for i, n in enumerate(nodes)])
         if op.result == FLOAT and op is not to_float:
@@ -205,7 +230,7 @@ def reachable(roots: Iterable[Expr]) -> list[Expr]:
             if operand is not None and operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
-    return sorted(seen, key=lambda node: node.index)
+    return sorted(seen, key=attrgetter("index"))
 
 
 def rebuild(

@@ -8,9 +8,12 @@ nodes behind eager tensors are swept by the same function.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
+
+import numpy as np
 
 from gradcli.ops.arithmetic import chain
 from gradcli.ops.shapes import sum_to
@@ -89,33 +92,34 @@ def sweep(
     fitted   makes a contribution of a node fit the operand that it is for, given by its place
     nothing  the zeros that an operand gets from a node whose cotangent is zero (without it: no adjoint at all)
     """
+    pop, earlier_of, is_needed = adjoints.pop, adjoints.get, needed.__contains__
     for node in reversed(order):
-        adjoint = adjoints.pop(node, None)
+        adjoint = pop(node, None)
         if adjoint is None:
             continue
         cotangent = arrived(node, adjoint)
-        op = node.op
+        op, operands = node.op, node.operands
         if op is None:
             continue
         if op is output:
             _accumulate_output(adjoints, node, cotangent)
             continue
-        wanted = tuple([operand in needed for operand in node.operands])
+        wanted = tuple(map(is_needed, operands))
         if True not in wanted:
             continue
         if not (op.elementwise or op.always) and _is_zero(cotangent):
             # a zero cotangent contributes nothing, whatever the rule would multiply it with
             if nothing is not None:
-                for operand in node.operands:
+                for operand in operands:
                     if operand in needed and operand not in adjoints:
                         adjoints[operand] = nothing(operand)
             continue
         for place, part in enumerate(contributions(node, op, wanted, cotangent, *values(node))):
             if part is None:
                 continue
-            operand = node.operands[place]
+            operand = operands[place]
             fitting = fitted(node, place, part)
-            earlier = adjoints.get(operand)
+            earlier = earlier_of(operand)
             adjoints[operand] = fitting if earlier is None else earlier + fitting
 
 
@@ -136,15 +140,21 @@ def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, o
         parts: Sequence[Any] = op.vjp(wanted, cotangent, out, *values, **node.static)
         return [part if want else None for part, want in zip(parts, wanted, strict=True)]
     assert op.partials is not None
-    return [
-        scaled(cotangent, partial(out, *values, **node.static)) if want and partial is not None else None
-        for partial, want in zip(op.partials, wanted, strict=True)
-    ]
+    static = node.static
+    found: list[Any] = [None] * len(wanted)
+    for place, partial in enumerate(op.partials):
+        if partial is not None and wanted[place]:
+            found[place] = scaled(cotangent, partial(out, *values, **static) if static else partial(out, *values))
+    return found
 
 
 def scaled(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial, with nothing to do for the partials 1 and -1 of sums and differences."""
-    if type(partial) is int and partial in (1, -1):
+    if type(partial) is np.float64 and type(cotangent) is np.float64:
+        product = cotangent * partial
+        if math.isfinite(product):  # what `chain` would find, too, in many times the time
+            return product
+    elif type(partial) is int and partial in (1, -1):
         return cotangent if partial == 1 else -cotangent
     return chain(cotangent, partial)
 

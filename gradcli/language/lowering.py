@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import transforms
-from gradcli.engine.graph import Expr, Graph
+from gradcli.engine.graph import Expr
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
@@ -39,6 +39,7 @@ from gradcli.language.tree import (
     Node,
     Number,
     Sequence,
+    Slice,
     Subscript,
     Text,
     Unary,
@@ -62,7 +63,7 @@ _ALL = slice(None)
 class _Activation:
     """An expression being lowered, and what to do with its result."""
 
-    __slots__ = ("at", "definition", "expression", "finish", "locals", "results", "source")
+    __slots__ = ("definition", "expression", "finish", "locals", "results", "source")
 
     def __init__(
         self,
@@ -74,8 +75,7 @@ class _Activation:
     ) -> None:
         self.expression, self.source, self.locals = expression, source, locals_
         self.definition, self.finish = definition, finish
-        self.results: list[Any] = [None] * len(expression.nodes)
-        self.at = 0
+        self.results: list[Any] = []  # of the nodes so far
 
 
 class Lowering:
@@ -83,13 +83,10 @@ class Lowering:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self.graph = scope.graph
         self.mentions = False  # whether the last expression mentioned a bound name
         self._stack: list[_Activation] = []
         self._inlined: dict[Any, Any] = {}
-
-    @property
-    def graph(self) -> Graph:
-        return self.scope.graph
 
     @property
     def random(self) -> np.random.Generator:
@@ -100,32 +97,49 @@ class Lowering:
         self.mentions = False
         self._inlined = {}
         self._stack = [_Activation(expression, source, {})]
-        result: Any = None
-        while self._stack:
-            activation = self._stack[-1]
-            nodes = activation.expression.nodes
-            if activation.at < len(nodes):
-                node = nodes[activation.at]
-                try:
-                    made = self._node(node, activation)
-                    if isinstance(made, _Activation):
-                        self._stack.append(made)
-                        continue
-                except GradcliError as error:
-                    raise error.at(node.span, activation.source) from None
-                self._store(activation, node, made)
-            else:
-                self._stack.pop()
+        try:
+            while True:
+                activation = self._stack[-1]
+                inner = self._advance(activation)
+                if inner is not None:
+                    self._stack.append(inner)
+                    continue
                 result = activation.results[activation.expression.root.place]
-                if self._stack:
-                    caller = self._stack[-1]
-                    node = caller.expression.nodes[caller.at]
-                    try:
-                        result = activation.finish(result) if activation.finish else result
-                    except GradcliError as error:
-                        raise error.at(node.span, caller.source) from None
-                    self._store(caller, node, result)
-        return result
+                if len(self._stack) == 1:
+                    return result
+                self._stack.pop()
+                self._remember(activation)
+                self._return(activation, result)
+        finally:
+            for activation in reversed(self._stack):
+                self._remember(activation)
+
+    def _advance(self, activation: _Activation) -> _Activation | None:
+        """Lower nodes until all are done, or one is a call whose body has to be lowered first."""
+        nodes, results = activation.expression.nodes, activation.results
+        for place in range(len(results), len(nodes)):
+            node = nodes[place]
+            try:
+                made = _RULES[type(node)](self, node, activation)
+            except GradcliError as error:
+                raise error.at(node.span, activation.source) from None
+            if type(made) is _Activation:
+                return made
+            results.append(made)
+        return None
+
+    def _remember(self, activation: _Activation) -> None:
+        """Keep what each node became, for errors that are about a node of the graph."""
+        self.scope.lowered.append((activation.source, activation.expression.nodes, activation.results))
+
+    def _return(self, activation: _Activation, result: Any) -> None:
+        """Give the result of a function's body to the call that waits for it."""
+        caller = self._stack[-1]
+        call = caller.expression.nodes[len(caller.results)]
+        try:
+            caller.results.append(activation.finish(result) if activation.finish else result)
+        except GradcliError as error:
+            raise error.at(call.span, caller.source) from None
 
     def lower_value(self, expression: Expression, source: Source) -> Expr:
         """The same, as a node of the graph."""
@@ -134,12 +148,6 @@ class Lowering:
             return self.value(result)
         except GradcliError as error:
             raise error.at(expression.root.span, source) from None
-
-    def _store(self, activation: _Activation, node: Node, made: Any) -> None:
-        activation.results[node.place] = made
-        activation.at += 1
-        if type(made) is Expr and made.op is not None:
-            self.scope.remember(made, activation.source, node)
 
     # -- what results stand for -------------------------------------------------------------------------------
 
@@ -240,39 +248,33 @@ class Lowering:
 
     # -- nodes ------------------------------------------------------------------------------------------------
 
-    def _node(self, node: Node, activation: _Activation) -> Any:
-        results = activation.results
-        if isinstance(node, Number):
-            return self.graph.constant(node.value)
-        if isinstance(node, Name):
-            return self._name(node.name, activation)
-        if isinstance(node, Binary):
-            left, right = results[node.left.place], results[node.right.place]
-            if type(left) is not Expr:
-                left = self._operand(left, node.left, activation)
-            if type(right) is not Expr:
-                right = self._operand(right, node.right, activation)
-            return self.graph.apply(_BINARY[node.operator], (left, right))
-        if isinstance(node, Unary):
-            operand = self._operand(results[node.operand.place], node.operand, activation)
-            if node.operator == "+":
-                return operand
-            return self._negated(operand) if node.operator == "-" else logic.logical_not(operand)
-        if isinstance(node, Call):
-            return self._call(node, activation)
-        if isinstance(node, Subscript):
-            return subscript(self, node, results)
-        if isinstance(node, Attribute):
-            return self._attribute(node, results[node.base.place])
-        if isinstance(node, Sequence):
-            items = [results[item.place] for item in node.items]
-            return tuple(items) if node.bracket == "(" else items
-        if isinstance(node, Conditional):
-            parts = [self._operand(results[n.place], n, activation) for n in (node.condition, node.value, node.otherwise)]
-            return logic.where(*parts)
-        if isinstance(node, Text):
-            return node.value
-        return ... if isinstance(node, Dots) else None  # slices are read by their subscript
+    def _number(self, node: Number, activation: _Activation) -> Expr:
+        return self.graph.constant(node.value)
+
+    def _binary(self, node: Binary, activation: _Activation) -> Expr:
+        left, right = activation.results[node.left.place], activation.results[node.right.place]
+        if type(left) is not Expr:
+            left = self._operand(left, node.left, activation)
+        if type(right) is not Expr:
+            right = self._operand(right, node.right, activation)
+        return self.graph.apply(_BINARY[node.operator], (left, right))
+
+    def _unary(self, node: Unary, activation: _Activation) -> Any:
+        operand = self._operand(activation.results[node.operand.place], node.operand, activation)
+        if node.operator == "+":
+            return operand
+        return self._negated(operand) if node.operator == "-" else logic.logical_not(operand)
+
+    def _conditional(self, node: Conditional, activation: _Activation) -> Any:
+        parts = (node.condition, node.value, node.otherwise)
+        return logic.where(*[self._operand(activation.results[part.place], part, activation) for part in parts])
+
+    def _sequence(self, node: Sequence, activation: _Activation) -> Any:
+        items = [activation.results[item.place] for item in node.items]
+        return tuple(items) if node.bracket == "(" else items
+
+    def _subscript(self, node: Subscript, activation: _Activation) -> Any:
+        return subscript(self, node, activation.results)
 
     def _negated(self, operand: Expr) -> Expr:
         if type(operand.payload) in (int, float) and operand.op is None:
@@ -288,7 +290,8 @@ class Lowering:
         except GradcliError as error:
             raise error.at(node.span, activation.source) from None
 
-    def _name(self, name: str, activation: _Activation) -> Any:
+    def _name(self, node: Name, activation: _Activation) -> Any:
+        name = node.name
         if name in activation.locals:
             return activation.locals[name]
         bound = self.scope.names.get(name)
@@ -303,9 +306,10 @@ class Lowering:
             return Module(name)
         return Unbound(name)
 
-    def _attribute(self, node: Attribute, base: Any) -> Any:
+    def _attribute(self, node: Attribute, activation: _Activation) -> Any:
         from gradcli.language import calls
 
+        base = activation.results[node.base.place]
         if isinstance(base, Unbound):
             raise missing_value(self.scope, base)
         if isinstance(base, Module):
@@ -446,6 +450,22 @@ class Lowering:
             name = node.arguments[1].name
             raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
         return transforms.derive(_DERIVATIVES[name], y, x, None if vector is None else self.value(vector))
+
+
+_RULES: dict[type[Node], Callable[[Lowering, Any, _Activation], Any]] = {
+    Number: Lowering._number,
+    Name: Lowering._name,
+    Binary: Lowering._binary,
+    Unary: Lowering._unary,
+    Conditional: Lowering._conditional,
+    Call: Lowering._call,
+    Subscript: Lowering._subscript,
+    Attribute: Lowering._attribute,
+    Sequence: Lowering._sequence,
+    Text: lambda low, node, activation: node.value,
+    Dots: lambda low, node, activation: ...,
+    Slice: lambda low, node, activation: None,  # read by its subscript
+}
 
 
 def _described(result: Any) -> str:

@@ -52,28 +52,28 @@ _BINARY = {
     "or": _OR, "and": _AND, "<": _COMPARISON, "<=": _COMPARISON, ">": _COMPARISON, ">=": _COMPARISON, "==": _COMPARISON,
     "!=": _COMPARISON, "+": _SUM, "-": _SUM, "*": _TERM, "/": _TERM, "//": _TERM, "%": _TERM, "@": _TERM, "**": _POWER,
 }  # fmt: skip
+_PREFIXES = (_NOT, _UNARY)
 _GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
 RESERVED = frozenset({"if", "else", "and", "or", "not"})
 _CLOSING = {"(": ")", "[": "]"}
 _GROUP, _LIST, _CALL, _SUBSCRIPT = range(4)
 
 
-class _Operator:
-    """An operator that waits for its right operand."""
+_Operator = tuple[int, Token]  # one that waits for its right operand: its tightness and its token
 
-    __slots__ = ("prefix", "symbol", "tightness", "token")
 
-    def __init__(self, tightness: int, symbol: str, token: Token, prefix: bool = False) -> None:
-        self.tightness, self.symbol, self.token, self.prefix = tightness, symbol, token, prefix
+def _symbol(operator: _Operator) -> str:
+    tightness, token = operator
+    return "*" if tightness == _JUXTAPOSITION else token.text
 
 
 class _Frame:
     """An open bracket: where it stands, what it is, and what has been read in it."""
 
-    __slots__ = ("base", "comma", "items", "keyword", "keywords", "kind", "opener", "operators", "primes", "slice")
+    __slots__ = ("base", "comma", "items", "keyword", "keywords", "kind", "opener", "outside", "primes", "slice")
 
-    def __init__(self, kind: int, opener: Token, operators: int, base: Node | None = None, primes: int = 0) -> None:
-        self.kind, self.opener, self.operators, self.base, self.primes = kind, opener, operators, base, primes
+    def __init__(self, kind: int, opener: Token, outside: int, base: Node | None, primes: int) -> None:
+        self.kind, self.opener, self.outside, self.base, self.primes = kind, opener, outside, base, primes
         self.items: list[Node] = []
         self.keywords: list[tuple[str, Node]] = []
         self.keyword: Token | None = None
@@ -85,19 +85,21 @@ class ExpressionParser:
     """Parses tokens[at:stop] as one expression."""
 
     def __init__(self, source: Source, tokens: list[Token], at: int, stop: int) -> None:
-        self.source, self.tokens, self.at, self.stop = source, tokens, at, stop
+        before = min(at, 1)  # the token before the expression, which errors may point at
+        self.source, self.at = source, before
         self.end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
+        self.tokens = [*tokens[at - before : stop], self.end]
         self.values: list[Node] = []
         self.operators: list[_Operator] = []
         self.frames: list[_Frame] = []
+        self.base = 0  # how many operators wait outside of the innermost open bracket
         self.nodes: list[Node] = []
 
     def fail(self, message: str, span: Span, help: str | None = None, label: str = "") -> NoReturn:
         raise ParseError(message, span=span, help=help, label=label, source=self.source)
 
-    def peek(self, ahead: int = 0) -> Token:
-        place = self.at + ahead
-        return self.tokens[place] if place < self.stop else self.end
+    def peek(self) -> Token:
+        return self.tokens[self.at]
 
     def push(self, node: Node) -> None:
         node.place = len(self.nodes)
@@ -106,13 +108,20 @@ class ExpressionParser:
 
     def parse(self) -> Expression:
         """expression = disjunction [ "if" disjunction "else" expression ]"""
+        tokens = self.tokens
         value_expected = True
         while True:
-            token = self.peek()
+            token = tokens[self.at]
             if token.kind == END:
                 break
             self.at += 1
-            value_expected = self.value(token) if value_expected else self.after_value(token)
+            if value_expected:
+                value_expected = self.value(token)
+            elif (tightness := _BINARY.get(token.text)) is not None:
+                self.binary(token, tightness)
+                value_expected = True
+            else:
+                value_expected = self.after_value(token)
         if self.frames:
             opener = self.frames[-1].opener
             closing = _CLOSING[opener.text]
@@ -146,9 +155,9 @@ class ExpressionParser:
         if text in RESERVED:
             if text != "not":
                 self.missing_value(token)
-            if self.operators_here() and self.operators[-1].tightness > _NOT:
+            if self.operators_here() and self.operators[-1][0] > _NOT:
                 self.fail("'not' needs brackets here", token.span, "write (not x)")
-            self.operators.append(_Operator(_NOT, "not", token, prefix=True))
+            self.operators.append((_NOT, token))
             return True
         frame = self.frames[-1] if self.frames else None
         following = self.peek()
@@ -171,9 +180,9 @@ class ExpressionParser:
     def opening(self, token: Token) -> bool:
         text = token.text
         if text in ("-", "+"):
-            self.operators.append(_Operator(_UNARY, text, token, prefix=True))
+            self.operators.append((_UNARY, token))
         elif text in ("(", "["):
-            self.frames.append(_Frame(_GROUP if text == "(" else _LIST, token, len(self.operators)))
+            self.open(_GROUP if text == "(" else _LIST, token)
         elif text in (")", "]"):
             frame = self.frames[-1] if self.frames else None
             if frame is None or self.operators_here() or frame.keyword or (frame.items and not frame.comma and not frame.slice):
@@ -188,13 +197,15 @@ class ExpressionParser:
             self.push(Dots(token.start, token.start + 3))
             return False
         elif text == "," and self.frames and self.frames[-1].slice is not None and not self.operators_here():
-            self.finish_item(None)
+            self.finish_item(None, self.frames[-1])
         else:
             self.missing_value(token)
         return True
 
     def number(self, token: Token) -> float:
         text = token.text
+        if text.isdigit() and len(text) < 300 and text != "0":
+            return int(text)
         if text == "0" and (after := self.peek()).kind == NAME and after.start == token.start + 1 and after.text[0] in "xXoObB":
             self.fail(
                 "numbers are decimal",
@@ -209,21 +220,17 @@ class ExpressionParser:
     # -- after a value ----------------------------------------------------------------------------------------
 
     def after_value(self, token: Token) -> bool:
-        """What may follow an operand; says whether a value is expected next."""
+        """What may follow an operand besides infix operators; says whether a value is expected next."""
         kind, text = token.kind, token.text
-        if kind == SYMBOL or kind == NAME:
-            tightness = _BINARY.get(text)
-            if tightness is not None:
-                return self.binary(token, tightness)
-            if kind == NAME and text in ("if", "else"):
-                return self.ternary(token)
+        if kind == NAME and text in ("if", "else"):
+            return self.ternary(token)
         if kind == SYMBOL:
             if text == "(":
                 return self.bracket_after_value(token)
             if text == "[":
                 if isinstance(self.values[-1], Number) and self.tokens[self.at - 2].kind == NUMBER:
                     self.fail("a number has no entries", token.span)
-                self.frames.append(_Frame(_SUBSCRIPT, token, len(self.operators), self.values.pop()))
+                self.open(_SUBSCRIPT, token, self.values.pop())
                 return True
             if text in (")", "]"):
                 self.close(token, self.finished())
@@ -254,19 +261,20 @@ class ExpressionParser:
             return self.prime(token)
         return self.juxtaposition(token)
 
-    def binary(self, token: Token, tightness: int) -> bool:
-        self.reduce(tightness if tightness != _POWER else tightness + 1, self.base())
-        if tightness == _COMPARISON and self.operators_here() and self.operators[-1].tightness == _COMPARISON:
-            self.chain_refused(token)
-        self.operators.append(_Operator(tightness, token.text, token))
-        return True
+    def binary(self, token: Token, tightness: int) -> None:
+        operators, base = self.operators, self.base
+        if len(operators) > base:
+            self.reduce(tightness if tightness != _POWER else tightness + 1, base)
+            if tightness == _COMPARISON and self.operators_here() and operators[-1][0] == _COMPARISON:
+                self.chain_refused(token)
+        operators.append((tightness, token))
 
     def chain_refused(self, token: Token) -> NoReturn:
         earlier = self.operators[-1]
         text = self.source.text
         a, b = (text[node.start : node.end] for node in self.values[-2:])
         stop, depth = self.at, 0
-        while stop < self.stop and depth >= 0:
+        while stop < len(self.tokens) - 1 and depth >= 0:
             word = self.tokens[stop].text
             depth += (word in ("(", "[")) - (word in (")", "]"))
             if depth < 0 or (depth == 0 and (_BINARY.get(word, _SUM) < _SUM or word in (",", ";", "if", "else"))):
@@ -274,28 +282,28 @@ class ExpressionParser:
             stop += 1
         last = self.tokens[stop - 1]
         c = text[self.tokens[self.at].start : last.start + len(last.text)] if stop > self.at else "..."
-        self.fail("a chain of comparisons is not read", token.span, f"write ({a} {earlier.symbol} {b}) and ({b} {token.text} {c})")
+        self.fail("a chain of comparisons is not read", token.span, f"write ({a} {_symbol(earlier)} {b}) and ({b} {token.text} {c})")
 
     def ternary(self, token: Token) -> bool:
-        base = self.base()
+        base = self.base
         if token.text == "if":
             self.reduce(_TERNARY + 1, base)
-            if self.operators_here() and self.operators[-1].symbol == "if":
+            if self.operators_here() and _symbol(self.operators[-1]) == "if":
                 self.fail("put the inner condition in brackets", token.span)
-            self.operators.append(_Operator(_TERNARY, "if", token))
+            self.operators.append((_TERNARY, token))
             return True
         self.reduce(_TERNARY + 1, base)
-        while self.operators_here() and self.operators[-1].symbol == "else":
+        while self.operators_here() and _symbol(self.operators[-1]) == "else":
             self.reduce_one()
-        if not self.operators_here() or self.operators[-1].symbol != "if":
+        if not self.operators_here() or _symbol(self.operators[-1]) != "if":
             self.fail("'else' without 'if'", token.span, "write: x if condition else y")
-        self.operators[-1] = _Operator(_TERNARY, "else", token)
+        self.operators[-1] = (_TERNARY, token)
         return True
 
     def bracket_after_value(self, token: Token) -> bool:
         before = self.values[-1]
         if isinstance(before, (Name, Attribute)) and self.tokens[self.at - 2].kind == NAME:
-            self.frames.append(_Frame(_CALL, token, len(self.operators), self.values.pop()))
+            self.open(_CALL, token, self.values.pop())
             return True
         if self.tokens[self.at - 2].kind == NUMBER:
             self.times(token)
@@ -310,7 +318,7 @@ class ExpressionParser:
             self.fail("a prime marks the derivative of a function, as in f'(2)", token.span, "write x.T for the transpose")
         self.at += 1
         self.values.pop()
-        self.frames.append(_Frame(_CALL, opener, len(self.operators), callee, len(token.text)))
+        self.open(_CALL, opener, callee, len(token.text))
         return True
 
     def juxtaposition(self, token: Token) -> bool:
@@ -331,14 +339,14 @@ class ExpressionParser:
     def times(self, token: Token) -> None:
         """A number directly before a name or bracket: times, unless an operator before it makes two readings."""
         place = len(self.operators)
-        base = self.base()
-        while place > base and self.operators[place - 1].prefix:
+        base = self.base
+        while place > base and self.operators[place - 1][0] in _PREFIXES:
             place -= 1
         if place > base:
             operator = self.operators[place - 1]
-            if operator.tightness == _POWER or operator.symbol in ("/", "//", "%", "@"):
+            if operator[0] == _POWER or _symbol(operator) in ("/", "//", "%", "@"):
                 raise self.two_readings(operator, token)
-        self.operators.append(_Operator(_JUXTAPOSITION, "*", token))
+        self.operators.append((_JUXTAPOSITION, token))
 
     def two_readings(self, operator: _Operator, token: Token) -> AmbiguousError:
         number, before, text = self.values[-1], self.values[-2], self.source.text
@@ -346,7 +354,7 @@ class ExpressionParser:
         left = left if len(left) <= 24 else "..."
         factor = text[number.start : number.end]
         what = token.text if token.kind == NAME else "(...)"
-        symbol = "^" if text[operator.token.start] == "^" else operator.symbol
+        symbol = "^" if text[operator[1].start] == "^" else _symbol(operator)
         return AmbiguousError(
             f"'{left}{symbol}{factor}{what}' has two readings",
             span=Span(before.start, token.start + len(token.text)), source=self.source,
@@ -355,15 +363,16 @@ class ExpressionParser:
 
     # -- brackets ---------------------------------------------------------------------------------------------
 
-    def base(self) -> int:
-        return self.frames[-1].operators if self.frames else 0
+    def open(self, kind: int, opener: Token, base: Node | None = None, primes: int = 0) -> None:
+        self.frames.append(_Frame(kind, opener, self.base, base, primes))
+        self.base = len(self.operators)
 
     def operators_here(self) -> bool:
-        return len(self.operators) > self.base()
+        return len(self.operators) > self.base
 
     def finished(self) -> Node:
         """The value read since the bracket (or comma), all operators applied."""
-        self.reduce(_TERNARY, self.base())
+        self.reduce(_TERNARY, self.base)
         return self.values.pop()
 
     def comma(self, token: Token) -> bool:
@@ -375,7 +384,7 @@ class ExpressionParser:
                     "a comma is never a decimal point", token.span, f"write {number}, or [{before.text}, {after.text}] for an array"
                 )
             self.fail("a comma outside brackets", token.span, "write [x, y] for an array")
-        self.finish_item(self.finished())
+        self.finish_item(self.finished(), self.frames[-1])
         return True
 
     def colon(self, token: Token, value: Node | None) -> None:
@@ -385,8 +394,7 @@ class ExpressionParser:
         if len(frame.slice) > 2:
             self.fail("a slice has at most three parts", token.span, "start:stop:step")
 
-    def finish_item(self, value: Node | None) -> None:
-        frame = self.frames[-1]
+    def finish_item(self, value: Node | None, frame: _Frame) -> None:
         if frame.slice is not None:
             parts = [*frame.slice, value]
             given = [part for part in parts if part is not None]
@@ -414,19 +422,18 @@ class ExpressionParser:
                 f"'{frame.opener.text}' is closed by '{token.text}'", span=token.span, source=self.source,
                 also=(Label(frame.opener.span, "opened here"),),
             )  # fmt: skip
-        trailing = frame.comma and value is None and frame.slice is None
+        self.frames.pop()
+        self.base = frame.outside
+        end = token.start + 1
+        if frame.kind == _GROUP and value is not None and not frame.comma:
+            value.start, value.end = frame.opener.start, end
+            self.values.append(value)
+            return
         several = frame.comma
         if value is not None or frame.slice is not None:
-            self.finish_item(value)
-        self.frames.pop()
-        end = token.start + 1
+            self.finish_item(value, frame)
         if frame.kind == _GROUP:
-            if several or trailing or not frame.items:
-                self.push(Sequence("(", frame.items, frame.opener.start, end))
-            else:
-                inner = frame.items[0]
-                inner.start, inner.end = frame.opener.start, end
-                self.values.append(inner)
+            self.push(Sequence("(", frame.items, frame.opener.start, end))
         elif frame.kind == _LIST:
             self.push(Sequence("[", frame.items, frame.opener.start, end))
         elif frame.kind == _CALL:
@@ -444,24 +451,25 @@ class ExpressionParser:
         """Apply the waiting operators above ``base`` that bind at least as tightly."""
         operators = self.operators
         while len(operators) > base:
-            top = operators[-1]
-            if top.tightness < tightness or (tightness == _COMPARISON == top.tightness):
+            top = operators[-1][0]
+            if top < tightness or (tightness == _COMPARISON == top):
                 return
             self.reduce_one()
 
     def reduce_one(self) -> None:
         operator = self.operators.pop()
+        tightness, token = operator
         values = self.values
         right = values.pop()
-        if operator.prefix:
-            self.push(Unary(operator.symbol, right, operator.token.start))
-        elif operator.symbol == "else":
+        if tightness in _PREFIXES:
+            self.push(Unary(token.text, right, token.start))
+        elif tightness != _TERNARY:
+            self.push(Binary(_symbol(operator), values.pop(), right))
+        elif token.text == "else":
             condition = values.pop()
             self.push(Conditional(values.pop(), condition, right))
-        elif operator.symbol == "if":
-            self.fail("'if' without 'else'", operator.token.span, "write: x if condition else y")
         else:
-            self.push(Binary(operator.symbol, values.pop(), right))
+            self.fail("'if' without 'else'", token.span, "write: x if condition else y")
 
     def missing_value(self, token: Token) -> NoReturn:
         if token.kind == END:

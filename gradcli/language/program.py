@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.exponential import pow_
 from gradcli.ops.structure import detach, to_int
 
 
@@ -44,9 +45,24 @@ class Program:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.lowering = Lowering(scope)
+        self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def execute(self, statement: Statement) -> Lowered | None:
-        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place."""
+        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place.
+
+        The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
+        """
+        self.scope.forget_since(self._kept)
+        lowered = self._run(statement)
+        if lowered is None:
+            self._kept = self.scope.mark()
+        return lowered
+
+    def end(self) -> None:
+        """Let go of all nodes. They and their graph refer to each other, and the collector takes long to find that out."""
+        self.scope.forget_since(self._begun)
+
+    def _run(self, statement: Statement) -> Lowered | None:
         source = statement.source
         if isinstance(statement, Query):
             return Lowered(statement, self._result(statement.expression, source))
@@ -137,29 +153,23 @@ class Program:
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)
 
 
-def default_wrt(scope: Scope, root: Expr) -> list[Expr]:
+def default_wrt(scope: Scope, order: Sequence[Expr]) -> list[Expr]:
     """The leaves that a gradient is taken with respect to: numbers that the result depends on, in order of binding.
 
-    Left out are those bound with const, booleans, and names of whole numbers that occur only in exponents.
+    The result is the last node of ``order``. Left out are leaves bound with const, booleans, and names of whole numbers that
+    occur only in exponents.
     """
-    seen = {root}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.op is to_int:
-            continue  # an index is no number
-        for place, operand in enumerate(node.operands):
-            if operand is None or operand in seen:
-                continue
-            if (
-                place == 1
-                and node.op is not None
-                and node.op.name == "pow"
-                and not operand.is_constant
-                and scope.is_integral(operand)
-            ):
-                continue
-            seen.add(operand)
-            stack.append(operand)
-    leaves = [node for node in seen if node.is_leaf and node.kind == "float" and node not in scope.frozen]
-    return sorted(leaves, key=lambda node: node.index)
+    seen: set[Expr | None] = {order[-1]}
+    for node in reversed(order):
+        if node not in seen or node.op is to_int:  # an index is no number
+            continue
+        exponent = node.operands[1] if node.op is pow_ else None
+        if exponent is not None and not exponent.is_constant and scope.is_integral(exponent):
+            seen.add(node.operand)
+        else:
+            seen.update(node.operands)
+    return [node for node in order if node.op is None and node in seen and _is_variable(scope, node)]
+
+
+def _is_variable(scope: Scope, leaf: Expr) -> bool:
+    return leaf.is_leaf and leaf.kind == "float" and leaf not in scope.frozen

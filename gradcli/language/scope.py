@@ -31,11 +31,9 @@ class Scope:
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
-    places: dict[Expr, tuple[Source, Node]] = field(default_factory=dict)  # a node's first place in the text
-    more_places: dict[Expr, list[tuple[Source, Node]]] = field(default_factory=dict)  # and the others
+    lowered: list[tuple[Source, list[Node], list[Any]]] = field(default_factory=list)  # expressions, and what each tree became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     serial: int = 0
-    largest: int = 0  # entries of the largest array that was bound
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
 
@@ -55,7 +53,6 @@ class Scope:
         kind = kind_of(raw)
         leaf = self.graph.leaf(name, raw.shape, kind)
         self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
-        self.largest = max(self.largest, raw.size)
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:
@@ -64,17 +61,28 @@ class Scope:
         self.failed.pop(name, None)
         return leaf
 
-    def remember(self, node: Expr, source: Source, tree: Node) -> None:
-        """A node's place in the text; one node may have many."""
-        if node not in self.places:
-            self.places[node] = (source, tree)
-        else:
-            self.more_places.setdefault(node, []).append((source, tree))
+    def mark(self) -> tuple[tuple[int, int], int, int]:
+        """A moment in a program, to which `forget_since` goes back."""
+        return self.graph.mark(), len(self.lowered), len(self._integral)
+
+    def forget_since(self, mark: tuple[tuple[int, int], int, int]) -> None:
+        """Let go of the nodes made since then, and of what is known about them."""
+        nodes, lowered, integral = mark
+        self.graph.forget_since(nodes)
+        del self.lowered[lowered:]
+        while len(self._integral) > integral:
+            self._integral.popitem()
 
     def spans(self, node: Expr) -> list[tuple[Source, Span]]:
-        """Every place in the text that made this node."""
-        first = [self.places[node]] if node in self.places else []
-        return [(source, tree.span) for source, tree in first + self.more_places.get(node, [])]
+        """Every place in the text that made this node. Rarely asked for, so it is searched and not kept."""
+        if node.op is None:
+            return []
+        return [
+            (source, tree.span)
+            for source, trees, results in self.lowered
+            for tree, result in zip(trees, results, strict=False)  # fewer results where lowering failed
+            if result is node
+        ]
 
     def evaluate(self, node: Expr) -> Any:
         """The value of a node under the bindings so far."""

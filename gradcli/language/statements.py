@@ -23,20 +23,27 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
     except ParseError as error:
         yield error
         return
-    start = depth = 0
-    for i, token in enumerate(tokens):
-        if token.kind == SYMBOL:
-            if token.text in ("(", "["):
-                depth += 1
-            elif token.text in (")", "]"):
-                depth -= 1
-        if token.kind == END or (depth <= 0 and token.text == ";" and token.kind == SYMBOL):
-            if i > start:
-                try:
-                    yield _statement(source, tokens, start, i)
-                except ParseError as error:
-                    yield error
-            start, depth = i + 1, 0
+    start = 0
+    for stop in _ends(source, tokens):
+        if stop > start:
+            try:
+                yield _statement(source, tokens, start, stop)
+            except ParseError as error:
+                yield error
+        start = stop + 1
+
+
+def _ends(source: Source, tokens: list[Token]) -> Iterator[int]:
+    """The places of the tokens that end statements: each semicolon outside of brackets, and the END."""
+    if ";" in source.text:  # megabytes of text seldom have one
+        depth = 0
+        for i, (kind, text, _) in enumerate(tokens):
+            if kind == SYMBOL:
+                depth += (text in ("(", "[")) - (text in (")", "]"))
+                if text == ";" and depth <= 0:
+                    yield i
+                    depth = 0
+    yield len(tokens) - 1
 
 
 def parse_expression(source: Source, limit: int) -> Expression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,27 @@ from gradcli.ops.spec import Function, Kink, Op, composite, elementwise
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True,
+    kind="piecewise", doc="x + y", linear=True, on_scalars=operator.add,
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True,
+    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, on_scalars=operator.sub,
 )
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)},
+    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, on_scalars=operator.mul,
 )
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: 1 / y, lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
-    domain="y is not 0",
+    domain="y is not 0", on_scalars=operator.truediv,
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases=("negative",), doc="-x", linear=True, ulps=0,
+    kind="piecewise", aliases=("negative",), doc="-x", linear=True, ulps=0, on_scalars=operator.neg,
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,

@@ -6,6 +6,8 @@ own record in every library.
 
 from __future__ import annotations
 
+from functools import cache
+
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.signatures import Signature, declare, declared, declared_elsewhere, declared_names, own_signature, signature
 from gradcli.ops.spec import load, named
@@ -72,8 +74,13 @@ def lookup(name: str, library: str) -> Signature | None:
     if not record.public or record.name in _CALLED_OTHERWISE:
         return None
     if record.operands == ("x", "y") and not record.static:
-        return signature(record.name, f"{_PAIRS[1]}, {_PAIRS[0]}")
+        return _of_a_pair(record.name)
     return own_signature(record)
+
+
+@cache
+def _of_a_pair(name: str) -> Signature:
+    return signature(name, f"{_PAIRS[1]}, {_PAIRS[0]}")
 
 
 def qualified(name: str, path: str, library: str) -> str:

@@ -11,6 +11,7 @@ arguments of `signature` override our defaults.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from gradcli.ops.prefixes import MATH, NUMPY, SCIPY, TORCH
@@ -78,6 +79,7 @@ def called_by(target: str, library: str) -> list[str]:
     return [name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found.target == target]
 
 
+@cache
 def own_signature(record: Op | Composite) -> Signature:
     """A function's signature as its record has it: operands, then static parameters."""
     operands = ("**" + record.operands[0],) if record.variadic else record.operands

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,8 @@ def numbers(array: Any) -> Any:
     """An array as nested lists of shortest round-trip floats."""
     if array is None:
         return None
+    if type(array) is np.float64:
+        return number(float(array))
     array = np.asarray(array)
     if array.dtype == np.float32:
         # the shortest decimal that reads back as the same float32
@@ -164,6 +167,11 @@ def dumps(record: Record) -> str:
     return encoded(as_dict(record))
 
 
+@cache
+def _encoder(indent: int | None) -> json.JSONEncoder:
+    return json.JSONEncoder(indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+
+
 def encoded(value: Any, indent: int | None = None) -> str:
     """JSON of plain data, in which lone surrogates are replaced: most readers refuse them even when escaped."""
-    return well_formed(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=str))
+    return well_formed(_encoder(indent).encode(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, Worst
 
 Array = Any  # a NumPy array or scalar
+
+
+@cache
+def _name(dtype: np.dtype[Any]) -> str:
+    return str(dtype)
 
 
 @dataclass(eq=False)
@@ -82,7 +88,7 @@ class Record:
 
     @property
     def dtype(self) -> str | None:
-        return None if self.value is None else str(np.asarray(self.value).dtype)
+        return None if self.value is None else _name(np.asarray(self.value).dtype)
 
     def derivatives(self) -> dict[str, Array]:
         """The derivatives of the record's mode, by the name of their variable (or pair of variables)."""
