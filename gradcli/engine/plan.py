@@ -19,7 +19,7 @@ from gradcli.engine.evaluate import forward
 from gradcli.engine.folding import Folder
 from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.engine.program import Compiled, compiled, settled
-from gradcli.engine.schedule import Loop, schedule
+from gradcli.engine.schedule import Loop, Step, schedule
 from gradcli.engine.sweep import backward, itself
 from gradcli.engine.transforms import ones_like, zeros_like
 
@@ -35,10 +35,11 @@ class Plan:
     def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr], precision: str, seed: Expr | None = None) -> None:
         self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
         self.precision = precision
-        roots, self._risky = self._folded(swift=True)
-        self._in_blocks = _nothing_but_loops(roots)
-        risky = self._risky or any(not leaf.shape for leaf in leaves)
-        self._swift = compiled(leaves, roots, precision, swift=True, checked=risky)
+        roots, risky = self._folded(swift=True)
+        steps = schedule(roots)
+        self._in_blocks = _nothing_but_loops(steps)
+        has_floats = any(not leaf.shape for leaf in leaves)  # whose infinities are made otherwise than NumPy's
+        self._swift = compiled(leaves, roots, steps, precision, swift=True, checked=risky or has_floats)
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
@@ -61,12 +62,14 @@ class Plan:
 
     @cached_property
     def _careful(self) -> Compiled:
-        return compiled(self.leaves, self._folded(swift=False)[0], self.precision, swift=False, checked=False)
+        roots, _ = self._folded(swift=False)
+        return compiled(self.leaves, roots, schedule(roots), self.precision, swift=False, checked=False)
 
     def _plain(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+        """By the forward pass and the sweep, array by array."""
         table = forward([self.root], dict(zip(self.leaves, values, strict=True)), self.precision)
         value = table[self.root]
-        seed = np.ones_like(value) if self.seed is None else table.get(self.seed, values[self.leaves.index(self.seed)])
+        seed = np.ones_like(value) if self.seed is None else table[self.seed]
         with np.errstate(all="ignore"):
             found = backward(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
         results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
@@ -74,9 +77,8 @@ class Plan:
         return [settled(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
 
 
-def _nothing_but_loops(roots: Sequence[Expr]) -> bool:
+def _nothing_but_loops(steps: Sequence[Step]) -> bool:
     """Whether a program has loops, and beside them only what works entry by entry."""
-    steps = schedule(roots)
     return any(isinstance(step, Loop) for step in steps) and all(
         isinstance(step, Loop) or step.op is None or step.op.elementwise or step.op.linear for step in steps
     )

@@ -14,20 +14,25 @@ import numpy as np
 
 from gradcli.engine.blocks import LoopWriter
 from gradcli.engine.graph import Expr
-from gradcli.engine.schedule import Loop, Step, in_blocks, is_large, schedule
+from gradcli.engine.schedule import Loop, Step, in_blocks, is_large
 from gradcli.engine.source import Source, fills_buffers, makes_new
 from gradcli.ops.promotion import FLOAT
 
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
-def compiled(leaves: Sequence[Expr], roots: Sequence[Expr], precision: str, *, swift: bool, checked: bool) -> Compiled:
+def compiled(
+    leaves: Sequence[Expr], roots: Sequence[Expr], steps: Sequence[Step], precision: str, *, swift: bool, checked: bool
+) -> Compiled:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
-    The values are new arrays, or the given ones (contiguous, of the right dtype and shape). The checks are numbers that are
+    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and shape). The checks are numbers that are
     all finite if the results are, and none unless ``checked``.
     """
-    return Writer(leaves, roots, precision, swift=swift, checked=checked).function
+    source = Source(precision, swift=swift)
+    Writer(source, roots, steps, checked=checked).write(leaves)
+    function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
+    return function
 
 
 def settled(value: Any, out: Any) -> Any:
@@ -41,48 +46,50 @@ def settled(value: Any, out: Any) -> Any:
 class Writer:
     """Writes one program."""
 
-    def __init__(self, leaves: Sequence[Expr], roots: Sequence[Expr], precision: str, *, swift: bool, checked: bool) -> None:
-        self.source = source = Source(precision, swift=swift)
-        self.roots = dict.fromkeys(roots)
+    def __init__(self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool) -> None:
+        self.source, self.roots, self.steps = source, list(roots), steps
+        self.results = frozenset(roots)
         self.checks = source.new("q") if checked else None
         self.spare: dict[Any, list[str]] = {}  # arrays of ours that nobody reads any more
         self.owned: set[Expr] = set()
         self.floats: set[Expr] = set()  # Python's floats, which only ufuncs take for NumPy's
-        steps = schedule(roots)
         self.last_use = _last_uses(steps, roots)
+        self.viewed = _viewed(steps)
         self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
         for node, place in self.last_use.items():
             if is_large(node):
                 self.ends.setdefault(place, []).append(node)
-        self.viewed = _viewed(steps)
+
+    def write(self, leaves: Sequence[Expr]) -> None:
+        source = self.source
         for leaf in leaves:
             source.names[leaf] = source.new("v")
-        given = [source.new("o") for _ in roots]
+        given = [source.new("o") for _ in self.roots]
         parameters = [source.names[leaf] for leaf in leaves] + [f"{out}=None" for out in given]
         source.add(f"def program({', '.join(parameters)}):", 0)
         if self.checks is not None:
             source.add(f"{self.checks} = []")
-        if swift and precision == "float64":
+        if source.swift and source.precision == "float64":
             for leaf in leaves:
                 if not leaf.shape and leaf.kind == FLOAT:
                     source.add(f"{source.names[leaf]} = float({source.names[leaf]})")
                     self.floats.add(leaf)
-        for place, step in enumerate(steps):
+        targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
+        for place, step in enumerate(self.steps):
             if isinstance(step, Loop):
-                self._loop(step, dict(zip(reversed(roots), reversed(given), strict=True)))
+                self._loop(step, targets)
             else:
                 self._operation(step, place)
             self._delete(place)
-        self._results(roots, given)
-        self.function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
+        self._return(given)
 
-    def _loop(self, loop: Loop, given: dict[Expr, str]) -> None:
+    def _loop(self, loop: Loop, targets: dict[Expr, str]) -> None:
         source = self.source
-        existing = [node for node in loop.stored if node in given]
+        existing = [node for node in loop.stored if node in targets]
         for node in existing:
             source.names[node] = name = source.new("v")
             kind = source.constant(source.dtype if node.kind == FLOAT else np.dtype(np.bool_))
-            source.add(f"{name} = empty({node.shape}, {kind}) if {given[node]} is None else {given[node]}")
+            source.add(f"{name} = empty({node.shape}, {kind}) if {targets[node]} is None else {targets[node]}")
         LoopWriter(source, loop, self.checks).write(existing)
 
     def _operation(self, node: Expr, place: int) -> None:
@@ -108,7 +115,7 @@ class Writer:
         for operand in dict.fromkeys(node.operands):
             if operand in self.owned and self.last_use.get(operand) == place:
                 self.spare.setdefault((operand.shape, operand.kind), []).append(self.source.names[operand])
-        if node not in self.viewed and node not in self.roots:
+        if node not in self.viewed and node not in self.results:
             self.owned.add(node)
         found = self.spare.get((node.shape, node.kind))
         return found.pop() if found else None
@@ -119,17 +126,17 @@ class Writer:
             if node.op is not None and node in self.source.names and node not in self.owned:
                 self.source.add(f"del {self.source.names[node]}")
 
-    def _results(self, roots: Sequence[Expr], given: Sequence[str]) -> None:
+    def _return(self, given: Sequence[str]) -> None:
         source = self.source
         source.namespace.update(settled=settled, number=source.dtype.type)
         if self.checks is not None:
-            for root in self.roots:
+            for root in dict.fromkeys(self.roots):
                 if root.kind == FLOAT and not in_blocks(root):
                     name = source.name(root)
                     source.add(f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})")
         results = []
         seen: set[Expr] = set()
-        for root, out in zip(roots, given, strict=True):
+        for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
                 results.append(f"number({name})")
