@@ -26,8 +26,8 @@ def compiled(
 ) -> Compiled:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
-    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and shape). The checks are numbers that are
-    all finite if the results are, and none unless ``checked``.
+    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
+    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
     """
     source = Source(precision, swift=swift)
     Writer(source, roots, steps, checked=checked).write(leaves)
