@@ -128,6 +128,44 @@ def test_names_without_values_are_sampled(check):
     assert "give values to x" in record["outcome"]["details"][0]
 
 
+WITHOUT_VALUES = {
+    "an identity": ("assert sin(2*x) == 2*sin(x)*cos(x)", "agree"),
+    "a derivative": ("assert grad(x**3, x) == 3*x**2", "agree"),
+    "a wrong derivative": ("assert grad(x**3, x) == 3*x**2 + 1e-9", "mismatch"),
+    "several names": ("assert log(x*z) == log(x) + log(z)", "agree"),
+    "right on one side only": ("assert sqrt(x**2) == x", "mismatch"),
+    "right up to rounding": ("assert cosh(x)**2 - sinh(x)**2 == 1", "agree"),
+    "outside of its domain": ("assert log(-abs(x) - 1) == x", "undetermined"),
+    "within": ("assert sin(x) == 0 within 1", "agree"),
+    "not within": ("assert x**2 == 4 within 1", "mismatch"),
+    "a binding": ("y = x**2; assert grad(y, x) == 2*x", "agree"),
+    "bindings of bindings": ("y = x**2; z = y*w; assert grad(z, x) == 2*x*w", "agree"),
+    "bindings in a query": ("y = x**2; sin(y)*w", "agree"),
+    "a function": ("f(t) = k*sin(t); assert f'(x) == k*cos(x)", "agree"),
+    "a kink": ("assert grad(abs(x), x) == sign(x)", "agree"),
+    "a name that is also a prefix": ("mean(F)*2", "agree"),
+}
+
+
+@pytest.mark.parametrize(("text", "verdict"), WITHOUT_VALUES.values(), ids=WITHOUT_VALUES)
+def test_what_has_names_without_values_is_decided_for_all_of_them(check, text, verdict):
+    code, (record,) = check("-", stdin=text + "\n")
+    assert record["check"]["verdict"] == verdict
+    assert code == (0 if verdict == "agree" else 1)
+
+
+def test_a_number_that_cannot_stand_for_a_name_is_said_to_be_tried(call_cli):
+    done = call_cli("check", "-", stdin="X = stack([ones(3), v], axis=1)\nassert sum(X) == 3 + sum(v)\n")
+    assert done.returncode == 2
+    assert "no value is given for v: numbers were tried" in done.stdout
+    assert "'X' has no value: its binding on line 1 has an error" in done.stdout
+
+
+def test_a_binding_that_waited_is_replaced_by_one_with_a_value(check):
+    _, records = check("-", stdin="y = x**2\ny\ny = 3.0\ny**2\n")
+    assert [sorted(record["grad"]) for record in records] == [["x"], ["y"]]
+
+
 EXPECTATIONS = {
     "numbers": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 9, "grad": {"x": 6}}}, "passed"),
     "a wrong value": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}, "failed"),

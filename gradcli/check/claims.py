@@ -51,6 +51,10 @@ class Given:
     def kind(self) -> str:
         return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
 
+    @property
+    def about(self) -> str:
+        return "value" if self.of == "value" else "derivative"
+
 
 def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
     """The verdict on every claim, by a judge that has decided the engine's own result."""
@@ -265,7 +269,7 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
         worst = max(wrong, key=lambda i: _relative(compared.computed[i], float(compared.reference[i])))
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
         result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
-        result.reason = "the formula is not the derivative"
+        result.reason = f"the formula is not the {claim.about}"
     elif verdict is Verdict.UNDEFINED:
         result.reason = next((compared.reasons[i] for i in wrong if i in compared.reasons), None)
     return result
@@ -280,6 +284,8 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
     leaves = judge.every_leaf(claim.formula)
     # other names stay: an identity may need them as they are, as a symmetric matrix
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
+    if not movable:
+        return None
     tries = max(2, _WORK // max(1, judge.size))
     for i, point in enumerate(around(leaves, movable, order)):
         if i >= tries:
@@ -291,7 +297,7 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
         if difference is not None:
             place, said, right = difference
             at = ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in movable)
-            reason = f"the formula is not the derivative at {at}"
+            reason = f"the formula is not the {claim.about} at {at}"
             return Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(place, said, right), reason)
     return None
 
