@@ -40,7 +40,7 @@ class Composed:
             if node.op is None:
                 self.table[node] = constant_array(self.m, node, self.precision)
             elif node.op is derivative:
-                self.table[node] = self._derivative(node.static["of"])
+                self.table[node] = self._inner(node)
             elif node.op.name == "alias":
                 # an identity of its own: something may be differentiated with respect to it
                 (operand,) = node.operands
@@ -92,7 +92,9 @@ class Composed:
             start += table.size
         return out
 
-    def _derivative(self, of: Derivation) -> Array:
+    def _inner(self, node: Expr) -> Array:
+        """A derivative inside of the expression, from its definition."""
+        of: Derivation = node.static["of"]
         y, x = self.table[of.y], self.table[of.x]
         vector: Any = None if of.vector is None else self.table[of.vector]
         ones = Algebra.map(lambda _: self.m.one, y)

@@ -16,10 +16,11 @@ import numpy as np
 
 from gradcli.check.claims import Given, decide
 from gradcli.check.composed import Composed
+from gradcli.check.corners import Corners, at_corners, has_inner
 from gradcli.check.deadline import OutOfTime, deadline
 from gradcli.check.entries import Comparison, wide_check
-from gradcli.check.exact import gradients_exact
-from gradcli.check.kinks import Prober, suspects
+from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.kinks import Prober, Sides, suspects
 from gradcli.check.rounding import allowances, summed_terms
 from gradcli.check.scalars import plain
 from gradcli.engine import transforms
@@ -216,13 +217,13 @@ class Judge:
         before: list[Any] | None = None
         for digits in DIGITS:
             m.dps = digits
-            composed = Composed(m, self.leaves, self.precision)
-            y = composed.run(self.root, nodes)
+            table = forward_exact(m, self.root, own_leaves, self.precision)
+            composed, y, chosen = self._composed(m, table)
             exact_value = Algebra.map(plain, y)
             seed = exact_array(m, self.seed, "float")
             reference = composed.slopes(y, seed, nodes)
             trouble = composed.tape.fault or composed.tape.trouble
-            engine_value, engine = gradients_exact(m, self.root, nodes, own_leaves, self.seed, self.precision)
+            engine_value, engine = table[self.root].array, gradients_exact(m, table, self.root, nodes, self.seed)
             prober = Prober(self, composed, exact_value, suspects(composed, nodes))
             sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
             source = "composed"
@@ -233,7 +234,7 @@ class Judge:
                 Comparison(m, r, e, computed, bound, side, trouble)
                 for r, e, computed, bound, side in zip(reference, engine, self.gradients, bounds, sides, strict=True)
             ]
-            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, None, None)
+            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, chosen, None)
             now = [v for array in (exact_value, engine_value, *reference, *engine) for v in np.ravel(array)]
             if not any(c.mismatched for c in [*comparisons, checked]) or _settled(m, before, now):
                 break
@@ -245,6 +246,15 @@ class Judge:
             for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
         }
         return checked.result(source, 0) if value is not None else None, results
+
+    def _composed(self, m: Any, engine: Mapping[Expr, Any]) -> tuple[Composed, Any, dict[int, Sides]]:
+        """The function on the judge's tape, its value, and the entries of it that depend on choices at kinks."""
+        nodes = list(self.wrt.values())
+        composed = Composed(m, self.leaves, self.precision)
+        y = composed.run(self.root, nodes)
+        if not composed.tape.events or not has_inner(self.root):
+            return composed, y, {}
+        return at_corners(Corners(m, self.leaves, self.precision, self.size), self.root, nodes, engine)
 
     def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
         """Whole arrays in long double, every entry."""

@@ -78,11 +78,8 @@ def _plain(value: Any) -> Any:
     return tuple(v.array for v in value) if isinstance(value, tuple) else value.array
 
 
-def gradients_exact(
-    m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Value and gradients of the engine's rules without rounding."""
-    table = forward_exact(m, root, leaves, precision)
+def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:
+    """The gradients of the engine's rules without rounding; the table is that of `forward_exact`."""
     start = Reals(table[root].algebra, exact_array(m, seed, "float"))
     found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
     out = []
@@ -91,4 +88,4 @@ def gradients_exact(
         if part is None:
             part = Reals(start.algebra, exact_array(m, np.zeros(x.shape), "float"))
         out.append(part.array)
-    return table[root].array, out
+    return out
