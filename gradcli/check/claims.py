@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.check.composed import Composed
-from gradcli.check.entries import Comparison, wide_check
+from gradcli.check.entries import Comparison, mask_of, wide_check
 from gradcli.check.sampling import Point, around
 from gradcli.check.scalars import plain
 from gradcli.engine.graph import Expr
@@ -93,6 +93,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     checked = wide_check(right, said, rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32)
     result = Claim(claim.of, claim.kind, checked.verdict, checked.worst if checked.verdict is Verdict.MISMATCH else None)
     result.wrong = (checked.wrong, said.size) if checked.wrong else None
+    result.mask = checked.mask
     return result
 
 
@@ -139,6 +140,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
         result.worst = Worst(place, said[worst], float(truth.reference[worst]))
         result.wrong = len(wrong), len(said)
         if verdict is Verdict.MISMATCH:
+            result.mask = mask_of([v is verdict for v in verdicts], shape)
             result.reason = _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
     return result
 
@@ -269,6 +271,7 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
         worst = max(wrong, key=lambda i: _relative(compared.computed[i], float(compared.reference[i])))
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
         result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
+        result.mask = compared.mask
         result.reason = f"the formula is not the {claim.about}"
     elif verdict is Verdict.UNDEFINED:
         result.reason = next((compared.reasons[i] for i in wrong if i in compared.reasons), None)

@@ -119,12 +119,16 @@ def remember(key: str, check: Check) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump({"key": key, "check": asdict(check)}, stream)
+                json.dump({"key": key, "check": asdict(check)}, stream, default=_forgotten)
             os.replace(name, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(name)
             raise
+
+
+def _forgotten(mask: Any) -> None:
+    """Masks of wrong entries are as large as the arrays: they are not kept."""
 
 
 def _path(key: str) -> Path:
