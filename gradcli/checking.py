@@ -66,6 +66,8 @@ def _claim_line(claim: Claim) -> str:
             parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
     if claim.reason:
         parts.append(claim.reason)
+    if claim.difference:
+        parts.append(f"difference: {claim.difference}")
     return what + ", ".join(parts)
 
 

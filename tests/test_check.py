@@ -128,6 +128,43 @@ def test_names_without_values_are_sampled(check):
     assert "give values to x" in record["outcome"]["details"][0]
 
 
+DIFFERENCES = {
+    "a term too many": ("3*a**3 - b**2", {"a": [2, 3], "b": 6}, "9*a**2 + a", "a"),
+    "names without values": ("3*a**3 - b**2", {}, "9*a**2 + a", "a"),
+    "a wrong sign": ("x**2*sin(x)", {"x": 2}, "2*x*sin(x) - x**2*cos(x)", "-2*x**2*cos(x)"),
+    "a missing term": ("log(x)/x**3", {"x": 2}, "1/x**4", "3*log(x)/x**4"),
+    "a constant": ("sum(x*y)", {"x": [1, 2], "y": [3, 4]}, "y + 1", "1"),
+    "a missing 1/n": ("mean(x**2)", {"x": [1, 2]}, "2*x", "x"),
+    "a missing minus": ("exp(-x**2/2)/sqrt(2*pi)", {"x": 1}, "x*exp(-x**2/2)/sqrt(2*pi)", "2*x*exp(-0.5*x**2)/sqrt(2*pi)"),
+    "matrices": ("sum((w @ x)**2)", {"x": [1, 2], "w": [[1, 2], [3, 4]]}, "(w @ x) @ w", "-(w @ x @ w)"),
+    "wrong elsewhere only": ("x**2", {"x": 2.5}, "2.5 + x", "2.5 - x"),
+    "too long": ("sin(x)**3*exp(x)", {"x": 1}, "sin(x*log(2 + x))*cos(3 + exp(x))*tanh(x**5 - 3)*erf(sqrt(1 + x**2))", None),
+    "not finite": ("sqrt(x)", {"x": 4}, "inf*x", None),
+}
+
+
+@pytest.mark.parametrize(("expr", "at", "claim", "difference"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_what_is_wrong_in_a_formula(check, files, expr, at, claim, difference):
+    name = next(iter(at), None) or ("a" if "a" in claim else "x")
+    files(cases__jsonl=[{"expr": expr, "at": at, "expect": {"grad": {name: claim}}}])
+    _, (record,) = check("cases.jsonl")
+    found = next(c for c in record["check"]["claims"] if c["verdict"] == "mismatch")
+    assert found.get("difference") == difference
+
+
+def test_the_difference_of_seeded_claims_and_asserts(check):
+    _, (record,) = check(*QUADRATIC, "--seed", "1,2", "--grad", "a=9*a**2")
+    assert record["check"]["claims"][0]["difference"] == "9*a**2 - 9*a**2*seed"
+    _, (record,) = check("-", stdin="assert grad(x**3, x) == 3*x**2 + x\n")
+    assert record["check"]["claims"][0]["difference"] == "x"
+
+
+@pytest.mark.parametrize("kind", ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown"])
+def test_every_report_has_the_difference(call_cli, kind):
+    done = call_cli("check", "-e", "x**3", "x=2", "--grad", "x=3*x**2 + x", "--format", kind)
+    assert "difference: x" in done.stdout
+
+
 MASKS = {
     "numbers": (["-e", "sum(x**2)", "x=1,2,3", "--grad", "x=2,5,6"], "x", [False, True, False]),
     "all right": (["-e", "sum(x**2)", "x=1,2,3", "--grad", "x=2,4,6"], "x", [False, False, False]),

@@ -28,7 +28,7 @@ from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableC
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 @cache

@@ -70,6 +70,7 @@ class Claim:
     worst: Worst | None = None
     reason: str | None = None
     wrong: tuple[int, int] | None = None  # how many entries, of how many
+    difference: str | None = None  # a wrong formula minus the right one, where that is short
     mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
 
 
