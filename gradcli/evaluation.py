@@ -56,6 +56,7 @@ class Options:
     need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
     claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
     decide_asserts: bool = False  # hold asserts to the reference, too
+    convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
     everywhere: bool = False  # the values are examples: asserts are about all of them
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
@@ -83,7 +84,7 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
                 rounding = None if lowered.within is not None else _ROUNDING * float(np.finfo(program.scope.precision).eps)
                 record.check = decide_assert(
                     program.scope, lowered.value, lowered.other, record, rounding, options.timeout, options.remembering,
-                    options.everywhere,
+                    options.everywhere, options.convention,
                 )  # fmt: skip
         else:
             _query(program, lowered, options, record)
@@ -152,7 +153,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         from gradcli.check.crosscheck import cross_check
 
         claims, seed = _claims(program, root, record, options)
-        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed, options.remembering)
+        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention)
 
 
 def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:

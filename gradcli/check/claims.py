@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.conventions import Decision
 from gradcli.check.entries import Comparison, mask_of, wide_check
 from gradcli.check.formula_claims import check_formula, relative_error
 from gradcli.engine.graph import Expr
@@ -119,18 +120,22 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
     allowances = [0.0] * len(said) if exact else _allowances(judge, claim, truth)
-    verdicts = [_entry(truth, i, v, rtol, claim.atol, allowances[i]) for i, v in enumerate(said)]
+    decisions = [_entry(judge, claim, truth, i, v, rtol, allowances[i]) for i, v in enumerate(said)]
+    verdicts = [decision.verdict for decision in decisions]
+    right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
     verdict = max(verdicts, default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
     wrong = [i for i, v in enumerate(verdicts) if v is verdict]
     if verdict in (Verdict.MISMATCH, Verdict.UNDEFINED) and wrong:
-        worst = max(wrong, key=lambda i: relative_error(said[i], float(truth.reference[i])))
+        worst = max(wrong, key=lambda i: relative_error(said[i], right[i]))
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
-        result.worst = Worst(place, said[worst], float(truth.reference[worst]))
+        result.worst = Worst(place, said[worst], right[worst])
         result.wrong = len(wrong), len(said)
         if verdict is Verdict.MISMATCH:
             result.mask = mask_of([v is verdict for v in verdicts], shape)
-            result.reason = _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
+            result.reason = decisions[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
+    elif verdict is Verdict.KINK:
+        result.reason = next((decision.reason for decision in decisions if decision.reason), None)
     return result
 
 
@@ -152,23 +157,33 @@ def _allowances(judge: Judge, claim: Given, truth: Comparison) -> list[float]:
     return [min(b, _TIMES * max(s, _EPSILON * (float(mass) + truth.largest))) for b, s, mass in zip(bounds, suffered, masses, strict=True)]
 
 
-def _entry(truth: Comparison, i: int, said: float, rtol: float, atol: float, bound: float) -> Verdict:
-    m = truth.m
+def _entry(judge: Judge, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:
     reference = truth.reference[i]
     if isinstance(reference, bool):
-        return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
+        return Decision(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
     sides = truth.sides.get(i)
-    if sides is not None and sides.limit is None and sides.finite:
-        low, high = sorted((float(sides.left), float(sides.right)))
-        room = rtol * max(abs(low), abs(high)) + atol + bound
-        return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
+    if sides is None or sides.limit is not None or not sides.finite:
+        return Decision(_number(truth, i, said, rtol, claim.atol + bound))
+    low, high = sorted((float(sides.left), float(sides.right)))
+    room = rtol * max(abs(low), abs(high)) + claim.atol + bound
+    conventions = judge.conventions
+    decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
+    if decided is not None:
+        return decided
+    if not low - room <= said <= high + room:
+        return Decision(Verdict.MISMATCH)
+    return Decision(Verdict.KINK, f"what JAX chooses at {conventions.unmeasured} is not known" if conventions is not None else None)
+
+
+def _number(truth: Comparison, i: int, said: float, rtol: float, room: float) -> Verdict:
+    m, reference = truth.m, truth.reference[i]
     if not m.isfinite(reference):
         return Verdict.UNDEFINED
     if not math.isfinite(said):
         return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
     off = abs(m.mpf(said) - reference)
     # a difference that the claim's own digits cannot show is none
-    return Verdict.AGREE if off <= rtol * abs(reference) + atol + bound or said == float(reference) else Verdict.MISMATCH
+    return Verdict.AGREE if off <= rtol * abs(reference) + room or said == float(reference) else Verdict.MISMATCH
 
 
 def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:

@@ -1,7 +1,8 @@
 """Kinks of what is differentiated inside of an expression, as in ``grad(abs(x), x)`` at 0, whose value is a choice.
 
-There the expression is evaluated three times: with the derivative from the left, with that from the right, and with the one that the
-engine's rules choose, which must lie between them. What the expression may be is what lies between its own three values.
+There the expression is evaluated with the derivative from the left, with that from the right, with the one of least norm between
+them, and with the one that the engine's rules choose, which must lie between them, too. What the expression may be lies between its
+values.
 """
 
 from __future__ import annotations
@@ -121,14 +122,14 @@ def at_corners(corners: Corners, root: Expr, also: Sequence[Expr], engine: Engin
     m = corners.m
     chosen = Choosing(corners, partial(_engines, m, engine))
     y = chosen.run(root, also)
-    left, right = (np.ravel(Algebra.map(plain, Choosing(corners, side).run(root))) for side in (_left, _right))
+    left, right, least = (np.ravel(Algebra.map(plain, Choosing(corners, side).run(root))) for side in (_left, _right, _least))
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
         if isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
-        sides[i] = Sides(*ends, None, True, corners.first.place, corners.first.convention)
+        sides[i] = Sides(*ends, None, True, corners.first.place, corners.first.convention, least=least[i])
     return chosen, y, sides
 
 
@@ -138,6 +139,10 @@ def _left(place: Place, sides: Sides) -> Any:
 
 def _right(place: Place, sides: Sides) -> Any:
     return sides.right
+
+
+def _least(place: Place, sides: Sides) -> Any:
+    return sides.least
 
 
 def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:

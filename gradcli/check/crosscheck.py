@@ -16,13 +16,14 @@ import numpy as np
 
 from gradcli.check.claims import Given, decide
 from gradcli.check.composed import Composed
+from gradcli.check.conventions import Conventions
 from gradcli.check.corners import Corners, at_corners, has_inner
 from gradcli.check.deadline import OutOfTime, deadline
 from gradcli.check.entries import Comparison, wide_check
 from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.check.kinks import Prober, Sides, suspects
 from gradcli.check.rounding import allowances, summed_terms
-from gradcli.check.scalars import plain
+from gradcli.check.scalars import Event, plain
 from gradcli.engine import transforms
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable
@@ -49,31 +50,33 @@ class Undecided(Exception):
 
 def cross_check(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
-    seed_leaf: Expr | None = None, remembering: bool = False,
+    seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None,
 ) -> Check:  # fmt: skip
     """The verdict on a record's value and derivatives, and on claims about them.
 
     seed_leaf    what the name ``seed`` stands for inside of claims
     remembering  whether verdicts are kept between runs
+    convention   which choice at kinks is right in claims that are numbers; None for any between the derivatives from both sides
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
     if not remembering or record.mode != "grad":
-        return _decided(scope, root, wrt, record, timeout, claims, seed_leaf)
+        return _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
     from gradcli.check import memory
 
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = memory.key_of(root, wrt, scope.values, computed, scope.precision, claims)
+    key = memory.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention)
     known = memory.recalled(key)
     if known is None:
-        known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf)
+        known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
         memory.remember(key, known)
     return known
 
 
 def _decided(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given], seed_leaf: Expr | None
-) -> Check:
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given],
+    seed_leaf: Expr | None, convention: str | None,
+) -> Check:  # fmt: skip
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
             if record.mode != "grad":
@@ -86,6 +89,8 @@ def _decided(
                 from gradcli.check.locating import departure
 
                 check.departs = departure(judge)
+            if convention is not None:
+                judge.conventions = Conventions(judge, convention)
             check.claims = decide(judge, claims)
             _with_repairs(check, root)
             check.verdict = check.worst
@@ -196,6 +201,8 @@ class Judge:
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.seed_leaf: Expr | None = None
+        self.events: list[Event] = []  # the kinks that the function was evaluated on
+        self.conventions: Conventions | None = None  # whose choices are right in claims; None for any between both sides
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
@@ -239,6 +246,7 @@ class Judge:
             if not any(c.mismatched for c in [*comparisons, checked]) or _settled(m, before, now):
                 break
             before = now
+        self.events = composed.tape.events
         largest = max((c.largest for c in comparisons), default=0.0)
         self.comparisons, self.value_comparison = comparisons, checked
         results = {

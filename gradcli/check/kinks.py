@@ -34,6 +34,7 @@ class Sides:
     place: str
     convention: str
     probed: bool = True
+    least: Any = None  # of all values between them, that of least norm
 
 
 def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -138,4 +139,9 @@ def _sides(m: Any, left: Any, right: Any, jump: bool, event: Event | None) -> Si
         place, convention = "the derivatives from both sides differ", "what the chain rule gives"
     middle = (left + right) / 2
     limit = None if not equal or jump else middle if abs(middle) > m.mpf(10) ** (_STEPS[0] - 1) else m.zero
-    return Sides(left, right, limit, finite, place, convention)
+    return Sides(left, right, limit, finite, place, convention, least=_least(m, left, right))
+
+
+def _least(m: Any, left: Any, right: Any) -> Any:
+    low, high = (left, right) if left <= right else (right, left)
+    return m.zero if low <= 0 <= high else low if low > 0 else high

@@ -56,8 +56,9 @@ def folder() -> Path:
 
 
 def key_of(
-    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given]
-) -> str:
+    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
+    convention: str | None,
+) -> str:  # fmt: skip
     """The key of a verdict."""
     digest = hashlib.sha256(_versions().encode())
     formulas = [claim.formula for claim in claims if claim.formula is not None]
@@ -75,7 +76,7 @@ def key_of(
             _array(digest, say, node.payload.name, values[node])
         else:
             _array(digest, say, type(node.payload).__name__, node.payload)
-    say(precision, [(name, places[x]) for name, x in wrt.items()], places[root])
+    say(precision, convention, [(name, places[x]) for name, x in wrt.items()], places[root])
     for part in computed:
         _array(digest, say, "computed", part)
     for claim in claims:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gradcli.files.jsonl import InputRecord
 
 KINDS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")
+CONVENTIONS = ("torch", "jax", "min-norm")
 _BATCH = 16  # records that a process takes at once
 _VERDICTS = tuple(v.word for v in Verdict)
 
@@ -41,6 +42,7 @@ class CheckJob(Job):
         self.fail_on = FAIL_ON if request.fail_on is None else tuple(w.strip() for w in request.fail_on.split(",") if w.strip())
         for word in self.fail_on:
             choice("--fail-on", word, _VERDICTS)
+        choice("--convention", request.convention or "torch", CONVENTIONS)
         claims = [self._claim(*assignment("--grad", text), formula=False) for text in request.grad]
         claims += [self._claim(*assignment("--grad-formula", text), formula=True) for text in request.grad_formula]
         if claims and request.expression is None:
@@ -75,7 +77,7 @@ class CheckJob(Job):
                 raise UsageError(f"--{name} must be a number from 0, not {tolerance}")
         return replace(
             super()._options(), formula=False, check=True, decide_asserts=True, rtol=request.rtol, atol=request.atol or 0.0,
-            remembering=request.cache and not request.save,
+            remembering=request.cache and not request.save, convention=request.convention,
         )  # fmt: skip
 
     def _claim(self, name: str, text: str, formula: bool) -> ClaimInput:

@@ -149,6 +149,12 @@ def check(
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of claims that are numbers (default by dtype).")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of claims that are numbers (default 0).")] = None,
+    convention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
+        ),
+    ] = None,
     points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (default 16).")] = None,
     random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
@@ -185,7 +191,7 @@ def check(
         hessian=False, jvp=[], save=save or [], check=True, formula=False, timeout=timeout, output_format=output_format, dtype=dtype,
         digits=None, random_state=random_state, fail_fast=fail_fast, limit=limit or [], quiet=False, color="auto",
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
-        rtol=rtol, atol=atol, points=points, jobs=jobs,
+        rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, at=tuple(at or ()),
     )  # fmt: skip
