@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.scalars import Event, Traced, Tracing, plain
+from gradcli.check.zeros import MinusZeros
 from gradcli.engine.graph import Expr
 from gradcli.engine.transforms import Derivation, definition_order
 from gradcli.exact.algebra import Algebra
@@ -23,10 +24,11 @@ Array = np.ndarray
 class Composed:
     """The function on a tape of multi-precision scalars."""
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str) -> None:
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
         self.m = m
         self.tape = Tracing(m, precision)
         self.precision = precision
+        self.zeros = zeros
         self.table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():
             array = value if isinstance(value, np.ndarray) and value.dtype == object else exact_array(m, value, leaf.kind)
@@ -50,6 +52,9 @@ class Composed:
                 self.table[node] = Algebra.map(plain, self.table[node.operand])
             else:
                 arrays = [None if o is None else self.table[o] for o in node.operands]
+                if self.zeros is not None and node in self.zeros:
+                    self.tape.apply(node.op, node.static, arrays)  # for the kinks there
+                    arrays = self.zeros.marked(self.m, node, arrays)
                 self.table[node] = self.tape.apply(node.op, node.static, arrays)
                 self._watch(node)
         result: Array = self.table[root]

@@ -24,6 +24,7 @@ from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.check.kinks import Prober, Sides, suspects
 from gradcli.check.rounding import allowances, summed_terms
 from gradcli.check.scalars import Event, plain
+from gradcli.check.zeros import MinusZeros
 from gradcli.engine import transforms
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable
@@ -201,6 +202,7 @@ class Judge:
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.seed_leaf: Expr | None = None
+        self.zeros: MinusZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.conventions: Conventions | None = None  # whose choices are right in claims; None for any between both sides
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
@@ -217,6 +219,7 @@ class Judge:
 
         m = mpmath.MPContext()
         nodes = list(self.wrt.values())
+        self.zeros = MinusZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
         value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, self.precision)
@@ -224,7 +227,7 @@ class Judge:
         before: list[Any] | None = None
         for digits in DIGITS:
             m.dps = digits
-            table = forward_exact(m, self.root, own_leaves, self.precision)
+            table = forward_exact(m, self.root, own_leaves, self.precision, self.zeros)
             composed, y, chosen = self._composed(m, table)
             exact_value = Algebra.map(plain, y)
             seed = exact_array(m, self.seed, "float")
@@ -258,7 +261,7 @@ class Judge:
     def _composed(self, m: Any, engine: Mapping[Expr, Any]) -> tuple[Composed, Any, dict[int, Sides]]:
         """The function on the judge's tape, its value, and the entries of it that depend on choices at kinks."""
         nodes = list(self.wrt.values())
-        composed = Composed(m, self.leaves, self.precision)
+        composed = Composed(m, self.leaves, self.precision, self.zeros)
         y = composed.run(self.root, nodes)
         if not composed.tape.events or not has_inner(self.root):
             return composed, y, {}

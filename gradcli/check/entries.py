@@ -108,6 +108,9 @@ class Comparison:
         if not sides.probed:
             self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
             return Verdict.UNDETERMINED
+        if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+            self.reasons[i] = self._where() or f"there is no finite derivative on either side ({sides.place})"
+            return Verdict.UNDEFINED
         if sides.finite or sides.convention:
             self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
             return Verdict.KINK

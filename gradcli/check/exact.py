@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.zeros import MinusZeros
 from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward
@@ -55,7 +56,7 @@ class Reals(Operand):
         return exact_array(m, operand, kind)
 
 
-def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> dict[Expr, Any]:
     """The engine's forward pass in multi-precision: a table for the sweep."""
     algebra = Numbers(m, precision)
     table: dict[Expr, Any] = {}
@@ -69,6 +70,8 @@ def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str
             if node.op.name == "output":
                 table[node] = table[node.operand][node.static["place"]]
                 continue
+            if zeros is not None and node in zeros:
+                arrays = zeros.marked(m, node, arrays)
             result = algebra.apply(node.op, node.static, arrays)
             table[node] = tuple(Reals(algebra, r) for r in result) if isinstance(result, tuple) else Reals(algebra, result)
     return table

@@ -96,7 +96,7 @@ class Prober:
         flat = moved.reshape(-1)
         flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
         leaves[x] = moved
-        other = Composed(m, leaves, judge.precision)
+        other = Composed(m, leaves, judge.precision, judge.zeros)
         y = other.run(judge.root, [x])
         slope = other.gradient(y, exact_array(m, judge.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)[i : i + 1]), Algebra.map(plain, y)

@@ -88,6 +88,7 @@ class Op:
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
+    signed      operands whose zeros count by their sign: 0.0 and -0.0 give different results
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     work        scalar operations of the reference on a matrix of n rows, in units of n**3
@@ -113,6 +114,7 @@ class Op:
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
     backward: str | Function | None = None
+    signed: frozenset[str] = frozenset()
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
