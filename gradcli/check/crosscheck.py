@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,8 @@ _MOST_SYMBOLS = 40
 _STABLE = 30  # digits that stay when the precision is doubled
 DEFAULT_TIMEOUT = 20.0
 _SYMBOLIC_SECONDS = 2.0
+_REPAIR_SECONDS = 5.0
+_WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
 
 class Undecided(Exception):
@@ -80,37 +83,47 @@ def _decided(
 ) -> Check:  # fmt: skip
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
-            if record.mode != "grad":
-                return _with_repairs(_combined(_by_mode(scope, root, wrt, record)), root)
-            assert record.grad is not None
-            judge = Judge(scope, root, wrt, record.seed, record.grad)
-            judge.seed_leaf = seed_leaf
-            check = _combined(judge.decide(record.value))
-            if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
-                from gradcli.check.locating import departure
-
-                check.departs = departure(judge)
-            if convention is not None:
-                judge.conventions = Conventions(judge, convention)
-            check.claims = decide(judge, claims)
-            _with_repairs(check, root)
-            check.verdict = check.worst
-            return check
+            check = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
     except OutOfTime:
         return _undetermined(wrt, "the time limit of the cross-check was reached", record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
-    except (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError) as error:
+    except _WITHOUT_REFERENCE as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
-
-
-def _with_repairs(check: Check, root: Expr) -> Check:
-    """Say how to write the function where digits or the whole value were lost."""
     if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
-        from gradcli.check.repairs import repairs
-
-        check.repairs = repairs(root)
+        check.repairs = _repairs(scope, root, wrt, record)
+    check.verdict = check.worst
     return check
+
+
+def _judged(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, claims: Sequence[Given], seed_leaf: Expr | None, convention: str | None
+) -> Check:
+    """The verdict on the result, and those on the claims beside it."""
+    if record.mode != "grad":
+        return _combined(_by_mode(scope, root, wrt, record))
+    assert record.grad is not None
+    judge = Judge(scope, root, wrt, record.seed, record.grad)
+    judge.seed_leaf = seed_leaf
+    check = _combined(judge.decide(record.value))
+    if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
+        from gradcli.check.locating import departure
+
+        check.departs = departure(judge)
+    if convention is not None:
+        judge.conventions = Conventions(judge, convention)
+    check.claims = decide(judge, claims)
+    return check
+
+
+def _repairs(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> list[str]:
+    """How to write the function where digits or the whole value were lost."""
+    from gradcli.check.repairs import repairs
+
+    seed = np.ones(root.shape)[()] if record.seed is None else record.seed
+    with suppress(OutOfTime, Undecided, *_WITHOUT_REFERENCE), deadline(_REPAIR_SECONDS):
+        return repairs(scope, root, wrt, seed)
+    return []
 
 
 def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
