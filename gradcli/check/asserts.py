@@ -33,7 +33,7 @@ def decide_assert(
     for claim in check.claims:
         claim.kind = claim.of = "assert"
         claim.reason = None if everywhere else claim.reason
-    if check.worst is not Verdict.UNDETERMINED:
+    if (everywhere or convention is not None) and check.worst is not Verdict.UNDETERMINED:
         record.value = told.holds = check.worst is not Verdict.MISMATCH
     return check
 

@@ -21,7 +21,7 @@ from gradcli.exact.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
 _TIMES, _EPSILON = 16, float(np.finfo(float).eps)

@@ -19,7 +19,7 @@ from gradcli.ops.structure import derivative
 from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
 _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}

@@ -22,7 +22,7 @@ from gradcli.ops.shapes import broadcast_to
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 _LONGEST = 60  # characters
 _MOST_NODES = 400  # of claim and truth

@@ -26,7 +26,7 @@ from gradcli.report.verdicts import Claim, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 _DIGITS = 50
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones

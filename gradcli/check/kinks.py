@@ -16,7 +16,7 @@ from gradcli.exact.algebra import Algebra
 from gradcli.exact.values import exact_array
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 PROBING_DIGITS = 200
 _STEPS = (-40, -60)  # powers of ten, relative to the entry

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.crosscheck import Judge
+from gradcli.check.judge import Judge
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable, rebuild
 from gradcli.engine.sweep import backward
