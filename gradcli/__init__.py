@@ -37,6 +37,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("gradcli")
+    if name in ("value_and_grad", "compile"):
+        from gradcli import compiled
+
+        return getattr(compiled, name)
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     from gradcli.tensors.namespace import resolve

@@ -7,6 +7,7 @@ two ways to call it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
 
+_LARGE = 1 << 17  # entries of an array
 _ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
 
 
@@ -62,6 +64,7 @@ class Options:
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
+    place: Callable[[str, Any, Any], Any] | None = None  # gives the array that takes a large result: name, shape, dtype
 
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
@@ -118,13 +121,18 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 
 def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
     scope, root = program.scope, lowered.value
-    values = forward([root], scope.values, scope.precision)
-    record.value = values[root]
-    record.warnings += _nonfinite(scope, root, values)
-    wrt = _variables(scope, root, options)
+    wrt = variables(scope, root, options)
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
-            wrt = {**wrt, **_variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
+            wrt = {**wrt, **variables(scope, root, replace(options, wrt=(claim.of,), freeze=()))}
+    planned = options.mode == "grad" and root.kind == "float" and _is_large(scope, root)
+    if planned:
+        record.seed, record.seed_given = _seed(program, root, options)
+        record.value, record.grad = _planned(scope, root, wrt, record, options)
+    if not planned or not np.isfinite(record.value).all():
+        values = forward([root], scope.values, scope.precision)
+        record.value = values[root]
+        record.warnings += _nonfinite(scope, root, values)
     if not wrt and options.wrt is None and root.kind == "float":
         record.warnings += _held_constant(scope, root)
     if root.kind != "float":
@@ -136,7 +144,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.jacobian = {name: _jacobian(scope, root, x, values) for name, x in wrt.items()}
     elif options.mode == "hessian":
         record.hessian = _hessian(scope, root, wrt, values)
-    else:
+    elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values)
     if options.formula and wrt and options.mode == "grad":
@@ -183,6 +191,27 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
     return found, seed
 
 
+def _is_large(scope: Scope, root: Expr) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
+    return any(np.size(value) > _LARGE for value in scope.values.values())
+
+
+def _planned(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, options: Options) -> tuple[Any, dict[str, Any]]:
+    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files."""
+    from gradcli.engine.plan import Plan
+
+    leaves = [node for node in reachable([root, *wrt.values()]) if node.is_leaf]
+    seed = scope.graph.leaf("seed", root.shape) if record.seed_given else None
+    plan = Plan(root, list(wrt.values()), [*leaves, *([seed] if seed is not None else [])], scope.precision, seed)
+    values = [np.asarray(scope.values[leaf])[()] for leaf in leaves] + ([record.seed] if seed is not None else [])
+    dtype = numpy_dtype("float", scope.precision)
+    shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
+    places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
+    results = plan(values, [None if place is None else np.asarray(place) for place in places])
+    value, *gradients = [result if place is None else place for result, place in zip(results, places, strict=True)]
+    return value, dict(zip(wrt, gradients, strict=True))
+
+
 def gradient(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values) -> dict[str, Any]:
     """The vector-Jacobian products of a query, each in its variable's shape."""
     try:
@@ -200,7 +229,7 @@ def _finished(adjoint: Any, x: Expr, scope: Scope) -> Any:
     return np.array(adjoint, dtype).reshape(x.shape)[()]  # the caller's own, never a view of the seed or of an input
 
 
-def _variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
+def variables(scope: Scope, root: Expr, options: Options) -> dict[str, Expr]:
     """The names to differentiate with respect to, in order."""
     if options.wrt is None:
         return {
@@ -238,7 +267,7 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
                 f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
                 help="give a seed of that shape, e.g. seed=np.ones(...)",
             )
-        return np.ones(root.shape, dtype)[()], False
+        return np.broadcast_to(np.ones((), dtype), root.shape)[()], False  # no memory for ones
     seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
     if not seed.size and not math.prod(root.shape):
         seed = seed.reshape(root.shape)  # JSON has one array without entries: []

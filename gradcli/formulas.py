@@ -9,6 +9,7 @@ bound values, it gives the engine's gradient.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from gradcli.ops.structure import alias, detach
 
 LARGEST = 200  # nodes of a formula
 _LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
+_SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sample of them
+_LONG = 1024  # entries along an axis that is sampled
 
 Texts = tuple[dict[str, str | None], dict[str, str] | None]
 Formulas = tuple[str, dict[str, str | None], dict[str, str] | None]
@@ -69,8 +72,9 @@ def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr],
     inner = {name: scalars[x] for name, x in wrt.items() if x in scalars}
     (small,) = rebuild([root], scalars, graph)
     raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
-    values = {scalar: _value(scope, node) for node, scalar in scalars.items()}
-    return _printed(scope, graph, wrt, dict(zip(inner, raw, strict=True)), values, names, latex)
+    gradients = dict(zip(inner, raw, strict=True))
+    values = {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
+    return _printed(scope, graph, wrt, gradients, Trial(gradients, values, {}, graph), names, latex)
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
@@ -88,17 +92,52 @@ def _value(scope: Scope, node: Expr) -> Any:
 def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool) -> Texts:
     if "seed" in scope.names:
         return dict.fromkeys(wrt), {} if latex else None
-    values = dict(scope.values)
-    if seed_given or math.prod(root.shape) != 1:
-        seed = scope.graph.leaf("seed", root.shape)
-        values[seed] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
-    else:
-        seed = transforms.ones_like(root)
+    with_seed = seed_given or math.prod(root.shape) != 1
+    seed = scope.graph.leaf("seed", root.shape) if with_seed else transforms.ones_like(root)
     order = reachable([root])
-    found = backward(order, {root: seed}, wrt.values(), lambda node: node)
-    engine = {name: found.get(x, transforms.zeros_like(x)) for name, x in wrt.items()}
+    engine = _swept(root, wrt, seed)
     names = {node: name for node in order if (name := _constant_name(scope, node)) is not None}
-    return _printed(scope, scope.graph, wrt, engine, values, names, latex)
+    trial = _trial(scope, root, wrt, seed if with_seed else None, engine)
+    return _printed(scope, scope.graph, wrt, engine, trial, names, latex)
+
+
+def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
+    found = backward(reachable([root]), {root: seed}, wrt.values(), lambda node: node)
+    return {name: found.get(x, transforms.zeros_like(x)) for name, x in wrt.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Where formulas are held against the engine's gradients: at the bound values, or at a sample of large arrays' entries."""
+
+    gradients: dict[str, Expr]
+    values: dict[Expr, Any]
+    leaves: dict[Expr, Expr]  # what stands for the program's leaves
+    graph: Graph
+
+
+def _trial(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Expr | None, engine: dict[str, Expr]) -> Trial:
+    values = dict(scope.values)
+    if all(np.size(value) <= _SAMPLED for value in values.values()):
+        if seed is not None:
+            values[seed] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
+        return Trial(engine, values, {}, scope.graph)
+    graph = Graph(scope.limits)
+    sample = {leaf: _sample(value) for leaf, value in values.items()}
+    leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
+    (small,) = rebuild([root], leaves, graph)
+    small_seed = transforms.ones_like(small)
+    if seed is not None:
+        small_seed = leaves[seed] = graph.leaf("seed", small.shape)
+        sample[seed] = np.linspace(0.75, 1.25, math.prod(small.shape)).reshape(small.shape)[()]
+    gradients = _swept(small, {name: leaves[x] for name, x in wrt.items()}, small_seed)
+    return Trial(gradients, {leaves[leaf]: value for leaf, value in sample.items()}, leaves, graph)
+
+
+def _sample(value: Any) -> Any:
+    """Evenly spaced entries along each long axis: axes of one length keep one length."""
+    index = tuple([slice(None, n // 64 * 64, n // 64) if n > _LONG else slice(None) for n in np.shape(value)])
+    return value[index] if index else value
 
 
 def _printed(
@@ -106,7 +145,7 @@ def _printed(
     graph: Graph,
     wrt: dict[str, Expr],
     engine: dict[str, Expr],
-    values: dict[Expr, Any],
+    trial: Trial,
     names: dict[Expr, str],
     latex: bool,
 ) -> Texts:
@@ -116,7 +155,7 @@ def _printed(
     for name, raw in engine.items():
         (simple,) = simplify([raw], graph)
         text = formula(simple, limit=LARGEST, names=names, taken=taken)
-        if text is None or not _evaluates_to(simple, raw, values, scope.precision):
+        if text is None or not _evaluates_to(simple, trial.gradients[name], trial, scope.precision):
             continue
         texts[name] = text
         if latex:
@@ -126,13 +165,14 @@ def _printed(
     return texts, pictures if latex else None
 
 
-def _evaluates_to(simple: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> bool:
-    """Whether a formula, as it is printed, evaluates to the engine's gradient at the bound values.
+def _evaluates_to(simple: Expr, raw: Expr, trial: Trial, precision: str) -> bool:
+    """Whether a formula, as it is printed, evaluates to the engine's gradient where it is tried.
 
     Where rounding swamps the values themselves, agreement at a point nearby decides, and the same non-finite
     entries.
     """
-    (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
+    (printed,) = rebuild([simple], trial.leaves, trial.graph, {chain: mul})
+    values = trial.values
     if _close(printed, raw, values, precision):
         return True
     random = np.random.default_rng(7)

@@ -37,6 +37,10 @@ class Limits:
             limits = replace(limits, **{name: value})
         return limits
 
+    def with_room_for(self, entries: int) -> Limits:
+        """These limits, raised for arrays as large as one that the user has brought."""
+        return self if entries <= self.entries else replace(self, entries=entries)
+
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raise LimitError for an array too large to be made."""
         entries = 1

@@ -18,7 +18,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
     "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
-    "evaluation", "unbound", "checking", "formulas", "documentation", "api",
+    "evaluation", "unbound", "checking", "formulas", "documentation", "api", "compiled",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "checking": EVERYTHING_BUT_CLI,
     "__init__": EVERYTHING_BUT_CLI,
     "api": EVERYTHING_BUT_CLI,
+    "compiled": EVERYTHING_BUT_CLI,
     "evaluation": EVERYTHING_BUT_CLI,
     "formulas": EVERYTHING_BUT_CLI,
     "unbound": EVERYTHING_BUT_CLI,

@@ -77,7 +77,7 @@ class CheckJob(Job):
                 raise UsageError(f"--{name} must be a number from 0, not {tolerance}")
         return replace(
             super()._options(), formula=False, check=True, decide_asserts=True, rtol=request.rtol, atol=request.atol or 0.0,
-            remembering=request.cache and not request.save, convention=request.convention,
+            remembering=request.cache and not request.save, convention=request.convention, place=None,
         )  # fmt: skip
 
     def _claim(self, name: str, text: str, formula: bool) -> ClaimInput:

@@ -112,7 +112,8 @@ class Job:
             if text.startswith("@"):
                 from gradcli.files.arrays import load_array
 
-                values[name] = load_array(text[1:], self.limits)
+                values[name] = array = load_array(text[1:], self.limits)
+                self.limits = self.limits.with_room_for(array.size)
                 continue
             if not text.strip():
                 raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
@@ -146,8 +147,15 @@ class Job:
             wrt=names_of(request.wrt), freeze=tuple(n for text in request.freeze for n in names_of(text) or ()), seed=request.seed,
             mode=modes[0] if modes else "grad", tangents=dict(assignment("--jvp", text) for text in request.jvp),
             check=request.check, formula=formula, latex=request.output_format == "latex", timeout=request.timeout,
-            digits=request.precision,
+            digits=request.precision, place=self._place(),
         )  # fmt: skip
+
+    def _place(self) -> Any:
+        if not self.targets:
+            return None
+        from gradcli.cli.saving import Places
+
+        return Places(self.targets)
 
     def _scope(self) -> Scope:
         return Scope(self.limits, self.request.dtype, self.request.random_state or 0)

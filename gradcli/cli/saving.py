@@ -8,7 +8,9 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +19,42 @@ from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
 
 
+class Places:
+    """Temporary files that take large results while they are computed: memory need not hold them."""
+
+    def __init__(self, targets: dict[str, str]) -> None:
+        self.targets = targets
+
+    def __call__(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array in a file beside its target, or None where there is none."""
+        path = Path(self.targets[name]) if name in self.targets else None
+        if path is None or not shape or (path.exists() and not path.is_file()) or not hasattr(os, "posix_fallocate"):
+            return None
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+            try:
+                mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
+                weakref.finalize(mapped, Path(temporary).unlink, missing_ok=True)  # what was not moved to its place goes
+                os.posix_fallocate(handle, 0, os.fstat(handle).st_size)  # a full disk is an error now, not a signal later
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
+        return mapped
+
+
 def save_arrays(record: Record, targets: dict[str, str]) -> None:
     """Write the named arrays of a record, and leave them out of what is printed."""
     arrays = record.jacobian if record.mode == "jacobian" else record.grad
     for name, path in targets.items():
         try:
             if name == "value":
-                _write(Path(path), np.asarray(record.value))
+                _write(Path(path), np.asanyarray(record.value))
                 record.warnings.append(f"the value is in {path}")
                 continue
             if arrays is None or name not in arrays:
                 raise UsageError(f"--save {name}: the result has no gradient of '{name}'")
-            _write(Path(path), np.asarray(arrays.pop(name)))
+            _write(Path(path), np.asanyarray(arrays.pop(name)))
             record.warnings.append(f"the gradient of {name} is in {path}")
         except (OutputError, UsageError) as error:
             record.error = Failure.of(error)
@@ -76,9 +102,13 @@ def _write(path: Path, array: np.ndarray) -> None:
             with path.open("wb") as device:
                 device.write(image.getbuffer())
             return
-        handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            np.save(stream, array, allow_pickle=False)
+        if isinstance(array, np.memmap) and array.mode == "w+":  # from its place already
+            array.flush()
+            temporary = str(array.filename)
+        else:
+            handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+            with os.fdopen(handle, "wb") as stream:
+                np.save(stream, array, allow_pickle=False)
         os.chmod(temporary, _mode(path))
         os.replace(temporary, path.resolve())
     except OSError as error:

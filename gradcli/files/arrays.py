@@ -36,7 +36,8 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None) -> np
         raise InputError(f"cannot read '{path}': {reason}") from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"'{path}' holds {array.dtype} data, not real numbers")
-    limits.check_shape(array.shape)
+    if folder is not None or not isinstance(array, np.memmap):
+        limits.check_shape(array.shape)  # of what a file names; what a user names and memory need not hold is theirs to choose
     return array
 
 

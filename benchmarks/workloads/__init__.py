@@ -1,0 +1,19 @@
+"""The workloads, in the order of the table."""
+
+from __future__ import annotations
+
+from benchmarks.contest import Setting, Workload
+from benchmarks.workloads import chains, checks, elementwise, layers, small, startup, throughput
+
+_MODULES = {
+    "T1": small, "T2": elementwise, "T3": layers, "T4": chains, "T5": chains, "T6": startup, "T7": startup, "T8": throughput, "T9": checks,
+    "nodes": chains, "entries": elementwise,
+}  # fmt: skip
+KEYS = tuple(_MODULES)
+
+
+def chosen(keys: tuple[str, ...], setting: Setting) -> list[Workload]:
+    """The workloads with these keys; files are made for no other module's."""
+    modules = dict.fromkeys(_MODULES[key] for key in keys)
+    found = [workload for module in modules for workload in module.workloads(setting) if workload.key in keys]
+    return sorted(found, key=lambda workload: KEYS.index(workload.key))

@@ -1,0 +1,212 @@
+"""Expressions as functions that are called many times, as in an optimizer's inner loop.
+
+>>> f = value_and_grad("sum(3*a**3 - b**2)")
+>>> value, grads = f(a=[2., 3.], b=[6., 4.])
+>>> value, grads["a"]
+(np.float64(53.0), array([36., 81.]))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, reachable
+from gradcli.engine.plan import Plan
+from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError
+from gradcli.evaluation import Options, locate, variables
+from gradcli.language.program import Lowered, Program, statements
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Query, Statement
+from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.promotion import FLOAT, numpy_dtype
+
+Key = tuple[Any, ...]
+
+
+def value_and_grad(
+    expression: str, wrt: Iterable[str] | None = None, *, dtype: str = "float64", limits: Limits = DEFAULT
+) -> Function:
+    """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
+
+    expression  a program of the language; the result is that of its last query
+    wrt         names to differentiate with respect to (default: every name that it is called with and depends on)
+    Raises a `GradcliError` with its place in the text for what cannot be read.
+    """
+    return Function(expression, None if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt), dtype, limits)
+
+
+def compile(expression: str, *, dtype: str = "float64", limits: Limits = DEFAULT) -> Value:
+    """A function of an expression's names that gives its value, compiled once for each set of shapes."""
+    return Value(expression, (), dtype, limits)
+
+
+class Function:
+    """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
+
+    def __init__(self, expression: str, wrt: tuple[str, ...] | None, dtype: str, limits: Limits) -> None:
+        self.expression = expression
+        self.wrt = wrt
+        self.dtype = dtype
+        self.limits = limits
+        self._float = numpy_dtype(FLOAT, dtype)
+        self._statements: list[Statement] = []
+        self._plans: dict[Key, _Compiled] = {}
+        for statement in statements(expression.splitlines(keepends=True), None, limits):
+            if isinstance(statement, GradcliError):
+                raise statement
+            self._statements.append(statement)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.expression!r}>"
+
+    def __call__(
+        self, at: Mapping[str, Any] | None = None, /, *, seed: Any = None, out: Mapping[str, Any] | None = None, **bindings: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """The value, and the gradient by each name, in its shape.
+
+        at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
+        seed          the vector of the vector-Jacobian product, of the value's shape, where that is no scalar
+        out           arrays that take gradients, by name; the others are new
+        Raises a `GradcliError` for values that the expression has no result for.
+        """
+        if at is not None:
+            bindings = {**at, **bindings}
+        shapes: list[Any] = []
+        for name, value in bindings.items():
+            if type(value) is np.ndarray and value.dtype is self._float:
+                shapes.append(value.shape)
+            else:
+                bindings[name] = array = self._array(name, value)
+                shapes.append((array.dtype.kind, array.shape))
+        if seed is not None:
+            seed = np.asarray(seed, self._float)
+            shapes.append(seed.shape)
+        key = (*bindings, *shapes)
+        compiled = self._plans.get(key)
+        if compiled is None or compiled.consulted:
+            compiled = self._compiled(key, bindings, seed)
+        return compiled(bindings, seed, out)
+
+    def _array(self, name: str, value: Any) -> Any:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"the value of {name!r} must be real numbers, not {array.dtype}")
+        return array if array.dtype.kind in "iub" else array.astype(self._float, copy=False)
+
+    def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any) -> _Compiled:
+        """The plan for values of these shapes, and where the text makes constants of values, for these values."""
+        known = self._plans.get(key)
+        if known is not None:
+            key = (*key, *(bindings[name].tobytes() for name in known.consulted))
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = _Compiled(self, bindings, seed)
+            if found.consulted and known is None:
+                self._plans[(*key, *(bindings[name].tobytes() for name in found.consulted))] = found
+        return found
+
+
+class Value(Function):
+    """An expression as a function of its names. Made by `compile`."""
+
+    def __call__(self, at: Mapping[str, Any] | None = None, /, **bindings: Any) -> Any:
+        """The value. Raises a `GradcliError` for values that the expression has no result for."""
+        return super().__call__(at, **bindings)[0]
+
+
+class _Watching(Scope):
+    """A scope that notes the names whose values decide what is computed (an axis, a shape, how often to repeat)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.consulted: set[str] = set()
+
+    def evaluate(self, node: Expr) -> Any:
+        self.consulted.update(leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf)
+        return super().evaluate(node)
+
+
+class _Compiled:
+    """The plan of a function for values of given names, shapes and dtypes."""
+
+    def __init__(self, function: Function, bindings: Mapping[str, Any], seed: Any) -> None:
+        limits = function.limits.with_room_for(max((value.size for value in bindings.values()), default=0))
+        self.scope = scope = _Watching(limits, function.dtype)
+        for name, value in bindings.items():
+            scope.outside[name] = value
+            scope.bind_value(name, value)
+        self.query = query = _last_query(Program(scope), function)
+        root = query.value
+        self.consulted = sorted(scope.consulted & set(bindings))
+        options = Options(wrt=function.wrt)
+        wrt = variables(scope, root, options) if root.kind == FLOAT else {}
+        self.wrt = list(wrt)
+        if seed is None and wrt and math.prod(root.shape) != 1:
+            raise ShapeError(
+                f"the value has the shape {root.shape}; only a scalar has a gradient without a seed",
+                help="give a seed of that shape, e.g. seed=np.ones(...)",
+            )
+        if seed is not None and seed.shape != root.shape:
+            raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
+        leaves = {leaf: leaf.payload.name for leaf in reachable([root, *wrt.values()]) if leaf.is_leaf}
+        self.names = [name for leaf, name in leaves.items() if scope.names.get(name) is leaf and name in bindings]
+        drawn = [leaf for leaf, name in leaves.items() if name not in self.names]
+        self.fixed = [scope.values[leaf] for leaf in drawn]
+        self.whole = any(bindings[name].dtype.kind in "iu" for name in self.names)
+        self.dtype = numpy_dtype(FLOAT, function.dtype)
+        seeds = [] if seed is None else [scope.graph.leaf("seed", root.shape)]
+        order = [scope.names[name] for name in self.names] + drawn + seeds
+        self.plan = Plan(root, list(wrt.values()), order, function.dtype, seeds[0] if seeds else None)
+
+    def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        values = [bindings[name] for name in self.names]
+        if self.whole:
+            values = [value.astype(self.dtype) if value.dtype.kind in "iu" else value for value in values]
+        values += self.fixed
+        if seed is not None:
+            values.append(seed)
+        outs = () if out is None else (None, *self._outs(out, values))
+        try:
+            results = self.plan(values, outs)
+        except GradcliError as error:
+            raise locate(error, self.scope, self.query.statement) from None
+        grads = dict(zip(self.wrt, results[1:], strict=True))
+        if out is not None:
+            for name, array in out.items():
+                if grads[name] is not array:
+                    np.copyto(array, grads[name])
+                    grads[name] = array
+        return results[0], grads
+
+    def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
+        """The caller's arrays, where a plan can write straight into them."""
+        for name, array in out.items():
+            if name not in self.wrt:
+                raise UsageError(f"out: there is no gradient by '{name}'")
+            shape = self.scope.names[name].shape
+            if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != self.dtype:
+                raise UsageError(f"out: the gradient by '{name}' needs a {self.dtype} array of shape {shape}")
+        straight = {
+            name: array
+            for name, array in out.items()
+            if array.flags.c_contiguous and not any(np.may_share_memory(array, value) for value in values)
+        }
+        return [straight.get(name) for name in self.wrt]
+
+
+def _last_query(program: Program, function: Function) -> Lowered:
+    found = None
+    for statement in function._statements:
+        try:
+            lowered = program.execute(statement)
+        except GradcliError as error:
+            raise locate(error, program.scope, statement) from None
+        if isinstance(statement, Query):
+            found = lowered
+    if found is None:
+        raise ParseError("the program has no query")
+    return found

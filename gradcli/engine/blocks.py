@@ -1,0 +1,189 @@
+"""Writing a loop over blocks: registers are given by liveness, so that a handful of buffers serves any expression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from gradcli.engine import trigonometry
+from gradcli.engine.graph import Expr
+from gradcli.engine.schedule import Loop
+from gradcli.engine.source import Source, fills_buffers
+from gradcli.ops import reductions, trigonometric
+from gradcli.ops.promotion import FLOAT, numpy_dtype
+
+MOST = 1 << 14  # entries of a block: more would save no more calls worth mentioning
+
+
+@cache
+def _room() -> int:
+    """Bytes that the registers and views of a block may take: they stay in the second-level cache, or all is ten times slower."""
+    try:
+        said = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text("ascii").strip()
+        size = int(said.removesuffix("K")) << 10
+    except (OSError, ValueError):
+        size = 1 << 19  # no Linux, or one that does not say
+    return 5 * size // 8
+
+
+class LoopWriter:
+    """The text of one loop."""
+
+    def __init__(self, source: Source, loop: Loop, checks: str | None) -> None:
+        self.source = source
+        self.loop = loop
+        self.checks = checks  # the list that takes the sizes of results, to be seen whether all are finite
+        self.inside: dict[Expr, str] = {}
+        self.body: list[str] = []
+        self.registers: list[tuple[str, str]] = []  # every register with its kind
+        self.free: dict[str, list[str]] = {}
+        self.held: dict[Expr, str] = {}  # registers of nodes
+        self.last_use = self._last_uses()
+
+    def _last_uses(self) -> dict[Expr, int]:
+        uses: dict[Expr, int] = {}
+        for place, node in enumerate(self.loop.nodes):
+            for operand in node.operands:
+                if operand is not None:
+                    uses[operand] = place
+        for total in self.loop.sums:
+            uses[total.operand] = len(self.loop.nodes)
+        return uses
+
+    def write(self, stored: Iterable[Expr]) -> None:
+        """The loop; ``stored`` are roots among its results, whose arrays exist already."""
+        source, loop = self.source, self.loop
+        parameters = []
+        for node in loop.inputs:
+            if node.shape and loop.sliced(node):
+                parameters.append((self._whole(source.name(node)), self._inner(node, "x")))
+            else:
+                self.inside[node] = source.name(node)
+        existing = set(stored)
+        for node in loop.stored:
+            if node not in existing:
+                source.names[node] = source.new("v")
+                source.add(f"{source.names[node]} = empty({node.shape}, {source.constant(numpy_dtype(node.kind, source.precision))})")
+            parameters.append((self._whole(source.names[node]), self._inner(node, "y")))
+        partial = {}
+        for node in loop.sums:
+            partial[node] = source.new("p")
+            source.add(f"{partial[node]} = []")
+        self._operations()
+        for node in loop.sums:
+            self.body.append(f"{partial[node]}.append(total({self.inside[node.operand]}, None))")
+        if self.checks is not None:
+            for node in loop.stored:
+                if node.kind == FLOAT:
+                    self.body.append(f"{self.checks}.append(vdot({self.inside[node]}, {self.inside[node]}))")
+        self._around(parameters)
+        for node in loop.sums:
+            self._total(node, partial[node])
+
+    def _whole(self, name: str) -> str:
+        if not self.loop.flat:
+            return name
+        view = self.source.new("w")
+        self.source.add(f"{view} = {name}.reshape(-1)")
+        return view
+
+    def _inner(self, node: Expr, letter: str) -> str:
+        self.inside[node] = self.source.new(letter)
+        return self.inside[node]
+
+    def _around(self, parameters: list[tuple[str, str]]) -> None:
+        """The function of one block, and its calls."""
+        source, registers = self.source, [name for name, _ in self.registers]
+        entries = min(MOST, _room() // (8 * (len(parameters) + len(registers))))
+        rows, step = self.loop.extent[0], max(1, entries // math.prod(self.loop.extent[1:]))
+        name = source.new("block")
+        source.add(f"def {name}({', '.join([inner for _, inner in parameters] + registers)}):")
+        for line in self.body:
+            source.add(line, 2)
+        shape = (min(step, rows), *self.loop.extent[1:])
+        for register, kind in self.registers:
+            source.add(f"{register} = empty({shape}, {source.constant(numpy_dtype(kind, source.precision))})")
+        whole, rest = rows - rows % step, rows % step
+        if whole:
+            source.add(f"for i in range(0, {whole}, {step}):")
+            source.add(f"{name}({', '.join([f'{outer}[i:i + {step}]' for outer, _ in parameters] + registers)})", 2)
+        if rest:
+            ends = [f"{outer}[{whole}:]" for outer, _ in parameters] + [f"{register}[:{rest}]" for register in registers]
+            source.add(f"{name}({', '.join(ends)})")
+
+    def _total(self, node: Expr, partial: str) -> None:
+        source = self.source
+        source.names[node] = name = source.new("v")
+        divided = f" / {math.prod(self.loop.shape)}" if node.op is reductions.mean else ""
+        shaped = f".reshape({node.shape})" if node.shape else ""
+        source.add(f"{name} = (total({partial}, None, dtype){divided}){shaped}")
+
+    # -- one block ----------------------------------------------------------------------------------------------
+
+    def _operations(self) -> None:
+        stored = set(self.loop.stored)
+        sines = self._sines()
+        for place, node in enumerate(self.loop.nodes):
+            if node in self.held:
+                continue  # came with its partner
+            if node in sines:
+                self._sine_and_cosine(sines[node], stored)
+            else:
+                self._operation(node, place, stored)
+
+    def _operation(self, node: Expr, place: int, stored: set[Expr]) -> None:
+        operands = ["None" if o is None else self._operand(o) for o in node.operands]
+        self._release(node, place)
+        if fills_buffers(node):
+            self.body.append(self.source.call(node, operands, self._target(node, stored)))
+        elif node in stored:
+            self.body.append(f"{self.inside[node]}[...] = {self.source.call(node, operands)}")
+        else:
+            self.inside[node] = name = self.source.new("t")
+            self.body.append(f"{name} = {self.source.call(node, operands)}")
+
+    def _operand(self, node: Expr) -> str:
+        return self.inside.get(node) or self.source.name(node)
+
+    def _release(self, node: Expr, place: int) -> None:
+        """Registers of operands that nobody reads after this node: its result may take one over."""
+        for operand in dict.fromkeys(node.operands):
+            if operand is not None and operand in self.held and self.last_use[operand] == place:
+                self.free.setdefault(operand.kind, []).append(self.held[operand])
+
+    def _target(self, node: Expr, stored: set[Expr]) -> str:
+        if node not in stored:
+            self.inside[node] = self.held[node] = self._register(node.kind)
+        return self.inside[node]
+
+    def _register(self, kind: str) -> str:
+        free = self.free.setdefault(kind, [])
+        if free:
+            return free.pop()
+        name = self.source.new("r")
+        self.registers.append((name, kind))
+        return name
+
+    def _sines(self) -> dict[Expr, Expr]:
+        """Sines and cosines that are worth computing together, each with their argument."""
+        if not self.source.swift or self.source.precision != "float64" or not trigonometry.pays():
+            return {}
+        return {node: node.operand for node in self.loop.nodes if node.op in (trigonometric.sin, trigonometric.cos)}
+
+    def _sine_and_cosine(self, angle: Expr, stored: set[Expr]) -> None:
+        pair = {node.op: node for node in self.loop.nodes if node.operand is angle and node.op in (trigonometric.sin, trigonometric.cos)}
+        targets = []
+        for op in (trigonometric.sin, trigonometric.cos):
+            node = pair.get(op)
+            targets.append("None" if node is None else self._target(node, stored))
+            if node is not None:
+                self.held.setdefault(node, "")
+        scratch = [self._register(FLOAT) for _ in range(trigonometry.SCRATCH)]
+        function = self.source.constant(trigonometry.sine_and_cosine)
+        self.body.append(f"{function}({', '.join([self._operand(angle), *targets, *scratch])})")
+        self.free[FLOAT] += scratch
+        last = max(place for place, node in enumerate(self.loop.nodes) if node in pair.values())
+        if angle in self.held and self.last_use[angle] <= last:
+            self.free[FLOAT].append(self.held[angle])

@@ -1,0 +1,82 @@
+"""Plans: a value and its gradients as one program, compiled once for shapes and run many times.
+
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──schedule──▶ steps ──write──▶ Python that calls NumPy
+
+A plan gives what the forward pass and the sweep give, to a few units in the last place. Its swift program assumes that all
+is finite; where something is not, the result is computed again: in blocks with the sweep's own products and zeros if the
+program is nothing but loops, and otherwise by the forward pass and the sweep themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.evaluate import forward
+from gradcli.engine.folding import Folder
+from gradcli.engine.graph import Expr, Graph, reachable
+from gradcli.engine.program import Compiled, compiled, settled
+from gradcli.engine.schedule import Loop, schedule
+from gradcli.engine.sweep import backward, itself
+from gradcli.engine.transforms import ones_like, zeros_like
+
+
+class Plan:
+    """The value of a root and its vector-Jacobian products, as a function of the values of leaves.
+
+    leaves  those that take values, in order; ``seed`` may be one of them
+    wrt     the leaves to differentiate with respect to
+    seed    the cotangent of the root: ones, if None
+    """
+
+    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr], precision: str, seed: Expr | None = None) -> None:
+        self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
+        self.precision = precision
+        roots, self._risky = self._folded(swift=True)
+        self._in_blocks = _nothing_but_loops(roots)
+        risky = self._risky or any(not leaf.shape for leaf in leaves)
+        self._swift = compiled(leaves, roots, precision, swift=True, checked=risky)
+
+    def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
+        """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
+        try:
+            results, checks = self._swift(*values, *out)
+        except (ArithmeticError, ValueError, TypeError):
+            pass  # Python's floats raise where NumPy has an infinity or NaN; what is wrong indeed raises again
+        else:
+            if not checks or np.isfinite(checks).all():
+                return results
+        return self._careful(*values, *out)[0] if self._in_blocks else self._plain(values, out)
+
+    def _folded(self, *, swift: bool) -> tuple[list[Expr], bool]:
+        """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
+        seed = ones_like(self.root) if self.seed is None else self.seed
+        found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
+        gradients = [found[x] if x in found else zeros_like(x) for x in self.wrt]
+        folder = Folder(Graph(self.root.graph.limits), swift=swift)
+        return folder.fold([self.root, *gradients]), folder.risky
+
+    @cached_property
+    def _careful(self) -> Compiled:
+        return compiled(self.leaves, self._folded(swift=False)[0], self.precision, swift=False, checked=False)
+
+    def _plain(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+        table = forward([self.root], dict(zip(self.leaves, values, strict=True)), self.precision)
+        value = table[self.root]
+        seed = np.ones_like(value) if self.seed is None else table.get(self.seed, values[self.leaves.index(self.seed)])
+        with np.errstate(all="ignore"):
+            found = backward(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+        results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
+        outs = [*out, *[None] * (len(results) - len(out))]
+        return [settled(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
+
+
+def _nothing_but_loops(roots: Sequence[Expr]) -> bool:
+    """Whether a program has loops, and beside them only what works entry by entry."""
+    steps = schedule(roots)
+    return any(isinstance(step, Loop) for step in steps) and all(
+        isinstance(step, Loop) or step.op is None or step.op.elementwise or step.op.linear for step in steps
+    )

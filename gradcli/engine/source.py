@@ -1,0 +1,115 @@
+"""Python text in the making: names for values and constants, and calls of operations.
+
+Names are ours, never the user's: ``v1`` values, ``r1`` registers (buffers of one block), ``k1`` constants and functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr, constant_value
+from gradcli.ops import arithmetic, exponential, hyperbolic, logic, reductions, trigonometric
+from gradcli.ops.promotion import FLOAT, numpy_dtype
+from gradcli.ops.spec import Op
+
+_ON_FLOATS: dict[Op, str] = {
+    arithmetic.add: "{} + {}", arithmetic.sub: "{} - {}", arithmetic.mul: "{} * {}", arithmetic.div: "{} / {}",
+    arithmetic.neg: "-{}", arithmetic.square: "{0} * {0}", arithmetic.abs_: "abs({})",
+    exponential.pow_: "pow({}, {})", exponential.sqrt: "sqrt({})", exponential.exp: "exp({})", exponential.log: "log({})",
+    exponential.log1p: "log1p({})", exponential.expm1: "expm1({})", trigonometric.sin: "sin({})", trigonometric.cos: "cos({})",
+    trigonometric.tan: "tan({})", trigonometric.atan: "atan({})", hyperbolic.tanh: "tanh({})",
+    logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
+    logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}",
+}  # fmt: skip
+_BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
+_MATH = {name: getattr(math, name) for name in ("pow", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "atan", "tanh")}
+
+
+class Source:
+    """Lines of a function, and the names that they mention."""
+
+    def __init__(self, precision: str, *, swift: bool) -> None:
+        self.precision = precision
+        self.dtype = numpy_dtype(FLOAT, precision)
+        self.swift = swift
+        self.lines: list[str] = []
+        self.names: dict[Expr, str] = {}
+        self._known: dict[Any, str] = {}
+        self._kept: list[Any] = []  # what `_known` tells apart by identity
+        self._last = 0
+        self.namespace: dict[str, Any] = {
+            **_MATH, "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+        }  # fmt: skip
+
+    def new(self, letter: str) -> str:
+        self._last += 1
+        return f"{letter}{self._last}"
+
+    def add(self, line: str, depth: int = 1) -> None:
+        self.lines.append("    " * depth + line)
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant or a function."""
+        name = self._known.get(id(value))
+        if name is None:
+            name = self._known[id(value)] = self.new("k")
+            self._kept.append(value)
+            self.namespace[name] = value
+        return name
+
+    def name(self, node: Expr) -> str:
+        """A node's value as an operand of NumPy."""
+        name = self.names.get(node)
+        if name is None:  # a constant: NumPy is faster with arrays without axes than with floats
+            value = constant_value(node.payload, numpy_dtype(node.kind, self.precision), node.kind)
+            name = self.names[node] = self.constant(np.asarray(value))
+        return name
+
+    def _as_float(self, value: Any) -> Any:
+        return value if value.dtype == self.dtype else value.astype(self.dtype)
+
+    def on_floats(self, node: Expr) -> str | None:
+        """A scalar operation as an expression of Python, if it is one that either gives what NumPy gives, or raises."""
+        assert node.op is not None
+        template = _ON_FLOATS.get(node.op) if self.swift and not node.shape and self.precision == "float64" else None
+        return None if template is None else template.format(*[self._number(o) for o in node.operands if o is not None])
+
+    def _number(self, node: Expr) -> str:
+        if node.is_constant and math.isfinite(node.payload):
+            literal = repr(bool(node.payload) if node.kind != FLOAT else float(node.payload))
+            return f"({literal})"
+        return self.name(node)
+
+    def call(self, node: Expr, operands: Sequence[str], out: str | None = None) -> str:
+        """An operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
+        assert node.op is not None
+        if node.op is reductions.sum_:
+            axis, keepdims = node.static["axis"], node.static["keepdims"]
+            return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
+        forward: Callable[..., Any] = node.op.forward
+        is_ufunc = isinstance(forward, np.ufunc)
+        if node.static:
+            forward = functools.partial(forward, **node.static)
+        given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
+        text = f"{self.constant(forward)}({', '.join(given)})"
+        return text if is_ufunc or node.kind != FLOAT or node.op.outputs > 1 else f"as_float({text})"
+
+    def compiled(self, name: str) -> Callable[..., Any]:
+        exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's
+        function: Callable[..., Any] = self.namespace[name]
+        return function
+
+
+def makes_new(node: Expr) -> bool:
+    """Whether an operation's result is surely an array of its own, not a view."""
+    return node.op is not None and (isinstance(node.op.forward, np.ufunc) or node.op is reductions.sum_)
+
+
+def fills_buffers(node: Expr) -> bool:
+    """Whether an operation can write its result into a given array of the same shape as its operands'."""
+    return node.op is not None and node.op.elementwise and isinstance(node.op.forward, np.ufunc) and not node.static

@@ -1,0 +1,76 @@
+"""Plans give what the forward pass and the sweep give: small and in blocks, finite and not, for every operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import EVERY as CASES
+from cases.case import Case
+from hypothesis import given
+from hypothesis import strategies as st
+from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
+
+import gradcli
+from gradcli.engine import blocks, schedule
+
+ULPS = 64 * np.finfo(float).eps
+
+
+def agree(found: Any, wanted: Any, what: str, scale: float = 0.0) -> None:
+    """Equal to some units of the largest entry, and infinite or NaN in the same places."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert found.shape == wanted.shape, what
+    finite = np.isfinite(wanted)
+    largest = max(scale, np.abs(wanted[finite]).max(initial=0.0))
+    np.testing.assert_array_equal(found[~finite], wanted[~finite], err_msg=what)
+    np.testing.assert_allclose(found[finite], wanted[finite], rtol=ULPS, atol=ULPS * largest, err_msg=what)
+
+
+def compare(text: str, values: dict[str, Any], dtype: str = "float64") -> None:
+    plain = gradcli.evaluate(text, at=values, seed=None, check=False, formula=False, dtype=dtype) if _is_scalar(text, values) else None
+    seed = None
+    if plain is None:
+        shape = np.shape(gradcli.compile(text)(values))
+        seed = seed_of(shape)
+        plain = gradcli.evaluate(text, at=values, seed=seed, check=False, formula=False, dtype=dtype)
+    value, grads = gradcli.value_and_grad(text, dtype=dtype)(values, seed=seed)
+    agree(value, plain.value, text)
+    assert plain.grad is not None
+    assert list(grads) == list(plain.grad)
+    for name, gradient in plain.grad.items():
+        agree(grads[name], gradient, f"{text} by {name}", 1.0)
+
+
+def _is_scalar(text: str, values: dict[str, Any]) -> bool:
+    return np.size(gradcli.compile(text)(values)) == 1
+
+
+@pytest.fixture(params=["whole", "in blocks"])
+def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "in blocks":
+        monkeypatch.setattr(schedule, "LARGE", 1)
+        monkeypatch.setattr(blocks, "MOST", 4)
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.text[:60]} {case.reason}".strip() for case in CASES])
+def test_a_plan_of_every_operation(case: Case) -> None:
+    compare(case.text, case.values)
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize("kind", ["finite", "with zeros", "with infinities", "with NaN"])
+def test_plans_of_random_expressions(kind: str) -> None:
+    special = {"finite": [], "with zeros": [0.0, -0.0], "with infinities": [np.inf, -np.inf, 0.0], "with NaN": [np.nan]}[kind]
+
+    @steady(150)
+    @given(EXPRESSIONS, VALUES, st.integers(0, 2**32 - 1))
+    def same(pair: Pair, values: dict[str, Any], number: int) -> None:
+        random = np.random.default_rng(number)
+        if special:
+            values = {k: np.where(random.random(SHAPES[k]) < 0.4, random.choice(special, SHAPES[k]), v) for k, v in values.items()}
+        compare(pair.text, values)
+
+    same()
