@@ -5,28 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from gradcli.check.sampling import anywhere, simpler
 from gradcli.errors import GradcliError
 from gradcli.evaluation import Options, failed, run_statement
-from gradcli.language import calls
 from gradcli.language.program import Program
-from gradcli.language.tree import Assertion, Attribute, Call, Name, Query, Statement
-from gradcli.ops.constants import NAMED
-from gradcli.ops.prefixes import PREFIXES
+from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+from gradcli.unbound import Trials, await_values, needs_of
 
 POINTS = 16  # to which names without values are set
 FAIL_ON = ("mismatch", "undetermined", "undefined")
 _REMARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
-_WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
 
 def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
@@ -74,6 +66,8 @@ def _claim_line(claim: Claim) -> str:
             parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
     if claim.reason:
         parts.append(claim.reason)
+    if claim.difference:
+        parts.append(f"difference: {claim.difference}")
     return what + ", ".join(parts)
 
 
@@ -114,39 +108,24 @@ def remarks(statement: Statement | GradcliError) -> tuple[str | None, str | None
     return (reason, None) if found[1] == "skip" else (None, reason)
 
 
-def free_names(statement: Statement, program: Program) -> list[str]:
-    """The names of a query that have no value anywhere."""
-    if not isinstance(statement, Query):
-        return []
-    scope = program.scope
-    nodes = statement.expression.nodes
-    called = {id(node.callee) for node in nodes if isinstance(node, Call)}
-    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
-    names = [
-        node.name
-        for node in nodes
-        if isinstance(node, Name)
-        and id(node) not in called | bases
-        and node.name not in scope.names
-        and node.name not in NAMED
-        and node.name not in scope.failed
-        and node.name != "None"
-    ]
-    return [name for name in dict.fromkeys(names) if name not in scope.functions]
-
-
 def checked(
     program: Program, statement: Statement | GradcliError, options: Options, points: int = POINTS, state: int = 0, *, id: Any = None
 ) -> Record | None:
-    """The record of one statement; a query whose names have no values is checked at points of its domain."""
+    """The record of one statement; what has names without values is checked at points of its domain."""
     skip, xfail = remarks(statement)
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
         return _skipped(statement, skip, id)
-    names = [] if isinstance(statement, GradcliError) else free_names(statement, program)
-    if names and not isinstance(statement, GradcliError) and not any(calls.known(name) for name in names):
-        record: Record | None = _sampled(program, statement, names, options, points, state, id)
-    else:
-        record = run_statement(program, statement, options, id=id)
+    scope = program.scope
+    record = run_statement(program, statement, options, id=id)
+    if isinstance(statement, GradcliError):
+        pass
+    elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
+        if isinstance(statement, Binding):
+            record = await_values(program, statement, needs, options)
+        else:
+            record = Trials(program, statement, needs, options, id).gravest(points, state)
+    elif isinstance(statement, (Binding, DataBinding)):
+        scope.waiting.pop(statement.name, None)
     if record is not None:
         record.xfail = xfail
     return record
@@ -160,62 +139,6 @@ def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Recor
         return record
     line, column = statement.source.position(statement.span.start)
     return Record(statement.text, id, statement.source.name, line, column, skip=reason)
-
-
-def _sampled(program: Program, statement: Statement, names: list[str], options: Options, points: int, state: int, id: Any) -> Record:
-    """The gravest record of those at points where the function has a finite value; a mismatch at the simplest point found."""
-    scope = program.scope
-    keys = [scope.graph.leaf(name, ()) for name in names]
-
-    def at(point: dict[Any, Any]) -> Record:
-        values = {name: np.float64(point[key]) for name, key in zip(names, keys, strict=True)}
-        try:
-            for name, value in values.items():
-                scope.bind_value(name, value)
-            record = run_statement(program, statement, replace(options, need_seed=False), id=id)
-        finally:
-            for name in names:
-                scope.names.pop(name, None)
-        assert record is not None
-        record.point = values
-        return record
-
-    best: Record | None = None
-    inside = 0
-    for point in anywhere(keys, points, state):
-        record = at(point)
-        if record.error is not None and record.error.code != "evaluation":
-            return record
-        if record.error is not None or not np.all(np.isfinite(np.asarray(record.value, float))) or record.check is None:
-            continue
-        if record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
-            continue
-        inside += 1
-        if best is None or best.check is None or record.check.worst > best.check.worst:
-            best = record
-        if record.check.worst is Verdict.MISMATCH:
-            best = _simplest(at, point, keys, record)
-            break
-    if best is None:
-        best = at(next(anywhere(keys, 0, state)))
-        if best.error is None:
-            reason = f"none of {points} points has a finite value: give values to {', '.join(names)}"
-            best.check = Check(Verdict.UNDETERMINED, reason=reason)
-    best.points = inside
-    return best
-
-
-def _simplest(at: Callable[[dict[Any, Any]], Record], point: dict[Any, Any], keys: list[Any], record: Record) -> Record:
-    """The same mismatch at rounder numbers."""
-    for _ in range(_WORTH_SHRINKING):
-        for candidate in simpler(point, keys):
-            found = at(candidate)
-            if found.check is not None and found.check.worst is Verdict.MISMATCH:
-                point, record = candidate, found
-                break
-        else:
-            break
-    return record
 
 
 def name_of(record: Record) -> str:

@@ -116,7 +116,10 @@ def entry(record: Function, example: bool = True) -> Entry:
         aliases=list(record.aliases),
         derivative=derivative,
         domain=record.domain,
-        kinks=[{"place": kink.place, "convention": kink.convention} for kink in record.kinks],
+        kinks=[
+            {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
+            for kink in record.kinks
+        ],
         numpy=numpy,
         torch=torch,
         example=shown,

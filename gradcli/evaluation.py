@@ -58,7 +58,9 @@ class Options:
     timeout: float | None = None
     need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
     claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
-    decide_asserts: bool = False  # hold asserts to the reference, also beside the bound values
+    decide_asserts: bool = False  # hold asserts to the reference, too
+    convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
+    everywhere: bool = False  # the values are examples: asserts are about all of them
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
@@ -80,7 +82,14 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
         if isinstance(statement, Assertion):
             _assert(program.scope, lowered, record)
             if options.decide_asserts and options.check:
-                _decide_assert(program.scope, lowered, record, options)
+                from gradcli.check.asserts import decide_assert
+
+                assert lowered.other is not None
+                rounding = None if lowered.within is not None else _ROUNDING * float(np.finfo(program.scope.precision).eps)
+                record.check = decide_assert(
+                    program.scope, lowered.value, lowered.other, record, rounding, options.timeout, options.remembering,
+                    options.everywhere, options.convention,
+                )  # fmt: skip
         else:
             _query(program, lowered, options, record)
     except GradcliError as error:
@@ -156,7 +165,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         from gradcli.check.crosscheck import cross_check
 
         claims, seed = _claims(program, root, record, options)
-        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed, options.remembering)
+        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention)
 
 
 def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
@@ -184,29 +193,6 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
         if seed is not None:
             del scope.names["seed"]
     return found, seed
-
-
-def _decide_assert(scope: Scope, lowered: Lowered, record: Record, options: Options) -> None:
-    """An assert as a claim that its left side truly is, to rounding, what its right side gives; one with a tolerance of its own is done."""
-    from gradcli.check.claims import Given
-    from gradcli.check.crosscheck import cross_check
-    from gradcli.report.verdicts import Check, Claim, Verdict, Worst
-
-    assert record.asserted is not None
-    left, right = lowered.value, lowered.other
-    assert right is not None
-    if lowered.within is not None or left.kind != "float" or right.shape not in (left.shape, ()) or not record.asserted.holds:
-        verdict = Verdict.AGREE if record.asserted.holds else Verdict.MISMATCH
-        worst = record.asserted.worst
-        turned = None if worst is None else Worst(worst.index, worst.reference, worst.engine)  # the right side is the claim
-        record.check = Check(verdict, claims=[Claim("assert", "assert", verdict, turned)])
-        return
-    shown = Record(record.expr, value=record.asserted.left, grad={}, seed=np.ones(left.shape)[()])
-    given = Given("value", None, record.asserted.right, _ROUNDING * float(np.finfo(scope.precision).eps))
-    check = cross_check(scope, left, {}, shown, options.timeout, [given], None, options.remembering)
-    for claim in check.claims:
-        claim.kind = claim.of = "assert"
-    record.check = check
 
 
 def _is_large(order: Sequence[Expr]) -> bool:

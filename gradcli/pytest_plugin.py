@@ -179,7 +179,7 @@ def _options(settings: dict[str, Any]) -> Options:
 
     return Options(
         formula=False, decide_asserts=True, remembering=True, rtol=settings.get("rtol"), atol=settings.get("atol", 0.0),
-        timeout=settings.get("timeout"),
+        timeout=settings.get("timeout"), convention=settings.get("convention"),
     )  # fmt: skip
 
 

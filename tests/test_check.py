@@ -128,6 +128,129 @@ def test_names_without_values_are_sampled(check):
     assert "give values to x" in record["outcome"]["details"][0]
 
 
+DIFFERENCES = {
+    "a term too many": ("3*a**3 - b**2", {"a": [2, 3], "b": 6}, "9*a**2 + a", "a"),
+    "names without values": ("3*a**3 - b**2", {}, "9*a**2 + a", "a"),
+    "a wrong sign": ("x**2*sin(x)", {"x": 2}, "2*x*sin(x) - x**2*cos(x)", "-2*x**2*cos(x)"),
+    "a missing term": ("log(x)/x**3", {"x": 2}, "1/x**4", "3*log(x)/x**4"),
+    "a constant": ("sum(x*y)", {"x": [1, 2], "y": [3, 4]}, "y + 1", "1"),
+    "a missing 1/n": ("mean(x**2)", {"x": [1, 2]}, "2*x", "x"),
+    "a missing minus": ("exp(-x**2/2)/sqrt(2*pi)", {"x": 1}, "x*exp(-x**2/2)/sqrt(2*pi)", "2*x*exp(-0.5*x**2)/sqrt(2*pi)"),
+    "matrices": ("sum((w @ x)**2)", {"x": [1, 2], "w": [[1, 2], [3, 4]]}, "(w @ x) @ w", "-(w @ x @ w)"),
+    "wrong elsewhere only": ("x**2", {"x": 2.5}, "2.5 + x", "2.5 - x"),
+    "too long": ("sin(x)**3*exp(x)", {"x": 1}, "sin(x*log(2 + x))*cos(3 + exp(x))*tanh(x**5 - 3)*erf(sqrt(1 + x**2))", None),
+    "not finite": ("sqrt(x)", {"x": 4}, "inf*x", None),
+}
+
+
+@pytest.mark.parametrize(("expr", "at", "claim", "difference"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_what_is_wrong_in_a_formula(check, files, expr, at, claim, difference):
+    name = next(iter(at), None) or ("a" if "a" in claim else "x")
+    files(cases__jsonl=[{"expr": expr, "at": at, "expect": {"grad": {name: claim}}}])
+    _, (record,) = check("cases.jsonl")
+    found = next(c for c in record["check"]["claims"] if c["verdict"] == "mismatch")
+    assert found.get("difference") == difference
+
+
+def test_the_difference_of_seeded_claims_and_asserts(check):
+    _, (record,) = check(*QUADRATIC, "--seed", "1,2", "--grad", "a=9*a**2")
+    assert record["check"]["claims"][0]["difference"] == "9*a**2 - 9*a**2*seed"
+    _, (record,) = check("-", stdin="assert grad(x**3, x) == 3*x**2 + x\n")
+    assert record["check"]["claims"][0]["difference"] == "x"
+
+
+@pytest.mark.parametrize("kind", ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown"])
+def test_every_report_has_the_difference(call_cli, kind):
+    done = call_cli("check", "-e", "x**3", "x=2", "--grad", "x=3*x**2 + x", "--format", kind)
+    assert "difference: x" in done.stdout
+
+
+MASKS = {
+    "numbers": (["-e", "sum(x**2)", "x=1,2,3", "--grad", "x=2,5,6"], "x", [False, True, False]),
+    "all right": (["-e", "sum(x**2)", "x=1,2,3", "--grad", "x=2,4,6"], "x", [False, False, False]),
+    "no claim": (["-e", "sum(x**2)", "x=1,2,3"], "x", [False, False, False]),
+    "a formula": (["-e", "sum(x**3)", "x=0,2,0", "--grad", "x=3*x"], "x", [False, True, False]),
+    "a shape": (["-e", "sum(x**2)", "x=1,2", "--grad", "x=2"], "x", [True, True]),
+    "the gradient itself": (["-e", "log(1 + exp(x))", "x=1,800"], "x", [False, True]),
+    "the value": (["-e", "x**2", "x=1,2", "--grad", "value=1,5"], "value", [False, True]),
+    "a matrix": (["-e", "sum(w**2)", "w=[[1,2],[3,4]]", "--grad", "w=[[2,4],[6,9]]"], "w", [[False, False], [False, True]]),
+    "a number": (["-e", "x**2", "x=3", "--grad", "x=5"], "x", True),
+    "the last query": (["-e", "y = 2*x; y; sum(y**2)", "x=3,1", "--grad", "x=24,9"], "x", [False, True]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "name", "mask"), MASKS.values(), ids=MASKS)
+def test_the_mask_of_wrong_entries(call_cli, tmp_path, arguments, name, mask):
+    done = call_cli("check", *arguments, "--save", f"{name}=wrong.npy")
+    assert done.returncode == int(np.any(mask))
+    saved = np.load(tmp_path / "wrong.npy")
+    assert saved.dtype == bool
+    assert saved.tolist() == mask
+
+
+def test_the_mask_of_many_entries(call_cli, tmp_path):
+    x = np.linspace(1, 2, 300_000)
+    claim = np.cos(x)
+    claim[4711] *= 1.001
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "claim.npy", claim)
+    call_cli("check", "-e", "sum(sin(x))", "x=@x.npy", "--grad", "x=@claim.npy", "--save", "x=wrong.npy")
+    assert np.flatnonzero(np.load(tmp_path / "wrong.npy")).tolist() == [4711]
+
+
+MASKLESS = {
+    "of another name": ["-e", "x**2", "x=3", "--save", "y=wrong.npy"],
+    "without -e": ["model.grad", "--save", "x=wrong.npy"],
+    "where nothing can be written": ["-e", "x**2", "x=3", "--save", "x=missing/wrong.npy"],
+    "of what has an error": ["-e", "sqr(x)", "x=3", "--save", "x=wrong.npy"],
+}
+
+
+@pytest.mark.parametrize("arguments", MASKLESS.values(), ids=MASKLESS)
+def test_no_mask(call_cli, files, tmp_path, arguments):
+    files(model__grad="x**2\n")
+    assert call_cli("check", *arguments).returncode == 2
+    assert not (tmp_path / "wrong.npy").exists()
+
+
+WITHOUT_VALUES = {
+    "an identity": ("assert sin(2*x) == 2*sin(x)*cos(x)", "agree"),
+    "a derivative": ("assert grad(x**3, x) == 3*x**2", "agree"),
+    "a wrong derivative": ("assert grad(x**3, x) == 3*x**2 + 1e-9", "mismatch"),
+    "several names": ("assert log(x*z) == log(x) + log(z)", "agree"),
+    "right on one side only": ("assert sqrt(x**2) == x", "mismatch"),
+    "right up to rounding": ("assert cosh(x)**2 - sinh(x)**2 == 1", "agree"),
+    "outside of its domain": ("assert log(-abs(x) - 1) == x", "undetermined"),
+    "within": ("assert sin(x) == 0 within 1", "agree"),
+    "not within": ("assert x**2 == 4 within 1", "mismatch"),
+    "a binding": ("y = x**2; assert grad(y, x) == 2*x", "agree"),
+    "bindings of bindings": ("y = x**2; z = y*w; assert grad(z, x) == 2*x*w", "agree"),
+    "bindings in a query": ("y = x**2; sin(y)*w", "agree"),
+    "a function": ("f(t) = k*sin(t); assert f'(x) == k*cos(x)", "agree"),
+    "a kink": ("assert grad(abs(x), x) == sign(x)", "agree"),
+    "a name that is also a prefix": ("mean(F)*2", "agree"),
+}
+
+
+@pytest.mark.parametrize(("text", "verdict"), WITHOUT_VALUES.values(), ids=WITHOUT_VALUES)
+def test_what_has_names_without_values_is_decided_for_all_of_them(check, text, verdict):
+    code, (record,) = check("-", stdin=text + "\n")
+    assert record["check"]["verdict"] == verdict
+    assert code == (0 if verdict == "agree" else 1)
+
+
+def test_a_number_that_cannot_stand_for_a_name_is_said_to_be_tried(call_cli):
+    done = call_cli("check", "-", stdin="X = stack([ones(3), v], axis=1)\nassert sum(X) == 3 + sum(v)\n")
+    assert done.returncode == 2
+    assert "no value is given for v: numbers were tried" in done.stdout
+    assert "'X' has no value: its binding on line 1 has an error" in done.stdout
+
+
+def test_a_binding_that_waited_is_replaced_by_one_with_a_value(check):
+    _, records = check("-", stdin="y = x**2\ny\ny = 3.0\ny**2\n")
+    assert [sorted(record["grad"]) for record in records] == [["x"], ["y"]]
+
+
 EXPECTATIONS = {
     "numbers": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 9, "grad": {"x": 6}}}, "passed"),
     "a wrong value": ({"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}, "failed"),

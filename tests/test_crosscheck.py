@@ -14,7 +14,7 @@ from checking import judged, planted, recorded, said, verdict_of
 from helpers import lowered
 
 import gradcli
-from gradcli.check import crosscheck
+from gradcli.check import judge
 from gradcli.check.composed import Composed
 from gradcli.check.entries import Comparison
 from gradcli.engine import evaluate, sweep
@@ -265,7 +265,7 @@ def test_undetermined_says_which_limit() -> None:
 
 
 def test_too_large_for_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crosscheck, "LARGEST", 100)
+    monkeypatch.setattr(judge, "LARGEST", 100)
     large = judged("sum(erf(x))", {"x": np.ones(200)})
     assert large.verdict.word == large.variables["x"].verdict.word == "undetermined"
     assert "100" in large.reason

@@ -18,7 +18,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
     "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
-    "evaluation", "checking", "formulas", "documentation", "api", "compiled",
+    "evaluation", "unbound", "checking", "formulas", "documentation", "api", "compiled",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "compiled": EVERYTHING_BUT_CLI,
     "evaluation": EVERYTHING_BUT_CLI,
     "formulas": EVERYTHING_BUT_CLI,
+    "unbound": EVERYTHING_BUT_CLI,
     "pytest_plugin": (*EVERYTHING_BUT_CLI, "cli.settings"),
 }
 ONLY_IN = {"sympy": "symbolic", "typer": "cli", "rich": "cli"}

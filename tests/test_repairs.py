@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.check.repairs import repairs
+from gradcli.check.repairs import candidates
 from gradcli.engine.graph import Expr
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
@@ -38,14 +38,36 @@ def root_of(text: str) -> Expr:
 
 @pytest.mark.parametrize(("text", "_", "repair", "__"), ROWS, ids=[row[0] for row in ROWS])
 def test_proposed(text: str, _: float, repair: str, __: float) -> None:
-    assert repair in repairs(root_of(text))
+    assert repair in [candidate.text for candidate in candidates(root_of(text))]
+
+
+BAD = ("mismatch", "undefined", "ill-conditioned")
 
 
 @pytest.mark.parametrize(("text", "at"), [("exp(x)/(1 + exp(x))", 800.0), ("sqrt(x*x)", 0.0), ("(1 - cos(x))/x**2", 1e-4)])
 def test_shown_with_the_verdict(text: str, at: float) -> None:
     record = gradcli.evaluate(text, x=at, formula=False)
-    assert record.check.verdict.word in ("mismatch", "undefined", "ill-conditioned")
+    assert record.check.verdict.word in BAD
     assert record.check.repairs
+
+
+NO_REPAIR = [
+    ("x*log(x)", float(np.exp(-1))),  # the derivative log(x) + 1 is 0 nearby, however it is written
+    ("sqrt(x) + (exp(x) - 1)*0", 0.0),
+    ("log(1 + x) + sqrt(x - 2)", 2.0),
+]
+
+
+@pytest.mark.parametrize(("text", "at"), NO_REPAIR)
+def test_what_repairs_nothing_is_not_shown(text: str, at: float) -> None:
+    record = gradcli.evaluate(text, x=at, formula=False)
+    assert record.check.verdict.word in BAD
+    assert record.check.repairs == []
+
+
+def test_one_of_several_troubles_is_repaired() -> None:
+    record = gradcli.evaluate("log(1 + exp(x)) + sin(y)/y", x=800.0, y=0.0, formula=False)
+    assert record.check.repairs == ["log(1 + exp(x)) as softplus(x)", "sin(y)/y as sinc(y/pi)"]
 
 
 @pytest.mark.parametrize(("_", "at", "repair", "fine"), ROWS, ids=[row[0] for row in ROWS])
@@ -58,4 +80,4 @@ def test_equal_and_better(_: str, at: float, repair: str, fine: float) -> None:
 
 
 def test_nothing_is_proposed_where_nothing_is_known() -> None:
-    assert repairs(root_of("sin(x)**3 + tanh(x)/x")) == []
+    assert candidates(root_of("sin(x)**3 + tanh(x)/x")) == []

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -23,7 +24,7 @@ import pytest
 
 import gradcli
 from gradcli.files.arrays import load_array
-from gradcli.language.tree import Binding, Definition
+from gradcli.language.tree import Binding, DataBinding, Definition
 from gradcli.limits import DEFAULT
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -150,6 +151,19 @@ def test_asserts_hold_and_only_records_fail(path):
     assert [r["id"] or r["expr"] for r in found if r["error"]] == (["an error"] if path.stem == "records" else [])
 
 
+# What `gradcli check` finds in a sample, if anything, by what it finds.
+FINDINGS = {
+    "nan_and_repair": {"undefined": 5, "mismatch": 1},
+    "records": {"error-unknown-name": 1},
+}
+
+
+@sample
+def test_check(path, call_cli):
+    done = call_cli("check", str(path), "--no-cache", "--format", "gitlab")
+    assert Counter(issue["check_name"].removeprefix("gradcli/") for issue in json.loads(done.stdout)) == FINDINGS.get(path.stem, {})
+
+
 @sample
 def test_formulas_give_the_gradient(path):
     wrong = []
@@ -181,8 +195,8 @@ def context(path: Path, record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         values = {n: load_array(v[1:], DEFAULT, path.parent) if str(v).startswith("@") else numbers(v) for n, v in at}
     else:
         text, line = path.read_text("utf-8"), record["source"]["line"]
-        bindings = (a.partition("=@") for a in arguments(path) if "=@" in a)
-        values = {name: load_array(str(ROOT / source), DEFAULT) for name, _, source in bindings}
+        data = (s for s in gradcli.parse(text).statements if isinstance(s, DataBinding))
+        values = {s.name: load_array(s.reference, DEFAULT, path.parent) for s in data}
     kept = [
         s.text
         for s in gradcli.parse(text).statements

@@ -1,40 +1,30 @@
 """Claims: what somebody says that a value or a gradient is, held to the reference.
 
-Numbers are held at the bound values to a tolerance plus what rounding explains. A formula is held to the exact
-derivative at the bound values, and at points around them; where the function or the formula has branches, at points on
-all sides. Wrong numbers are diagnosed where the pattern is plain.
+Numbers are held at the bound values to a tolerance plus what rounding explains; wrong ones are diagnosed where the pattern is
+plain. Formulas are the matter of formula_claims.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.check.composed import Composed
-from gradcli.check.entries import Comparison, wide_check
-from gradcli.check.sampling import Point, around
-from gradcli.check.scalars import plain
+from gradcli.check.conventions import Decision
+from gradcli.check.entries import Comparison, mask_of, wide_check
+from gradcli.check.formula_claims import check_formula, relative_error
 from gradcli.engine.graph import Expr
-from gradcli.engine.transforms import definition_order
-from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Algebra, Unsupported
-from gradcli.exact.values import exact_array
+from gradcli.exact.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
-_DIGITS = 50
-_EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _TIMES, _EPSILON = 16, float(np.finfo(float).eps)
-_FAR = 100.0  # beyond, a NaN of a formula may come from infinities on the way
-Difference = tuple[tuple[int, ...], float, float]  # an index, what is claimed there, and the truth
-_WORK = 60_000  # scalar operations that trying other points may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +41,10 @@ class Given:
     def kind(self) -> str:
         return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
 
+    @property
+    def about(self) -> str:
+        return "value" if self.of == "value" else "derivative"
+
 
 def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
     """The verdict on every claim, by a judge that has decided the engine's own result."""
@@ -65,7 +59,7 @@ def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
         if claim.formula is None:
             claims.append(_numbers(judge, claim, comparison, shape, exact))
         else:
-            claims.append(_formula(judge, claim, comparison, shape))
+            claims.append(check_formula(judge, claim, comparison, shape))
     return claims
 
 
@@ -89,6 +83,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     checked = wide_check(right, said, rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32)
     result = Claim(claim.of, claim.kind, checked.verdict, checked.worst if checked.verdict is Verdict.MISMATCH else None)
     result.wrong = (checked.wrong, said.size) if checked.wrong else None
+    result.mask = checked.mask
     return result
 
 
@@ -125,17 +120,22 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
     allowances = [0.0] * len(said) if exact else _allowances(judge, claim, truth)
-    verdicts = [_entry(truth, i, v, rtol, claim.atol, allowances[i]) for i, v in enumerate(said)]
+    decisions = [_entry(judge, claim, truth, i, v, rtol, allowances[i]) for i, v in enumerate(said)]
+    verdicts = [decision.verdict for decision in decisions]
+    right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
     verdict = max(verdicts, default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
     wrong = [i for i, v in enumerate(verdicts) if v is verdict]
     if verdict in (Verdict.MISMATCH, Verdict.UNDEFINED) and wrong:
-        worst = max(wrong, key=lambda i: _relative(said[i], float(truth.reference[i])))
+        worst = max(wrong, key=lambda i: relative_error(said[i], right[i]))
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
-        result.worst = Worst(place, said[worst], float(truth.reference[worst]))
+        result.worst = Worst(place, said[worst], right[worst])
         result.wrong = len(wrong), len(said)
         if verdict is Verdict.MISMATCH:
-            result.reason = _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
+            result.mask = mask_of([v is verdict for v in verdicts], shape)
+            result.reason = decisions[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
+    elif verdict is Verdict.KINK:
+        result.reason = next((decision.reason for decision in decisions if decision.reason), None)
     return result
 
 
@@ -157,29 +157,33 @@ def _allowances(judge: Judge, claim: Given, truth: Comparison) -> list[float]:
     return [min(b, _TIMES * max(s, _EPSILON * (float(mass) + truth.largest))) for b, s, mass in zip(bounds, suffered, masses, strict=True)]
 
 
-def _entry(truth: Comparison, i: int, said: float, rtol: float, atol: float, bound: float) -> Verdict:
-    m = truth.m
+def _entry(judge: Judge, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:
     reference = truth.reference[i]
     if isinstance(reference, bool):
-        return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
+        return Decision(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
     sides = truth.sides.get(i)
-    if sides is not None and sides.limit is None and sides.finite:
-        low, high = sorted((float(sides.left), float(sides.right)))
-        room = rtol * max(abs(low), abs(high)) + atol + bound
-        return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
+    if sides is None or sides.limit is not None or not sides.finite:
+        return Decision(_number(truth, i, said, rtol, claim.atol + bound))
+    low, high = sorted((float(sides.left), float(sides.right)))
+    room = rtol * max(abs(low), abs(high)) + claim.atol + bound
+    conventions = judge.conventions
+    decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
+    if decided is not None:
+        return decided
+    if not low - room <= said <= high + room:
+        return Decision(Verdict.MISMATCH)
+    return Decision(Verdict.KINK, f"what JAX chooses at {conventions.unmeasured} is not known" if conventions is not None else None)
+
+
+def _number(truth: Comparison, i: int, said: float, rtol: float, room: float) -> Verdict:
+    m, reference = truth.m, truth.reference[i]
     if not m.isfinite(reference):
         return Verdict.UNDEFINED
     if not math.isfinite(said):
         return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
     off = abs(m.mpf(said) - reference)
     # a difference that the claim's own digits cannot show is none
-    return Verdict.AGREE if off <= rtol * abs(reference) + atol + bound or said == float(reference) else Verdict.MISMATCH
-
-
-def _relative(said: float, truth: float) -> float:
-    if not math.isfinite(said) or not math.isfinite(truth):
-        return math.inf
-    return abs(said - truth) / (abs(truth) or 1e-300)
+    return Verdict.AGREE if off <= rtol * abs(reference) + room or said == float(reference) else Verdict.MISMATCH
 
 
 def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:
@@ -216,134 +220,3 @@ def _factor(ratio: float, judge: Judge) -> str | None:
         if n > 1 and math.isclose(ratio, 1 / n, rel_tol=1e-4):
             return f"it is the derivative divided by {n}"
     return None if math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the derivative"
-
-
-# -- formulas ------------------------------------------------------------------------------------------------------
-
-
-def _formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...]) -> Claim:
-    assert claim.formula is not None
-    try:
-        if np.broadcast_shapes(claim.formula.shape, shape) != shape:
-            raise ValueError
-    except ValueError:
-        reason = f"the formula has the shape {claim.formula.shape}, the derivative {shape}"
-        return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
-    order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
-    digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
-    here = _here(judge, claim, truth, shape, digits)
-    if here.verdict is Verdict.MISMATCH:
-        return here
-    elsewhere = _elsewhere(judge, claim, shape, order, digits)
-    return elsewhere if elsewhere is not None else here
-
-
-def _rounded_literal(node: Expr) -> bool:
-    """A literal that is not the number that was written, such as 0.1."""
-    return node.is_constant and isinstance(node.payload, float) and node.payload == node.payload and not (node.payload * 1024).is_integer()
-
-
-def _claimed(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, shape: tuple[int, ...]) -> np.ndarray:
-    values = Composed(m, leaves, precision).run(formula)
-    return np.broadcast_to(Algebra.map(plain, values), shape)
-
-
-def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], digits: int) -> Claim:
-    """The formula at the bound values, against the reference there."""
-    m = truth.m
-    assert claim.formula is not None
-    said = _claimed(m, claim.formula, judge.every_leaf(claim.formula), judge.precision, shape)
-    floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
-    reference = np.array(truth.reference, dtype=object).reshape(shape)
-    compared = Comparison(
-        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.trouble, rule=25 if digits == _EXACT else digits
-    )
-    verdict = max(compared.verdicts, default=Verdict.AGREE)
-    result = Claim(claim.of, claim.kind, verdict)
-    wrong = [i for i, v in enumerate(compared.verdicts) if v is verdict]
-    if verdict is Verdict.MISMATCH:
-        worst = max(wrong, key=lambda i: _relative(compared.computed[i], float(compared.reference[i])))
-        place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
-        result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
-        result.reason = "the formula is not the derivative"
-    elif verdict is Verdict.UNDEFINED:
-        result.reason = next((compared.reasons[i] for i in wrong if i in compared.reasons), None)
-    return result
-
-
-def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> Claim | None:
-    """A point at which the formula is not the derivative; None if none was found."""
-    import mpmath
-
-    m = mpmath.MPContext()
-    assert claim.formula is not None
-    leaves = judge.every_leaf(claim.formula)
-    # other names stay: an identity may need them as they are, as a symmetric matrix
-    movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
-    tries = max(2, _WORK // max(1, judge.size))
-    for i, point in enumerate(around(leaves, movable, order)):
-        if i >= tries:
-            break
-        try:
-            difference = _settled_difference(m, judge, claim, point, shape, digits)
-        except (Unsupported, GradcliError, ValueError, ArithmeticError):
-            continue
-        if difference is not None:
-            place, said, right = difference
-            at = ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in movable)
-            reason = f"the formula is not the derivative at {at}"
-            return Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(place, said, right), reason)
-    return None
-
-
-def _settled_difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
-    """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
-    m.dps = _DIGITS
-    difference = _difference(m, judge, claim, point, shape, digits)
-    for more in (5, 10) if difference is not None else ():
-        m.dps = more * _DIGITS
-        again = _difference(m, judge, claim, point, shape, digits)
-        if difference is None or again is None:
-            return None
-        stays = math.isclose(again[2], difference[2], rel_tol=1e-9) and (
-            again[1] == difference[1] or math.isclose(again[1], difference[1], rel_tol=1e-9)
-        )
-        if more == 10 and not stays and not math.isnan(again[1]):
-            return None
-        difference = again
-    if difference is None or difference[1] == difference[2]:
-        return None  # too small, or too close, for floats to tell
-    far = any(float(np.max(np.abs(v), initial=0.0)) > _FAR for v in point.values())
-    return None if math.isnan(difference[1]) and far else difference
-
-
-def _difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
-    composed = Composed(m, point, judge.precision)
-    y = composed.run(judge.root, list(judge.wrt.values()))
-    if claim.of == "value":
-        right = Algebra.map(plain, y)
-    else:
-        right = composed.slopes(y, exact_array(m, judge.seed, "float"), [judge.wrt[claim.of]])[0]
-    if composed.tape.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
-        return None  # a kink, or outside of the domain
-    assert claim.formula is not None
-    said = _claimed(m, claim.formula, point, judge.precision, shape)
-    tolerance = m.mpf(10) ** -digits
-    for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
-        if not m.isfinite(r) or isinstance(r, bool):
-            continue
-        if not m.isfinite(c) or abs(c - r) > tolerance * max(abs(c), abs(r)):
-            if (
-                digits == _INEXACT
-                and m.isfinite(c)
-                and abs(c - r) <= tolerance * (1 + max(abs(float(np.max(np.abs(v)))) for v in point.values()))
-            ):
-                continue  # what is left of rounded literals that cancel
-            place = tuple(int(p) for p in np.unravel_index(i, shape)) if shape else ()
-            return place, float(c) if m.isfinite(c) else math.nan, float(r)
-    return None
-
-
-def _shown(value: Any) -> str:
-    array = np.asarray(value)
-    return f"{float(array)!r}" if not array.ndim else np.array2string(array, separator=",", threshold=6).replace("\n", "").replace(" ", "")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.scalars import Event, Traced, Tracing, plain
+from gradcli.check.zeros import MinusZeros
 from gradcli.engine.graph import Expr
 from gradcli.engine.transforms import Derivation, definition_order
 from gradcli.exact.algebra import Algebra
@@ -23,10 +24,11 @@ Array = np.ndarray
 class Composed:
     """The function on a tape of multi-precision scalars."""
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str) -> None:
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
         self.m = m
         self.tape = Tracing(m, precision)
         self.precision = precision
+        self.zeros = zeros
         self.table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():
             array = value if isinstance(value, np.ndarray) and value.dtype == object else exact_array(m, value, leaf.kind)
@@ -40,7 +42,7 @@ class Composed:
             if node.op is None:
                 self.table[node] = constant_array(self.m, node, self.precision)
             elif node.op is derivative:
-                self.table[node] = self._derivative(node.static["of"])
+                self.table[node] = self._inner(node)
             elif node.op.name == "alias":
                 # an identity of its own: something may be differentiated with respect to it
                 (operand,) = node.operands
@@ -50,6 +52,9 @@ class Composed:
                 self.table[node] = Algebra.map(plain, self.table[node.operand])
             else:
                 arrays = [None if o is None else self.table[o] for o in node.operands]
+                if self.zeros is not None and node in self.zeros:
+                    self.tape.apply(node.op, node.static, arrays)  # for the kinks there
+                    arrays = self.zeros.marked(self.m, node, arrays)
                 self.table[node] = self.tape.apply(node.op, node.static, arrays)
                 self._watch(node)
         result: Array = self.table[root]
@@ -92,7 +97,9 @@ class Composed:
             start += table.size
         return out
 
-    def _derivative(self, of: Derivation) -> Array:
+    def _inner(self, node: Expr) -> Array:
+        """A derivative inside of the expression, from its definition."""
+        of: Derivation = node.static["of"]
         y, x = self.table[of.y], self.table[of.x]
         vector: Any = None if of.vector is None else self.table[of.vector]
         ones = Algebra.map(lambda _: self.m.one, y)

@@ -1,109 +1,103 @@
-"""The cross-check: R, E-infinity and E, held against each other for every entry of every gradient.
-
-E-infinity against R decides whether the rules are right, with no rounding in the way; E against E-infinity is
-rounding, or a fault of the fast path. Precision is raised until the two exact numbers agree; only what still
-differs at the highest precision is a mismatch.
-"""
+"""The cross-check of one result, whatever it is the derivative of, and of claims about it: verdicts within a time limit, or remembered."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.claims import Given, decide
-from gradcli.check.composed import Composed
+from gradcli.check.conventions import Conventions
 from gradcli.check.deadline import OutOfTime, deadline
-from gradcli.check.entries import Comparison, wide_check
-from gradcli.check.exact import gradients_exact
-from gradcli.check.kinks import Prober, suspects
-from gradcli.check.rounding import allowances, summed_terms
-from gradcli.check.scalars import plain
+from gradcli.check.judge import Judge, Undecided
 from gradcli.engine import transforms
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.transforms import definition_order
+from gradcli.engine.graph import Expr
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Algebra, Unsupported
-from gradcli.exact.values import exact_array
+from gradcli.exact.algebra import Unsupported
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
-DIGITS = (50, 100, 200, 400, 800)
-LARGEST = 250_000  # scalar operations that the composed reference may take
-_LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
-_MOST_SYMBOLS = 40
-_STABLE = 30  # digits that stay when the precision is doubled
 DEFAULT_TIMEOUT = 20.0
-_SYMBOLIC_SECONDS = 2.0
-
-
-class Undecided(Exception):
-    """No source of truth within the limits."""
+_REPAIR_SECONDS = 5.0
+_WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
 
 def cross_check(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
-    seed_leaf: Expr | None = None, remembering: bool = False,
+    seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None,
 ) -> Check:  # fmt: skip
     """The verdict on a record's value and derivatives, and on claims about them.
 
     seed_leaf    what the name ``seed`` stands for inside of claims
     remembering  whether verdicts are kept between runs
+    convention   which choice at kinks is right in claims that are numbers; None for any between the derivatives from both sides
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
     if not remembering or record.mode != "grad":
-        return _decided(scope, root, wrt, record, timeout, claims, seed_leaf)
+        return _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
     from gradcli.check import memory
 
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = memory.key_of(root, wrt, scope.values, computed, scope.precision, claims)
+    key = memory.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention)
     known = memory.recalled(key)
     if known is None:
-        known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf)
+        known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
         memory.remember(key, known)
     return known
 
 
 def _decided(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given], seed_leaf: Expr | None
-) -> Check:
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given],
+    seed_leaf: Expr | None, convention: str | None,
+) -> Check:  # fmt: skip
     try:
         with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
-            if record.mode != "grad":
-                return _with_repairs(_combined(_by_mode(scope, root, wrt, record)), root)
-            assert record.grad is not None
-            judge = Judge(scope, root, wrt, record.seed, record.grad)
-            judge.seed_leaf = seed_leaf
-            check = _combined(judge.decide(record.value))
-            if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
-                from gradcli.check.locating import departure
-
-                check.departs = departure(judge)
-            check.claims = decide(judge, claims)
-            _with_repairs(check, root)
-            check.verdict = check.worst
-            return check
+            check = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
     except OutOfTime:
         return _undetermined(wrt, "the time limit of the cross-check was reached", record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
-    except (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError) as error:
+    except _WITHOUT_REFERENCE as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
-
-
-def _with_repairs(check: Check, root: Expr) -> Check:
-    """Say how to write the function where digits or the whole value were lost."""
     if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
-        from gradcli.check.repairs import repairs
-
-        check.repairs = repairs(root)
+        check.repairs = _repairs(scope, root, wrt, record)
+    check.verdict = check.worst
     return check
+
+
+def _judged(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, claims: Sequence[Given], seed_leaf: Expr | None, convention: str | None
+) -> Check:
+    """The verdict on the result, and those on the claims beside it."""
+    if record.mode != "grad":
+        return _combined(_by_mode(scope, root, wrt, record))
+    assert record.grad is not None
+    judge = Judge(scope, root, wrt, record.seed, record.grad)
+    judge.seed_leaf = seed_leaf
+    check = _combined(judge.decide(record.value))
+    if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
+        from gradcli.check.locating import departure
+
+        check.departs = departure(judge)
+    if convention is not None:
+        judge.conventions = Conventions(judge, convention)
+    check.claims = decide(judge, claims)
+    return check
+
+
+def _repairs(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> list[str]:
+    """How to write the function where digits or the whole value were lost."""
+    from gradcli.check.repairs import repairs
+
+    seed = np.ones(root.shape)[()] if record.seed is None else record.seed
+    with suppress(OutOfTime, Undecided, *_WITHOUT_REFERENCE), deadline(_REPAIR_SECONDS):
+        return repairs(scope, root, wrt, seed)
+    return []
 
 
 def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
@@ -179,161 +173,3 @@ def _gravest(checks: list[VariableCheck]) -> VariableCheck:
     worst.wrong = sum(c.wrong for c in checks)
     worst.kinks = [k for c in checks for k in c.kinks]
     return worst
-
-
-class Judge:
-    """Decides one gradient: a root, a seed, and what the engine computed."""
-
-    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
-        self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
-        self.precision = scope.precision
-        self.gradients = [np.asarray(gradients[name]) for name in wrt]
-        order = definition_order(root, list(wrt.values()))
-        self.leaves = {node: scope.values[node] for node in order if node.is_leaf}
-        self.size = scalar_operations(order) + scalar_operations(reachable([root]))
-        self.entries = sum(math.prod(x.shape) for x in self.leaves)
-        self.comparisons: list[Comparison] = []
-        self.value_comparison: Comparison
-        self.seed_leaf: Expr | None = None
-        self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
-
-    def every_leaf(self, other: Expr) -> dict[Expr, Any]:
-        """The leaves of the function and of another expression, with their values."""
-        order = definition_order(other)
-        return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
-
-    def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        if self.size > LARGEST:
-            return self._decide_wide(value)
-        import mpmath
-
-        m = mpmath.MPContext()
-        nodes = list(self.wrt.values())
-        reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
-        value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, self.precision)
-        whole: Any = None
-        before: list[Any] | None = None
-        for digits in DIGITS:
-            m.dps = digits
-            composed = Composed(m, self.leaves, self.precision)
-            y = composed.run(self.root, nodes)
-            exact_value = Algebra.map(plain, y)
-            seed = exact_array(m, self.seed, "float")
-            reference = composed.slopes(y, seed, nodes)
-            trouble = composed.tape.fault or composed.tape.trouble
-            engine_value, engine = gradients_exact(m, self.root, nodes, own_leaves, self.seed, self.precision)
-            prober = Prober(self, composed, exact_value, suspects(composed, nodes))
-            sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
-            source = "composed"
-            if not composed.tape.events and self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS:
-                whole = self._whole(m) if whole is None else whole
-                source, reference = self._symbolic(m, whole, reference)
-            comparisons = [
-                Comparison(m, r, e, computed, bound, side, trouble)
-                for r, e, computed, bound, side in zip(reference, engine, self.gradients, bounds, sides, strict=True)
-            ]
-            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, None, None)
-            now = [v for array in (exact_value, engine_value, *reference, *engine) for v in np.ravel(array)]
-            if not any(c.mismatched for c in [*comparisons, checked]) or _settled(m, before, now):
-                break
-            before = now
-        largest = max((c.largest for c in comparisons), default=0.0)
-        self.comparisons, self.value_comparison = comparisons, checked
-        results = {
-            name: c.result(source, math.prod(x.shape), partial(self.masses, i), largest)
-            for i, ((name, x), c) in enumerate(zip(self.wrt.items(), comparisons, strict=True))
-        }
-        return checked.result(source, 0) if value is not None else None, results
-
-    def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        """Whole arrays in long double, every entry."""
-        from gradcli.check import wide
-
-        nodes = list(self.wrt.values())
-        try:
-            exact_value, reference = wide.reference(self.root, nodes, self.leaves, self.seed, self.precision)
-        except Unsupported as missing:
-            raise Undecided(
-                f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}), and {missing}"
-            ) from None
-        value_bound, bounds = allowances(self.root, nodes, self.leaves, self.seed, self.precision)
-        self.wide = {name: (right, bound) for name, right, bound in zip(self.wrt, reference, bounds, strict=True)}
-        self.wide["value"] = exact_value, value_bound
-        results = {
-            name: wide_check(right, computed, bound)
-            for name, right, computed, bound in zip(self.wrt, reference, self.gradients, bounds, strict=True)
-        }
-        checked = None if value is None else wide_check(exact_value, np.asarray(value), value_bound)
-        if checked is not None:
-            checked.entries = None
-        return checked, results
-
-    def _whole(self, m: Any) -> Any:
-        """sympy's derivative of the whole function, or False where there is none in reach."""
-        from gradcli.symbolic.derivative import WholeDerivative
-
-        try:
-            with deadline(_SYMBOLIC_SECONDS) as limit:
-                return WholeDerivative(m, self.root, list(self.wrt.values()), self.leaves, self.seed, self.precision)
-        except OutOfTime as passed:
-            if passed is not limit:
-                raise
-            return False
-        except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
-            return False
-
-    def _symbolic(self, m: Any, whole: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
-        """The symbolic reference, where it has real values that the composed one confirms; else the composed one."""
-        if whole is False:
-            return "composed", composed
-        found = whole.evaluate(m, self.leaves)
-        for symbolic, other in zip(found, composed, strict=True):
-            for x, y in zip(np.ravel(symbolic), np.ravel(other), strict=True):
-                if not m.isfinite(x) or not abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)):
-                    return "composed", composed
-        return "symbolic", found
-
-    def masses(self, place: int) -> np.ndarray:
-        """The size of the terms that were summed over entries for one gradient."""
-        values = forward([self.root], self.scope.values, self.precision)
-        return summed_terms(self.root, list(self.wrt.values()), values, self.seed)[place]
-
-
-def _settled(m: Any, before: list[Any] | None, now: list[Any]) -> bool:
-    """Whether more digits have changed nothing: then a disagreement is one of the functions, not of rounding.
-
-    A zero proves nothing: it may be what cancellation has left at both precisions.
-    """
-    if before is None:
-        return False
-    tolerance = m.mpf(10) ** -_STABLE
-    return all(
-        isinstance(x, bool) or x != x or (y != 0 and abs(x - y) <= tolerance * abs(y)) or (m.isinf(y) and x == y)
-        for x, y in zip(before, now, strict=True)
-    )
-
-
-def scalar_operations(order: Sequence[Expr]) -> int:
-    """About how many scalar operations the nodes take."""
-    total = 0
-    for node in order:
-        if node.op is None:
-            total += 1
-            continue
-        size = _entries(node)
-        for operand in node.operands:
-            if operand is not None:
-                size = max(size, _entries(operand))
-        if node.op.name in ("matmul", "dot"):
-            size = math.prod(node.shape) * (node.operand.shape or (1,))[-1]
-        elif node.op.core_dims is not None:
-            n = node.operand.shape[-1]
-            size *= n * (n if node.op.name in ("det", "slogdet") else 1) if node.op.name != "adjugate" else n**4
-            size = int(size * node.op.work)
-        total += size
-    return total
-
-
-def _entries(node: Expr) -> int:
-    return 1 if node.op is not None and node.op.outputs > 1 else max(1, math.prod(node.shape))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,9 @@ class Comparison:
         if not sides.probed:
             self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
             return Verdict.UNDETERMINED
+        if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+            self.reasons[i] = self._where() or f"there is no finite derivative on either side ({sides.place})"
+            return Verdict.UNDEFINED
         if sides.finite or sides.convention:
             self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
             return Verdict.KINK
@@ -136,6 +139,7 @@ class Comparison:
             check.digits = _digits(check.max_rel_error)
             if verdict is Verdict.AGREE and check.digits < _ENOUGH and masses is not None:
                 self._conditioning(check, errors, masses(), largest)
+        check.mask = self.mask
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
             check.worst = self._worst(max(gravest, key=lambda i: errors.get(i, (0.0, 0.0))[1]))
@@ -146,6 +150,11 @@ class Comparison:
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]
         return check
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """Which entries are wrong, if any."""
+        return mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if self.mismatched else None
 
     @property
     def largest(self) -> float:
@@ -185,6 +194,10 @@ class Comparison:
         return Worst(self._index(i), self.computed[i], float(self.reference[i]))
 
 
+def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(wrong, dtype=bool).reshape(shape)
+
+
 def _digits(relative: float) -> int:
     """Right significant digits n: the relative error is at most 5 in the n-th decimal place."""
     if relative == 0:
@@ -212,6 +225,7 @@ def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) 
         worst = int(np.argmax(np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0) if wrong.any() else compared))
         place = tuple(int(p) for p in np.unravel_index(worst, np.shape(computed))) if np.ndim(computed) else ()
         check.worst = Worst(place, float(found[worst]), float(right[worst]))
+        check.mask = wrong.reshape(np.shape(computed)) if check.wrong else None
     if verdict is Verdict.UNDEFINED:
         check.reason = f"the true value is not finite at {int(undefined.sum())} entries"
     return check

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.zeros import MinusZeros
 from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward
@@ -55,7 +56,7 @@ class Reals(Operand):
         return exact_array(m, operand, kind)
 
 
-def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> dict[Expr, Any]:
     """The engine's forward pass in multi-precision: a table for the sweep."""
     algebra = Numbers(m, precision)
     table: dict[Expr, Any] = {}
@@ -69,6 +70,8 @@ def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str
             if node.op.name == "output":
                 table[node] = table[node.operand][node.static["place"]]
                 continue
+            if zeros is not None and node in zeros:
+                arrays = zeros.marked(m, node, arrays)
             result = algebra.apply(node.op, node.static, arrays)
             table[node] = tuple(Reals(algebra, r) for r in result) if isinstance(result, tuple) else Reals(algebra, result)
     return table
@@ -78,11 +81,8 @@ def _plain(value: Any) -> Any:
     return tuple(v.array for v in value) if isinstance(value, tuple) else value.array
 
 
-def gradients_exact(
-    m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Value and gradients of the engine's rules without rounding."""
-    table = forward_exact(m, root, leaves, precision)
+def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:
+    """The gradients of the engine's rules without rounding; the table is that of `forward_exact`."""
     start = Reals(table[root].algebra, exact_array(m, seed, "float"))
     found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
     out = []
@@ -91,4 +91,4 @@ def gradients_exact(
         if part is None:
             part = Reals(start.algebra, exact_array(m, np.zeros(x.shape), "float"))
         out.append(part.array)
-    return table[root].array, out
+    return out

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +16,9 @@ from gradcli.exact.algebra import Algebra
 from gradcli.exact.values import exact_array
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
-_DIGITS = 200
+PROBING_DIGITS = 200
 _STEPS = (-40, -60)  # powers of ten, relative to the entry
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
@@ -32,6 +34,7 @@ class Sides:
     place: str
     convention: str
     probed: bool = True
+    least: Any = None  # of all values between them, that of least norm
 
 
 def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -74,7 +77,7 @@ class Prober:
                     sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, probed=False)
                 continue
             self.left -= 1
-            m.dps = max(_DIGITS, before)
+            m.dps = max(PROBING_DIGITS, before)
             try:
                 sides[i] = self._sides(x, i, events.get(i))
             finally:
@@ -82,33 +85,10 @@ class Prober:
         return sides
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        m = self.composed.m
-        values = {}
-        jump = False
-        for sign in (-1, 1):
-            slopes = []
-            for step in _STEPS:
-                slope, value = self._beside(x, i, sign, step)
-                slopes.append(slope)
-                if step == _STEPS[-1]:
-                    jump = jump or any(
-                        not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b))
-                        for a, b in zip(np.ravel(value), np.ravel(self.value), strict=True)
-                    )
-            near, nearer = slopes
-            stable = m.isfinite(nearer) and abs(near - nearer) <= m.mpf(10) ** -15 * max(abs(near), abs(nearer)) + m.mpf(10) ** -25
-            values[sign] = nearer if stable else m.nan if nearer != nearer else m.inf * m.sign(nearer)
-        left, right = values[-1], values[1]
-        finite = bool(m.isfinite(left) and m.isfinite(right))
-        equal = finite and abs(left - right) <= m.mpf(10) ** -15 * max(abs(left), abs(right)) + m.mpf(10) ** -25
-        place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
-        if event is None and finite and not equal:
-            place, convention = "the derivatives from both sides differ", "what the chain rule gives"
-        middle = (left + right) / 2
-        limit = None if not equal or jump else middle if abs(middle) > m.mpf(10) ** (_STEPS[0] - 1) else m.zero
-        return Sides(left, right, limit, finite, place, convention)
+        (sides,) = both_sides(self.composed.m, partial(self._beside, x, i), self.value, event)
+        return sides
 
-    def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[Any, np.ndarray]:
+    def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """The derivative with respect to an entry, and the value, a little to one side of it."""
         m, judge = self.composed.m, self.judge
         leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in judge.leaves.items()}
@@ -116,7 +96,52 @@ class Prober:
         flat = moved.reshape(-1)
         flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
         leaves[x] = moved
-        other = Composed(m, leaves, judge.precision)
+        other = Composed(m, leaves, judge.precision, judge.zeros)
         y = other.run(judge.root, [x])
         slope = other.gradient(y, exact_array(m, judge.seed, "float"), other.table[x])
-        return plain(np.ravel(slope)[i]), Algebra.map(plain, y)
+        return Algebra.map(plain, np.ravel(slope)[i : i + 1]), Algebra.map(plain, y)
+
+
+Beside = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+
+
+def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None) -> list[Sides]:
+    """The derivatives from both sides, entry by entry.
+
+    ``beside`` takes a sign and a power of ten, and gives the derivatives and the value that far to one side; ``value`` is that between.
+    """
+    ends = {}
+    jump = False
+    for sign in (-1, 1):
+        (near, _), (nearer, there) = (beside(sign, step) for step in _STEPS)
+        ends[sign] = [_end(m, a, b) for a, b in zip(np.ravel(near), np.ravel(nearer), strict=True)]
+        pairs = zip(np.ravel(there), np.ravel(value), strict=True)
+        jump = jump or any(not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b)) for a, b in pairs)
+    return [_sides(m, left, right, jump, event) for left, right in zip(ends[-1], ends[1], strict=True)]
+
+
+def _end(m: Any, near: Any, nearer: Any) -> Any:
+    """What a derivative tends to, from its values at two small distances."""
+    if m.isfinite(nearer) and _close(m, near, nearer):
+        return nearer
+    return m.nan if nearer != nearer else m.inf * m.sign(nearer)
+
+
+def _close(m: Any, x: Any, y: Any) -> bool:
+    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
+
+
+def _sides(m: Any, left: Any, right: Any, jump: bool, event: Event | None) -> Sides:
+    finite = bool(m.isfinite(left) and m.isfinite(right))
+    equal = finite and _close(m, left, right)
+    place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
+    if event is None and finite and not equal:
+        place, convention = "the derivatives from both sides differ", "what the chain rule gives"
+    middle = (left + right) / 2
+    limit = None if not equal or jump else middle if abs(middle) > m.mpf(10) ** (_STEPS[0] - 1) else m.zero
+    return Sides(left, right, limit, finite, place, convention, least=_least(m, left, right))
+
+
+def _least(m: Any, left: Any, right: Any) -> Any:
+    low, high = (left, right) if left <= right else (right, left)
+    return m.zero if low <= 0 <= high else low if low > 0 else high

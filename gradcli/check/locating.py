@@ -20,7 +20,7 @@ from gradcli.ops.structure import derivative
 from gradcli.report.verdicts import Departure
 
 if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Judge
+    from gradcli.check.judge import Judge
 
 _LARGEST = 20_000  # scalar operations of an expression that is searched
 _DEPARTS = 1e-5

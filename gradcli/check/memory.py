@@ -28,7 +28,7 @@ from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableC
 if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 @cache
@@ -56,8 +56,9 @@ def folder() -> Path:
 
 
 def key_of(
-    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given]
-) -> str:
+    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
+    convention: str | None,
+) -> str:  # fmt: skip
     """The key of a verdict."""
     digest = hashlib.sha256(_versions().encode())
     formulas = [claim.formula for claim in claims if claim.formula is not None]
@@ -75,7 +76,7 @@ def key_of(
             _array(digest, say, node.payload.name, values[node])
         else:
             _array(digest, say, type(node.payload).__name__, node.payload)
-    say(precision, [(name, places[x]) for name, x in wrt.items()], places[root])
+    say(precision, convention, [(name, places[x]) for name, x in wrt.items()], places[root])
     for part in computed:
         _array(digest, say, "computed", part)
     for claim in claims:
@@ -119,12 +120,16 @@ def remember(key: str, check: Check) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump({"key": key, "check": asdict(check)}, stream)
+                json.dump({"key": key, "check": asdict(check)}, stream, default=_forgotten)
             os.replace(name, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(name)
             raise
+
+
+def _forgotten(mask: Any) -> None:
+    """Masks of wrong entries are as large as the arrays: they are not kept."""
 
 
 def _path(key: str) -> Path:

@@ -1,33 +1,113 @@
 """Rewrites that keep digits or finite values where the formula as it is written loses them.
 
-Each rule looks at one node of the graph and knows an equal expression that is better there. The text is of the language, made of the
-formulas of the operands.
+Each rule looks at one node of the graph and knows an equal expression that may be better there. The text is of the language, made of
+the formulas of the operands; it is proposed if the function with it in place gets a better verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from gradcli.engine.graph import Expr, reachable
+import numpy as np
+
+from gradcli.check.judge import Judge
+from gradcli.engine.evaluate import forward
+from gradcli.engine.graph import Expr, reachable, rebuild
+from gradcli.engine.sweep import backward
 from gradcli.language.printing import formula
+from gradcli.language.program import Program
+from gradcli.language.scope import Scope
+from gradcli.report.verdicts import VariableCheck
 
 _MOST = 3
+_DIGITS = 2  # how many more must be right
 Found = str | None
+Say = Callable[[Expr], str]  # the text of an operand
+Rule = Callable[[Expr, Say], Found]
 
 
-def repairs(root: Expr) -> list[str]:
-    """Rewrites worth trying, those of the innermost operations first: ``log(1 + exp(x)) as softplus(x)``."""
-    found: list[str] = []
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A node, what is written there, and what might be better, by a rule."""
+
+    node: Expr
+    written: str
+    better: str
+    rule: Rule
+
+    @property
+    def text(self) -> str:
+        return f"{self.written} as {self.better}"
+
+
+def repairs(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> list[str]:
+    """Rewrites that repair, those of the innermost operations first: ``log(1 + exp(x)) as softplus(x)``.
+
+    A rewrite repairs if the function without it, but with all others, is worse: there may be several troubles at once.
+    """
+    tried = candidates(root)[:_MOST]
+
+    def standing(chosen: Sequence[Candidate]) -> tuple[int, int]:
+        return _standing(scope, *_with(chosen, scope, root, wrt), seed)
+
+    best = standing(tried) if tried else (0, 0)
+    found = []
+    for left_out in tried:
+        verdicts, digits = standing([candidate for candidate in tried if candidate is not left_out])
+        if (verdicts, digits) >= (best[0], best[1] + _DIGITS):
+            found.append(left_out.text)
+    return found
+
+
+def candidates(root: Expr) -> list[Candidate]:
+    """Rewrites worth trying, but for those that are part of another."""
+    found = list(_rewritable(root))
+    return [c for i, c in enumerate(found) if not any(c.written in other.written for other in found[i + 1 :])]
+
+
+def _rewritable(root: Expr) -> Iterator[Candidate]:
     for node in reachable([root]):
-        if node.op is None:
-            continue
-        better = next((text for rule in _RULES if (text := rule(node))), None)
-        written = formula(node, limit=40) if better else None
-        if better and written:
-            found.append(f"{written} as {better}")
-    # an operand's rewrite is part of what contains it
-    return [f for i, f in enumerate(found) if not any(f.split(" as ")[0] in other.split(" as ")[0] for other in found[i + 1 :])][:_MOST]
+        for rule in _RULES if node.op is not None else ():
+            better = rule(node, _text)
+            written = formula(node, limit=40) if better else None
+            if better and written:
+                yield Candidate(node, written, better, rule)
+                break
+
+
+def _with(chosen: Sequence[Candidate], scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> tuple[Expr, dict[str, Expr]]:
+    """The function with some rewrites in place, and what it is differentiated by."""
+    replaced = {candidate.node: _better(candidate, scope) for candidate in chosen}
+    moved = rebuild([root, *wrt.values()], replaced, root.graph)
+    return moved[0], dict(zip(wrt, moved[1:], strict=True))
+
+
+def _better(candidate: Candidate, scope: Scope) -> Expr:
+    """What a rewrite means: its text, read where the operands have names of their own."""
+    aside = Scope(scope.limits, scope.precision)
+    aside.graph = scope.graph
+
+    def named(operand: Expr) -> str:
+        name = f"operand_{len(aside.names)}"
+        aside.names[name] = operand
+        return name
+
+    text = candidate.rule(candidate.node, named)
+    assert text is not None
+    return Program(aside).read(text, "<repair>")
+
+
+def _standing(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> tuple[int, int]:
+    """How bad a function's value and gradients are at the bound values: the less the better."""
+    values = forward([root], scope.values, scope.precision)
+    with np.errstate(all="ignore"):
+        found = backward(reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+    gradients = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()}
+    value, variables = Judge(scope, root, dict(wrt), seed, gradients).decide(values[root])
+    parts: list[VariableCheck] = [*variables.values(), *([] if value is None else [value])]
+    return sum(part.verdict + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 
 
 def _named(node: Any, name: str) -> bool:
@@ -45,9 +125,8 @@ def _number(node: Any, value: float) -> bool:
     return isinstance(node, Expr) and node.is_constant and not node.shape and node.payload == value
 
 
-def _text(node: Expr | None) -> str:
-    text = formula(node, limit=30) if node is not None else None
-    return text or "..."
+def _text(node: Expr) -> str:
+    return formula(node, limit=30) or "..."
 
 
 def _one_plus(node: Any) -> Any:
@@ -58,68 +137,68 @@ def _one_plus(node: Any) -> Any:
     return y if _number(x, 1) else x if _number(y, 1) else None
 
 
-def _logarithm(node: Expr) -> Found:
+def _logarithm(node: Expr, say: Say) -> Found:
     if not _named(node, "log"):
         return None
     inside = node.operand
     rest = _one_plus(inside)
     if rest is not None:
-        return f"softplus({_text(rest.operand)})" if _named(rest, "exp") else f"log1p({_text(rest)})"
+        return f"softplus({say(rest.operand)})" if _named(rest, "exp") else f"log1p({say(rest)})"
     if _named(inside, "sum") and _named(inside.operand, "exp"):
-        return f"logsumexp({_text(inside.operand.operand)})"
+        return f"logsumexp({say(inside.operand.operand)})"
     if _named(inside, "sigmoid"):
-        return f"-softplus(-({_text(inside.operand)}))"
+        return f"-softplus(-({say(inside.operand)}))"
     if _named(inside, "softmax"):
-        return f"log_softmax({_text(inside.operand)})"
+        return f"log_softmax({say(inside.operand)})"
     if _named(inside, "erfc"):
-        return f"log(erfcx({_text(inside.operand)})) - ({_text(inside.operand)})**2"
-    return f"slogdet({_text(inside.operand)})[1]" if _named(inside, "det") else None
+        return f"log(erfcx({say(inside.operand)})) - ({say(inside.operand)})**2"
+    return f"slogdet({say(inside.operand)})[1]" if _named(inside, "det") else None
 
 
-def _quotient(node: Expr) -> Found:
+def _quotient(node: Expr, say: Say) -> Found:
     if not _named(node, "div"):
         return None
     above, below = _two(node)
     rest = _one_plus(below)
     if rest is not None and _named(rest, "exp"):
         if above is rest:
-            return f"sigmoid({_text(rest.operand)})"
+            return f"sigmoid({say(rest.operand)})"
         if _number(above, 1):
-            return f"sigmoid(-({_text(rest.operand)}))"
+            return f"sigmoid(-({say(rest.operand)}))"
     if _named(below, "sum") and _named(above, "exp") and below.operands[0] is above:
-        return f"softmax({_text(above.operand)})"
+        return f"softmax({say(above.operand)})"
     if _named(above, "sin") and above.operand is below:
-        return f"sinc({_text(below)}/pi)"
+        return f"sinc({say(below)}/pi)"
     return None
 
 
-def _difference(node: Expr) -> Found:
+def _difference(node: Expr, say: Say) -> Found:
     if not _named(node, "sub"):
         return None
     x, y = _two(node)
     if _named(x, "exp") and _number(y, 1):
-        return f"expm1({_text(x.operand)})"
+        return f"expm1({say(x.operand)})"
     if _number(x, 1) and _named(y, "cos"):
-        return f"2*sin(({_text(y.operand)})/2)**2"
+        return f"2*sin(({say(y.operand)})/2)**2"
     if _number(x, 1) and _named(y, "erf"):
-        return f"erfc({_text(y.operand)})"
+        return f"erfc({say(y.operand)})"
     if _number(x, 1) and _named(y, "sigmoid"):
-        return f"sigmoid(-({_text(y.operand)}))"
+        return f"sigmoid(-({say(y.operand)}))"
     return None
 
 
-def _root(node: Expr) -> Found:
+def _root(node: Expr, say: Say) -> Found:
     if not _named(node, "sqrt") and not (_named(node, "pow") and _number(node.operands[1], 0.5)):
         return None
     inside = node.operand
     if (base := _squared(inside)) is not None:
-        return f"abs({_text(base)})"
+        return f"abs({say(base)})"
     if _named(inside, "add"):
         x, y = (_squared(part) for part in inside.operands)
         if x is not None and y is not None:
-            return f"hypot({_text(x)}, {_text(y)})"
+            return f"hypot({say(x)}, {say(y)})"
     if _named(inside, "sum") and (base := _squared(inside.operand)) is not None and not inside.static.get("keepdims"):
-        return f"norm({_text(base)})"
+        return f"norm({say(base)})"
     return None
 
 
@@ -131,14 +210,14 @@ def _squared(node: Any) -> Any:
     return node.operand if _named(node, "mul") and node.operands[0] is node.operands[1] else None
 
 
-def _product(node: Expr) -> Found:
+def _product(node: Expr, say: Say) -> Found:
     if not _named(node, "mul"):
         return None
     first, second = _two(node)
     for x, y in ((first, second), (second, first)):
         if _named(y, "log"):
-            return f"xlogy({_text(x)}, {_text(y.operand)})"
+            return f"xlogy({say(x)}, {say(y.operand)})"
     return None
 
 
-_RULES: tuple[Callable[[Expr], Found], ...] = (_logarithm, _quotient, _difference, _root, _product)
+_RULES: tuple[Rule, ...] = (_logarithm, _quotient, _difference, _root, _product)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gradcli.files.jsonl import InputRecord
 
 KINDS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")
+CONVENTIONS = ("torch", "jax", "min-norm")
 _BATCH = 16  # records that a process takes at once
 _VERDICTS = tuple(v.word for v in Verdict)
 
@@ -41,11 +42,14 @@ class CheckJob(Job):
         self.fail_on = FAIL_ON if request.fail_on is None else tuple(w.strip() for w in request.fail_on.split(",") if w.strip())
         for word in self.fail_on:
             choice("--fail-on", word, _VERDICTS)
+        choice("--convention", request.convention or "torch", CONVENTIONS)
         claims = [self._claim(*assignment("--grad", text), formula=False) for text in request.grad]
         claims += [self._claim(*assignment("--grad-formula", text), formula=True) for text in request.grad_formula]
         if claims and request.expression is None:
             raise UsageError("--grad is about an expression", help="give it with -e")
         self.claims = tuple(claims)
+        if self.targets and request.expression is None:
+            raise UsageError("--save is about an expression", help="give it with -e")
 
     def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
         bindings: dict[str, str] = {}
@@ -73,7 +77,7 @@ class CheckJob(Job):
                 raise UsageError(f"--{name} must be a number from 0, not {tolerance}")
         return replace(
             super()._options(), formula=False, check=True, decide_asserts=True, rtol=request.rtol, atol=request.atol or 0.0,
-            remembering=request.cache,
+            remembering=request.cache and not request.save, convention=request.convention, place=None,
         )  # fmt: skip
 
     def _claim(self, name: str, text: str, formula: bool) -> ClaimInput:
@@ -155,15 +159,20 @@ class CheckJob(Job):
     def _about_expression(self, program: Program) -> Iterator[Record]:
         text = self.expression or ""
         parsed = list(statements(text.splitlines(keepends=True) or [""], None, self.limits))
-        yield from self._claimed(program, parsed, text, replace(self.options, claims=self.claims))
+        yield from self._claimed(program, parsed, text, replace(self.options, claims=self.claims), targets=self.targets)
 
     def _claimed(
-        self, program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None
-    ) -> Iterator[Record]:
-        """The records of a program, the claims being about its last query."""
+        self, program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None,
+        targets: dict[str, str] | None = None,
+    ) -> Iterator[Record]:  # fmt: skip
+        """The records of a program, the claims being about its last query, and the masks to save, too."""
         last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
         for i, statement in enumerate(parsed):
             record = self._checked(program, statement, options if i == last else replace(options, claims=()), id)
+            if record is not None and targets and i == last:
+                from gradcli.cli.saving import save_masks
+
+                save_masks(record, targets)
             if record is not None:
                 yield record
         if options.claims and last is None:

@@ -28,6 +28,7 @@ class CheckRequest(Request):
     fail_on: str | None = None
     rtol: float | None = None
     atol: float | None = None
+    convention: str | None = None
     points: int | None = None
     jobs: int | None = None
     reports: tuple[str, ...] = ()

@@ -50,11 +50,16 @@ def _json(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, default=str)
 
 
+def _kink(kink: dict[str, str]) -> str:
+    in_jax = f"; JAX: {kink['jax']}" if "jax" in kink else ""
+    return f"{kink['place']}: {kink['convention']}{in_jax}"
+
+
 def _text(entry: documentation.Entry) -> str:
     lines = [entry.signature, *textwrap.wrap(entry.doc, 96, initial_indent="  ", subsequent_indent="  ")]
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
     rows += [("domain", entry.domain)] if entry.domain else []
-    rows += [("kink", f"{kink['place']}: {kink['convention']}") for kink in entry.kinks]
+    rows += [("kink", _kink(kink)) for kink in entry.kinks]
     rows += [("aliases", ", ".join(entry.aliases))] if entry.aliases else []
     rows += [("NumPy", ", ".join(entry.numpy)), ("PyTorch", ", ".join(entry.torch))]
     if entry.example is not None:

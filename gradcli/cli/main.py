@@ -150,10 +150,20 @@ def check(
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of claims that are numbers (default by dtype).")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of claims that are numbers (default 0).")] = None,
+    convention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
+        ),
+    ] = None,
     points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (default 16).")] = None,
     random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
+    save: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE.npy", help="Write which entries of NAME are wrong, as booleans (with -e)."),
+    ] = None,
     report: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - is stdout."),
@@ -179,10 +189,10 @@ def check(
 
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, jacobian=False,
-        hessian=False, jvp=[], save=[], check=True, formula=False, timeout=timeout, output_format=output_format, dtype=dtype,
+        hessian=False, jvp=[], save=save or [], check=True, formula=False, timeout=timeout, output_format=output_format, dtype=dtype,
         digits=None, random_state=random_state, fail_fast=fail_fast, limit=limit or [], quiet=False, color="auto",
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
-        rtol=rtol, atol=atol, points=points, jobs=jobs,
+        rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, at=tuple(at or ()),
     )  # fmt: skip

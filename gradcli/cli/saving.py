@@ -1,4 +1,7 @@
-"""``--save NAME=FILE.npy``: a gradient or the value to a file, written whole or not at all."""
+"""``--save NAME=FILE.npy``: an array to a file, written whole or not at all.
+
+Of ``eval`` it is a gradient or the value; of ``check`` the mask of their wrong entries.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import numpy as np
 
 from gradcli.errors import OutputError, UsageError
 from gradcli.report.records import Failure, Record
+from gradcli.report.verdicts import Verdict
 
 
 class Places:
@@ -55,6 +59,37 @@ def save_arrays(record: Record, targets: dict[str, str]) -> None:
         except (OutputError, UsageError) as error:
             record.error = Failure.of(error)
             return
+
+
+def save_masks(record: Record, targets: dict[str, str]) -> None:
+    """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
+    if record.error is not None:
+        return
+    for name, path in targets.items():
+        try:
+            mask = _mask(record, name)
+            _write(Path(path), mask)
+            record.warnings.append(f"the mask of the wrong entries of {name} is in {path}: {int(mask.sum())} of {mask.size}")
+        except (OutputError, UsageError) as error:
+            record.error = Failure.of(error)
+            return
+
+
+def _mask(record: Record, name: str) -> np.ndarray:
+    computed = record.value if name == "value" else (record.grad or {}).get(name)
+    if computed is None or record.check is None:
+        raise UsageError(f"--save {name}: the result has no gradient of '{name}'")
+    mask = np.zeros(np.shape(computed), dtype=bool)
+    part = record.check.value if name == "value" else record.check.variables.get(name)
+    if part is not None and part.mask is not None:
+        mask |= part.mask
+    for claim in record.check.claims:
+        if claim.of == name and claim.verdict is Verdict.MISMATCH:
+            if claim.mask is not None:
+                mask |= claim.mask
+            else:  # wrong as a whole, or elsewhere at this entry
+                mask[... if claim.worst is None else claim.worst.index] = True
+    return mask
 
 
 def _write(path: Path, array: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from gradcli.errors import UsageError
 _NUMBERS: dict[str, tuple[type, float]] = {  # with the least that they may be
     "rtol": (float, 0), "atol": (float, 0), "points": (int, 1), "random-state": (int, 0), "jobs": (int, 1), "timeout": (float, 0),
 }  # fmt: skip
-KEYS = ("fail-on", *_NUMBERS)
+KEYS = ("fail-on", "convention", *_NUMBERS)
 
 
 def settings(folder: Path) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _checked(given: Any, path: Path) -> dict[str, Any]:
     for key, value in given.items():
         if key not in KEYS:
             raise UsageError(f"{path}: [tool.gradcli] has no setting '{key}'", help=f"it has {', '.join(KEYS)}")
-        found[key] = _words(value) if key == "fail-on" else _number(value, *_NUMBERS[key])
+        found[key] = _number(value, *_NUMBERS[key]) if key in _NUMBERS else _words(value)
         if found[key] is None:
             raise UsageError(f"{path}: [tool.gradcli] {key} cannot be {value!r}")
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.errors import Source, Span
-from gradcli.language.tree import Definition, Node
+from gradcli.language.tree import Binding, Definition, Node
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import INTEGRAL, kind_of, numpy_dtype
 
@@ -30,6 +30,7 @@ class Scope:
     whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
+    waiting: dict[str, Binding] = field(default_factory=dict)  # bindings that `gradcli check` tries values for
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
     lowered: list[tuple[Source, list[Node], list[Any]]] = field(default_factory=list)  # expressions, and what each tree became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names

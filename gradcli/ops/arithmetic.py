@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError
 from gradcli.ops.logic import isnan, where
 from gradcli.ops.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Kink, Op, composite, elementwise
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op, composite, elementwise
 
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
@@ -65,7 +65,7 @@ chain = elementwise(
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases,
-        kinks=(Kink(where, place, "0, as everywhere"),),
+        kinks=(Kink(where, place, "0, as everywhere", SAME),),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ rint = _flat(
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0,
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),),
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
     doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
 )
 

@@ -93,16 +93,18 @@ def _xlog1py(m: Any, x: Any, y: Any) -> Any:
 
 xlogy = elementwise(
     "xlogy", "x y", scipy_special("xlogy"), _xlogy,
-    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)), lambda out, x, y: x / y,
+    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
+    lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain="y > 0, or x = 0",
-    kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for x, NaN for y"),),
+    kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
 )
 xlog1py = elementwise(
     "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
-    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)), lambda out, x, y: x / (1 + y),
+    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
+    lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
     symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain="y > -1, or x = 0", backward="SpecialXlog1Py",
-    kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for x, NaN for y"),),
+    kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=2,
 )
 

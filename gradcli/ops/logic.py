@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Kink, Op, composite, elementwise
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op, composite, elementwise
 
 
 def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
@@ -82,7 +82,7 @@ maximum = elementwise(
     lambda out, x, y: where(equal(x, y), 0.5, where(greater(x, y), 0.0, 1.0)),
     kind="piecewise",
     symbolic=lambda s, x, y: s.Max(x, y),
-    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand"),),
+    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
@@ -98,7 +98,7 @@ minimum = elementwise(
     lambda out, x, y: where(equal(x, y), 0.5, where(less(x, y), 0.0, 1.0)),
     kind="piecewise",
     symbolic=lambda s, x, y: s.Min(x, y),
-    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand"),),
+    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
@@ -118,6 +118,18 @@ def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: A
     if high is not None and wanted[2]:
         above = where(greater(x, high) if low is None else logical_or(greater(x, high), less(high, low)), cotangent, 0.0)
     return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
+
+
+def _clip_jax_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+    """JAX's clip is minimum(maximum(x, low), high), whose ties are shared."""
+    raised = x if low is None else maximum(x, low)
+    inner = cotangent if high is None else cotangent * _share(less(raised, high), equal(raised, high))
+    to_x = inner if low is None else inner * _share(greater(x, low), equal(x, low))
+    return to_x, None if low is None else inner - to_x, None if high is None else cotangent - inner
+
+
+def _share(wins: Any, ties: Any) -> Any:
+    return where(wins, 1.0, where(ties, 0.5, 0.0))
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -140,7 +152,11 @@ clip = elementwise(
     vjp=_clip_vjp,
     optional=frozenset({"low", "high"}),
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
-    kinks=(Kink(lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)"),),
+    kinks=(
+        Kink(
+            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
+        ),
+    ),
     saves=("x", "low", "high"),
     aliases=("clamp",),
     doc="x limited to the range from low to high; either bound may be None.",

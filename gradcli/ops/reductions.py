@@ -16,7 +16,7 @@ from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Kink, Op, Shape, axes_of, composite, on_arrays, structural
+from gradcli.ops.spec import SAME, Function, Kink, Op, Shape, axes_of, composite, on_arrays, structural
 
 AXES = {"axis": None, "keepdims": False}
 
@@ -166,12 +166,12 @@ def _extreme(forward: Function) -> Function:
 
 max_ = _reduction(
     "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
-    kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them"),),
+    kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
 )
 min_ = _reduction(
     "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
-    kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them"),),
+    kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
 )
 

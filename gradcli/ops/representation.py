@@ -17,13 +17,15 @@ from gradcli.ops.spec import Kink, composite, elementwise
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves=("x", "out"), ulps=0,
+    signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
 )
 signbit = elementwise(
-    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, doc="Whether x has a minus sign.",
+    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
+    doc="Whether x has a minus sign.",
 )
 heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,

@@ -24,15 +24,31 @@ Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
 
 @dataclass(frozen=True, eq=False)
+class Choice:
+    """What another library chooses at a kink: in words, and the rule by which it does, if that is not ours.
+
+    rule  partials, one for each operand, or a VJP: what stands in the operation's record, in that library's version
+    """
+
+    words: str
+    rule: tuple[Function | None, ...] | Function | None = None
+
+
+SAME = Choice("the same")
+
+
+@dataclass(frozen=True, eq=False)
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink.
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink;
+    ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
     """
 
     where: Function
     place: str
     convention: str
+    jax: Choice | None = None
 
 
 class Carrier:
@@ -74,6 +90,7 @@ class Op:
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
+    signed      operands whose zeros count by their sign: 0.0 and -0.0 give different results
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     work        scalar operations of the reference on a matrix of n rows, in units of n**3
@@ -100,6 +117,7 @@ class Op:
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
     backward: str | Function | None = None
+    signed: frozenset[str] = frozenset()
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None

@@ -10,7 +10,7 @@ from gradcli.ops.exponential import sqrt
 from gradcli.ops.logic import equal, logical_and, where
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Kink, Op, composite, elementwise
+from gradcli.ops.spec import Choice, Kink, Op, composite, elementwise
 
 sin = elementwise("sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.")
 cos: Op = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.")
@@ -65,10 +65,15 @@ atan2 = elementwise(
     domain="not the origin", doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
 )
 
+_HYPOT_IN_JAX = (
+    lambda out, x, y: where(equal(out, 0), 0.5, x / out),
+    lambda out, x, y: where(equal(out, 0), 0.5, y / out),
+)
+
 hypot = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves=("x", "y", "out"),
-    kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)"),),
+    kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),),
     doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",),
 )
 deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")

@@ -137,7 +137,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
 
 def _claim(claim: Claim) -> dict[str, Any]:
     out = {"of": claim.of, "kind": claim.kind, "verdict": claim.verdict.word, "worst": _worst(claim.worst)}
-    return out if claim.reason is None else {**out, "reason": claim.reason}
+    said = {"reason": claim.reason, "difference": claim.difference}
+    return out | {key: text for key, text in said.items() if text is not None}
 
 
 def _check(check: Check) -> dict[str, Any]:

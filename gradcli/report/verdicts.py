@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 
 class Verdict(IntEnum):
@@ -56,6 +57,7 @@ class VariableCheck:
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
+    mask: Any = None  # booleans, True where an entry is wrong; None where none is
 
 
 @dataclass(eq=False)
@@ -68,6 +70,8 @@ class Claim:
     worst: Worst | None = None
     reason: str | None = None
     wrong: tuple[int, int] | None = None  # how many entries, of how many
+    difference: str | None = None  # a wrong formula minus the right one, where that is short
+    mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
 
 
 @dataclass(eq=False)

@@ -1,0 +1,183 @@
+"""Claims that are formulas.
+
+A formula is held to the exact derivative at the bound values, and at points around them; where the function or the formula has
+branches, at points on all sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradcli.check.composed import Composed
+from gradcli.check.discrepancy import discrepancy
+from gradcli.check.entries import Comparison
+from gradcli.check.sampling import Point, around
+from gradcli.check.scalars import plain
+from gradcli.engine.graph import Expr
+from gradcli.engine.transforms import definition_order
+from gradcli.errors import GradcliError
+from gradcli.exact.algebra import Algebra, Unsupported
+from gradcli.exact.values import exact_array
+from gradcli.report.verdicts import Claim, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
+    from gradcli.check.judge import Judge
+
+_DIGITS = 50
+_EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
+_FAR = 100.0  # beyond, a NaN of a formula may come from infinities on the way
+_WORK = 60_000  # scalar operations that trying other points may take
+
+
+class Difference(NamedTuple):
+    """An entry at which a formula is wrong."""
+
+    place: tuple[int, ...]
+    said: float
+    right: float
+    off: Any  # exactly
+
+
+def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...]) -> Claim:
+    assert claim.formula is not None
+    try:
+        if np.broadcast_shapes(claim.formula.shape, shape) != shape:
+            raise ValueError
+    except ValueError:
+        reason = f"the formula has the shape {claim.formula.shape}, the derivative {shape}"
+        return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+    order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
+    digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
+    here = _here(judge, claim, truth, shape, digits)
+    if here.verdict is Verdict.MISMATCH:
+        return here
+    elsewhere = _elsewhere(judge, claim, shape, order, digits)
+    return elsewhere if elsewhere is not None else here
+
+
+def _rounded_literal(node: Expr) -> bool:
+    """A literal that is not the number that was written, such as 0.1."""
+    return node.is_constant and isinstance(node.payload, float) and node.payload == node.payload and not (node.payload * 1024).is_integer()
+
+
+def _claimed(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, shape: tuple[int, ...]) -> np.ndarray:
+    values = Composed(m, leaves, precision).run(formula)
+    return np.broadcast_to(Algebra.map(plain, values), shape)
+
+
+def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], digits: int) -> Claim:
+    """The formula at the bound values, against the reference there."""
+    m = truth.m
+    assert claim.formula is not None
+    said = _claimed(m, claim.formula, judge.every_leaf(claim.formula), judge.precision, shape)
+    floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
+    reference = np.array(truth.reference, dtype=object).reshape(shape)
+    compared = Comparison(
+        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.trouble, rule=25 if digits == _EXACT else digits
+    )
+    verdict = max(compared.verdicts, default=Verdict.AGREE)
+    result = Claim(claim.of, claim.kind, verdict)
+    wrong = [i for i, v in enumerate(compared.verdicts) if v is verdict]
+    if verdict is Verdict.MISMATCH:
+        worst = max(wrong, key=lambda i: relative_error(compared.computed[i], float(compared.reference[i])))
+        place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
+        result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
+        result.mask = compared.mask
+        result.reason = f"the formula is not the {claim.about}"
+        off = compared.engine[worst] - compared.reference[worst]
+        result.difference = discrepancy(m, judge, claim, judge.every_leaf(claim.formula), place, off)
+    elif verdict is Verdict.UNDEFINED:
+        result.reason = next((compared.reasons[i] for i in wrong if i in compared.reasons), None)
+    return result
+
+
+def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> Claim | None:
+    """A point at which the formula is not the derivative; None if none was found."""
+    import mpmath
+
+    m = mpmath.MPContext()
+    assert claim.formula is not None
+    leaves = judge.every_leaf(claim.formula)
+    # other names stay: an identity may need them as they are, as a symmetric matrix
+    movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
+    if not movable:
+        return None
+    tries = max(2, _WORK // max(1, judge.size))
+    for i, point in enumerate(around(leaves, movable, order)):
+        if i >= tries:
+            break
+        try:
+            difference = _settled_difference(m, judge, claim, point, shape, digits)
+        except (Unsupported, GradcliError, ValueError, ArithmeticError):
+            continue
+        if difference is not None:
+            at = ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in movable)
+            reason = f"the formula is not the {claim.about} at {at}"
+            result = Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(*difference[:3]), reason)
+            result.difference = discrepancy(m, judge, claim, point, difference.place, difference.off)
+            return result
+    return None
+
+
+def _settled_difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
+    """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
+    m.dps = _DIGITS
+    difference = _difference(m, judge, claim, point, shape, digits)
+    for more in (5, 10) if difference is not None else ():
+        m.dps = more * _DIGITS
+        again = _difference(m, judge, claim, point, shape, digits)
+        if difference is None or again is None:
+            return None
+        stays = math.isclose(again.right, difference.right, rel_tol=1e-9) and (
+            again.said == difference.said or math.isclose(again.said, difference.said, rel_tol=1e-9)
+        )
+        if more == 10 and not stays and not math.isnan(again.said):
+            return None
+        difference = again
+    if difference is None or difference.said == difference.right:
+        return None  # too small, or too close, for floats to tell
+    far = any(float(np.max(np.abs(v), initial=0.0)) > _FAR for v in point.values())
+    return None if math.isnan(difference.said) and far else difference
+
+
+def _difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
+    composed = Composed(m, point, judge.precision)
+    y = composed.run(judge.root, list(judge.wrt.values()))
+    if claim.of == "value":
+        right = Algebra.map(plain, y)
+    else:
+        right = composed.slopes(y, exact_array(m, judge.seed, "float"), [judge.wrt[claim.of]])[0]
+    if composed.tape.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
+        return None  # a kink, or outside of the domain
+    assert claim.formula is not None
+    said = _claimed(m, claim.formula, point, judge.precision, shape)
+    tolerance = m.mpf(10) ** -digits
+    for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
+        if not m.isfinite(r) or isinstance(r, bool):
+            continue
+        if not m.isfinite(c) or abs(c - r) > tolerance * max(abs(c), abs(r)):
+            if (
+                digits == _INEXACT
+                and m.isfinite(c)
+                and abs(c - r) <= tolerance * (1 + max(abs(float(np.max(np.abs(v)))) for v in point.values()))
+            ):
+                continue  # what is left of rounded literals that cancel
+            place = tuple(int(p) for p in np.unravel_index(i, shape)) if shape else ()
+            return Difference(place, float(c) if m.isfinite(c) else math.nan, float(r), c - r)
+    return None
+
+
+def _shown(value: Any) -> str:
+    array = np.asarray(value)
+    return f"{float(array)!r}" if not array.ndim else np.array2string(array, separator=",", threshold=6).replace("\n", "").replace(" ", "")
+
+
+def relative_error(said: float, truth: float) -> float:
+    if not math.isfinite(said) or not math.isfinite(truth):
+        return math.inf
+    return abs(said - truth) / (abs(truth) or 1e-300)

@@ -1,0 +1,188 @@
+"""Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be.
+
+A binding that mentions such a name waits in the scope until a query or an assert needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.sampling import anywhere, simpler
+from gradcli.evaluation import Options, run_statement
+from gradcli.language import calls
+from gradcli.language.program import Program
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Assertion, Attribute, Binding, Call, Expression, Name, Node, Query, Statement
+from gradcli.ops.constants import NAMED
+from gradcli.ops.prefixes import PREFIXES
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Verdict
+
+_WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
+
+
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """What a statement depends on that is not there: names without values, and waiting bindings in the order of the program."""
+
+    names: list[str]
+    bindings: list[Binding]
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.bindings) and not any(calls.known(name) for name in self.names)
+
+
+def needs_of(statement: Statement, scope: Scope) -> Needs:
+    """What a query, an assert or a binding lacks, also through functions and waiting bindings."""
+    names: dict[str, None] = {}
+    bindings: set[str] = set()
+    seen: set[Expression] = set()
+    stack = [(expression, frozenset[str]()) for expression in _expressions(statement)]
+    while stack:
+        expression, own = stack.pop(0)
+        if expression in seen:
+            continue
+        seen.add(expression)
+        for name in _mentioned(expression, scope):
+            if name in own or name in scope.names:
+                continue
+            if name in scope.waiting:
+                bindings.add(name)
+                stack.append((scope.waiting[name].expression, frozenset()))
+            elif name in scope.functions:
+                function = scope.functions[name]
+                stack.append((function.expression, frozenset(function.parameters)))
+            elif name not in NAMED and name not in scope.failed:
+                names[name] = None
+    return Needs(list(names), [binding for name, binding in scope.waiting.items() if name in bindings])
+
+
+def _expressions(statement: Statement) -> list[Expression]:
+    if isinstance(statement, Assertion):
+        return [part for part in (statement.left, statement.right, statement.within) if part is not None]
+    return [statement.expression] if isinstance(statement, (Query, Binding)) else []
+
+
+def _mentioned(expression: Expression, scope: Scope) -> list[str]:
+    """The names in an expression, but for those of the catalogue's functions and libraries."""
+    nodes = expression.nodes
+    called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_own(node.callee, scope)}
+    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
+    return [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
+
+
+def _is_own(callee: Node, scope: Scope) -> bool:
+    return isinstance(callee, Name) and callee.name in scope.functions
+
+
+class Trials:
+    """A statement at points of its domain."""
+
+    def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
+        self.program, self.statement, self.needs, self.id = program, statement, needs, id
+        self.options = replace(options, need_seed=False, everywhere=True)
+        self.keys = [program.scope.graph.leaf(name, ()) for name in needs.names]
+
+    def at(self, point: Mapping[Any, Any]) -> Record | None:
+        """The record at one point; of a binding, only the error that it makes."""
+        values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
+        with self._bound(values):
+            for statement in (*self.needs.bindings, self.statement):
+                record = run_statement(self.program, statement, self.options, id=self.id)
+                if record is not None:
+                    break
+        if record is not None:
+            record.point = values
+            _explain(record)
+        return record
+
+    @contextmanager
+    def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """The names with these values; afterwards they have none again."""
+        scope = self.program.scope
+        try:
+            for name, value in values.items():
+                scope.bind_value(name, value)
+            yield
+        finally:
+            for name in (*values, *(binding.name for binding in self.needs.bindings)):
+                scope.names.pop(name, None)
+                scope.failed.pop(name, None)
+
+    def gravest(self, points: int, state: int) -> Record:
+        """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
+        best: Record | None = None
+        inside = 0
+        for point in anywhere(self.keys, points, state):
+            record = self._asked(point)
+            if record.error is not None and record.error.code != "evaluation":
+                return record
+            if not _inside(record) or record.check is None:
+                continue
+            inside += 1
+            if best is None or best.check is None or record.check.worst > best.check.worst:
+                best = record
+            if record.check.worst is Verdict.MISMATCH:
+                best = self._simplest(point, record)
+                break
+        if best is None:
+            best = self._asked(next(anywhere(self.keys, 0, state)))
+            if best.error is None:
+                names = ", ".join(self.needs.names)
+                best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {names}")
+                best.asserted, best.point = None, {}
+        best.points = inside
+        return best
+
+    def _asked(self, point: Mapping[Any, Any]) -> Record:
+        record = self.at(point)
+        assert record is not None
+        return record
+
+    def _simplest(self, point: dict[Any, Any], record: Record) -> Record:
+        """The same mismatch at rounder numbers."""
+        for _ in range(_WORTH_SHRINKING):
+            for candidate in simpler(point, self.keys):
+                found = self._asked(candidate)
+                if found.check is not None and found.check.worst is Verdict.MISMATCH:
+                    point, record = candidate, found
+                    break
+            else:
+                break
+        return record
+
+
+def _inside(record: Record) -> bool:
+    """Whether a point is in the domain of what was asked."""
+    if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
+        return False
+    told = [record.value] if record.asserted is None else [record.asserted.left, record.asserted.right]
+    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _explain(record: Record) -> None:
+    """Say of an error that it may be due to the number that stood for a name."""
+    if record.error is not None and record.error.code not in ("evaluation", "missing-value"):
+        names = ", ".join(record.point)
+        error = record.error.error
+        error.note = error.note or f"no value is given for {names}: numbers were tried"
+
+
+def await_values(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+    """Let a binding wait for the names that have no value; the record of its error if no number will do."""
+    scope = program.scope
+    scope.names.pop(binding.name, None)
+    scope.failed.pop(binding.name, None)
+    trial = Trials(program, binding, needs, options)
+    record = trial.at(next(anywhere(trial.keys, 0)))
+    scope.names.pop(binding.name, None)
+    if record is None or (record.error is not None and record.error.code == "evaluation"):
+        scope.failed.pop(binding.name, None)
+        scope.waiting[binding.name] = binding
+        return None
+    return record
