@@ -5,7 +5,7 @@ A binding that mentions such a name waits in the scope until a query or an asser
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.sampling import anywhere, simpler
+from gradcli.engine.transforms import definition_order
+from gradcli.errors import GradcliError
 from gradcli.evaluation import Options, run_statement
 from gradcli.language import calls
 from gradcli.language.program import Program
@@ -23,6 +25,7 @@ from gradcli.ops.prefixes import PREFIXES
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
+_TINY = 2.0**-511  # the square root of the smallest normal float
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
 
@@ -118,11 +121,16 @@ class Trials:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
         best: Record | None = None
         inside = 0
-        for point in anywhere(self.keys, points, state):
+        candidates = list(anywhere(self.keys, points, state))
+        agreeing = self._agreeing(candidates)
+        for place, point in enumerate(candidates):
+            if best is not None and place in agreeing:
+                inside += 1
+                continue
             record = self._asked(point)
             if record.error is not None and record.error.code != "evaluation":
                 return record
-            if not _inside(record) or record.check is None:
+            if not _inside(record) or record.check is None or _is_underflow(record.check):
                 continue
             inside += 1
             if best is None or best.check is None or record.check.worst > best.check.worst:
@@ -138,6 +146,43 @@ class Trials:
                 best.asserted, best.point = None, {}
         best.points = inside
         return best
+
+    def _agreeing(self, points: Sequence[Mapping[Any, Any]]) -> frozenset[int]:
+        """The places of points that agree when they are judged all at once, as entries of arrays: of what works entry by entry.
+
+        Where anything but agreement is found, or may be (claims, values that are not finite), points are judged one by one.
+        """
+        query = self.statement
+        if not isinstance(query, Query) or self.needs.bindings or self.options.claims or self.options.mode != "grad":
+            return frozenset()
+        quick = replace(self.options, formula=False, check=False, digits=None)
+        columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
+        inside = np.flatnonzero(self._finite_at(query, columns, quick))
+        if inside.size < 2:
+            return frozenset()
+        with self._bound({name: column[inside] for name, column in columns.items()}):
+            record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
+        agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
+        return frozenset(inside.tolist()) if agree else frozenset()
+
+    def _finite_at(self, query: Query, columns: Mapping[str, Any], quick: Options) -> Any:
+        """Which entries of columns have a finite value and finite slopes; none, if the query is not entry by entry."""
+        count = len(next(iter(columns.values())))
+        nothing = np.zeros(count, bool)
+        with self._bound(columns):
+            try:
+                lowered = self.program.execute(query)
+            except GradcliError:
+                return nothing
+            if lowered is None or lowered.value.shape != (count,) or lowered.value.kind != "float":
+                return nothing
+            if not all(node.op is None or node.op.elementwise for node in definition_order(lowered.value)):
+                return nothing
+            record = run_statement(self.program, query, quick, id=self.id)
+        if record is None or record.error is not None or not record.grad:
+            return nothing
+        arrays = [record.value, *record.grad.values()]
+        return np.all([np.isfinite(array) & np.ones(count, bool) for array in arrays], axis=0)
 
     def _asked(self, point: Mapping[Any, Any]) -> Record:
         record = self.at(point)
@@ -163,6 +208,18 @@ def _inside(record: Record) -> bool:
         return False
     told = [record.value] if record.asserted is None else [record.asserted.left, record.asserted.right]
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _is_underflow(check: Check) -> bool:
+    """Whether a mismatch is of numbers that only overflow and underflow tell from zero: at points of our choice, no fault."""
+    parts = [part for part in (check.value, *check.variables.values()) if part is not None and part.verdict is Verdict.MISMATCH]
+    worst = [part.worst for part in parts if part.worst is not None]
+    return (
+        check.worst is Verdict.MISMATCH
+        and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims)
+        and len(worst) == len(parts)
+        and all(abs(w.engine - w.reference) < _TINY for w in worst)
+    )
 
 
 def _explain(record: Record) -> None:

@@ -774,3 +774,15 @@ def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     peak(10)
     assert peak(3000) < peak(200) + 200_000
+
+
+FORMULAS_AT_EXTREMES = (
+    "18/(1 + exp(-0.4329*(x - 1.441)))", "0.09397*exp(-(y - 2.681)**2/(2*20**2))", "27*exp(-0.8146*z)*a", "atan(exp(x))",
+    "1/(1 + exp(-x))**2", "exp(-exp(-x))", "x**3/(exp(x) - 1)", "1/cosh(x)", "exp(-x**2)*sin(3*x)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORMULAS_AT_EXTREMES)
+def test_underflow_at_points_of_our_choice_is_no_fault(call_cli, text):
+    done = call_cli("check", "-e", text, "--format", "json")
+    assert done.returncode == 0, done.stdout

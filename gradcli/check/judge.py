@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ DIGITS = (50, 100, 200, 400, 800)
 LARGEST = 250_000  # scalar operations that the composed reference may take
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
+_MOST_SLOPES = 240  # of an entry of the value by an entry of a variable
 _STABLE = 30  # digits that stay when the precision is doubled
 _SYMBOLIC_SECONDS = 2.0
 
@@ -64,6 +65,12 @@ class Judge:
         self.conventions: Conventions | None = None  # whose choices are right in claims; None for any between both sides
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
 
+    @property
+    def fits_sympy(self) -> bool:
+        """Whether sympy differentiates the whole function in reasonable time."""
+        slopes = self.entries * math.prod(self.root.shape)
+        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and slopes <= _MOST_SLOPES
+
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
         order = definition_order(other)
@@ -72,9 +79,7 @@ class Judge:
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
         if self.size > LARGEST:
             return self._decide_wide(value)
-        import mpmath
-
-        m = mpmath.MPContext()
+        m = _context()
         nodes = list(self.wrt.values())
         self.zeros = MinusZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
@@ -94,7 +99,7 @@ class Judge:
             prober = Prober(self, composed, exact_value, suspects(composed, nodes))
             sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
             source = "composed"
-            if not composed.tape.events and self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS:
+            if not composed.tape.events and self.fits_sympy:
                 whole = self._whole(m) if whole is None else whole
                 source, reference = self._symbolic(m, whole, reference)
             comparisons = [
@@ -176,6 +181,14 @@ class Judge:
         """The size of the terms that were summed over entries for one gradient."""
         values = forward([self.root], self.scope.values, self.precision)
         return summed_terms(self.root, list(self.wrt.values()), values, self.seed)[place]
+
+
+@cache
+def _context() -> Any:
+    """mpmath's context of all judgements: making one costs more than many of them."""
+    import mpmath
+
+    return mpmath.MPContext()
 
 
 def _settled(m: Any, before: list[Any] | None, now: list[Any]) -> bool:

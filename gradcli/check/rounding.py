@@ -67,6 +67,8 @@ class Noisy(_Floats):
         if op.ulps and result.dtype.kind == "f" and not _is_exact(op, values, result):
             size = _rounded_relative_to(op, values, static, result)
             result = self._moved(result, size, op.ulps + 0.5)
+            if op.name in _UNDERFLOWS:
+                result = self._underflown(result, values)
         return type(self)(result, self.random, self.epsilon)
 
     def _moved(self, value: Any, size: Any, ulps: float = 1.0) -> Any:
@@ -75,6 +77,16 @@ class Noisy(_Floats):
         moved = value + self._drawn(value) * (self.epsilon * ulps * size)
         return np.where(np.isfinite(value), moved, value)[()]
 
+
+    def _underflown(self, result: Any, values: Sequence[Any]) -> Any:
+        """A result that is too small for its digits, though no operand is zero or infinite, moved away from zero by the last of them."""
+        lost = np.abs(result) < _SMALLEST_NORMAL
+        if self.epsilon is NO_NOISE or not np.any(lost):
+            return result
+        for value in values:
+            lost = lost & (value != 0) & np.isfinite(value)
+        noise = np.abs(self._drawn(result)) * np.where(np.equal(self.epsilon, 0), 0.0, 4 * _SMALLEST)
+        return np.where(lost, result + np.copysign(noise, result), result)[()]
 
     def _drawn(self, value: Any) -> Any:
         return self.random.uniform(-1.0, 1.0, np.shape(value))
@@ -97,6 +109,10 @@ class Lanes(Noisy):
         return self.random.uniform(-1.0, 1.0, RUNS + 1)
 
 
+_SMALLEST, _SMALLEST_NORMAL = 2.0**-1074, 2.0**-1022
+_UNDERFLOWS = frozenset(  # what is zero of operands that are not only where it is too small for a float
+    {"mul", "chain", "div", "square", "reciprocal", "pow", "exp", "exp2", "exp_square", "sigmoid", "erfc", "softmax", "ndtr"}
+)
 _ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
 
 
