@@ -37,7 +37,8 @@ class Needs:
     bindings: list[Binding]
 
     def __bool__(self) -> bool:
-        return bool(self.names or self.bindings) and not any(calls.known(name) for name in self.names)
+        # a function's name is a mistake here; one letter is a quantity of a formula, whatever PyTorch calls so
+        return bool(self.names or self.bindings) and not any(calls.known(name) for name in self.names if len(name) > 1)
 
 
 def needs_of(statement: Statement, scope: Scope) -> Needs:
