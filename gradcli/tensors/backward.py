@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.engine.sweep import depending, sweep
 from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
+from gradcli.tensors.apply import node_of_part
 from gradcli.tensors.modes import _Mode, state
 from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node
 from gradcli.tensors.tensor import Tensor
@@ -156,9 +157,9 @@ def _run(
         saved = node.saved
         if saved is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
-        for counter, version, label, shape in node.versions:
+        for counter, version, place in node.versions:
             if counter[0] != version:
-                raise RuntimeError(_modified(node, label, shape, counter[0], version))
+                raise RuntimeError(_modified(node, place, counter[0], version))
         if not retain and node.holds:
             node.saved, node.versions = FREED, ()
         if create_graph:
@@ -235,17 +236,11 @@ def _as_tensors(node: Node, saved: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
         for place, part in enumerate(out):
             if part.array.dtype.kind == "f":
-                part.node = _output_of(node, place, part)
+                part.node = node_of_part(node, place, part)
                 part._requires_grad = True
     else:
         out = rejoined(saved[0], node)
     return out, [rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]
-
-
-def _output_of(node: Node, place: int, part: Tensor) -> Node:
-    from gradcli.ops.structure import output
-
-    return Node(output, (node,), {"place": place}, part.array.shape, part.array.dtype, node.label)
 
 
 def rejoined(value: Any, node: Node | None) -> Any:
@@ -259,11 +254,13 @@ def rejoined(value: Any, node: Node | None) -> Any:
     return tensor
 
 
-def _modified(node: Node, label: str, shape: Sequence[int], version: int, expected: int) -> str:
+def _modified(node: Node, place: int, version: int, expected: int) -> str:
     kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
-    what = f", which is output 0 of {label}," if label else ""
+    source = node if place == 0 else node.operands[place - 1]
+    what = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {source.label},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind} {list(shape)}]{what} is at version {version}; expected version {expected} instead. It was saved by {node.label}. "
-        "Hint: clone the tensor before modifying it, or enable anomaly detection with torch.autograd.set_detect_anomaly(True)."
+        f"[torch.{kind} {list(node.saved[place].shape)}]{what} is at version {version}; expected version {expected} instead. It was saved "
+        f"by {node.label}. Hint: clone the tensor before modifying it, or enable anomaly detection with "
+        "torch.autograd.set_detect_anomaly(True)."
     )

@@ -19,7 +19,7 @@ from gradcli.tensors.apply import apply
 from gradcli.tensors.creation import as_tensor
 from gradcli.tensors.mistakes import check_same_dtype, in_range
 from gradcli.tensors.naming import numbered
-from gradcli.tensors.node import Node
+from gradcli.tensors.node import next_index
 from gradcli.tensors.results import named_results
 from gradcli.tensors.tensor import Tensor
 
@@ -96,7 +96,7 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     if kind is not None and arguments:
         arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
     given = calling.bind(name, signature, arguments, keywords)
-    start = Node(None, (), {}, (), None, "").index
+    start = next_index()
     try:
         result = calling.call(HOST, record, name, signature, given)
     except AxisError as error:

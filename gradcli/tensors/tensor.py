@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,7 @@ class Tensor(Entries):
     # -- as a carrier of rules ----------------------------------------------------------------------------------
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        from gradcli.tensors.apply import apply
-
-        return apply(op, operands, static)
+        return _apply()(op, operands, static)
 
     def is_zero(self) -> bool:
         return False  # zeros that depend on something have derivatives
@@ -319,6 +318,13 @@ class Tensor(Entries):
         from gradcli.tensors.protocols import function_on_tensors
 
         return function_on_tensors(function, arguments, keywords)
+
+
+@cache
+def _apply() -> Callable[[Op, Sequence[Any], Mapping[str, Any]], Any]:
+    from gradcli.tensors.apply import apply
+
+    return apply
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
