@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -300,9 +301,7 @@ class Tensor(Entries):
     # -- every function of the catalogue ---------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        from gradcli.tensors.methods import method
-
-        return method(self, name)
+        return MethodType(_methods()(name), self)
 
     def __dir__(self) -> list[str]:
         from gradcli.tensors.methods import method_names
@@ -325,6 +324,13 @@ def _apply() -> Callable[[Op, Sequence[Any], Mapping[str, Any]], Any]:
     from gradcli.tensors.apply import apply
 
     return apply
+
+
+@cache
+def _methods() -> Callable[[str], Callable[..., Any]]:
+    from gradcli.tensors.methods import method
+
+    return method
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
