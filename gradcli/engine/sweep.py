@@ -131,7 +131,9 @@ def _fitted(node: Any, place: int, part: Any) -> Any:
 def _is_zero(cotangent: Any) -> bool:
     if isinstance(cotangent, tuple):
         return all(part is None or _is_zero(part) for part in cotangent)
-    return cotangent.is_zero() if isinstance(cotangent, Carrier) else not cotangent.any()
+    if isinstance(cotangent, Carrier):
+        return cotangent.is_zero()
+    return not (cotangent.size and cotangent.item(0)) and not cotangent.any()  # mostly, the first entry tells
 
 
 def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, out: Any, values: Sequence[Any]) -> Sequence[Any]:

@@ -29,7 +29,7 @@ def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) ->
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
-    if reduction.shape == shape:
+    if not reduction.shape or reduction.shape == shape:
         return reduction
     return reshape(reduction, shape=reduced(shape, axis, True))
 

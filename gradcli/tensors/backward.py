@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,9 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
                     f"grad can be implicitly created only for scalar outputs; this one has the shape {output.shape}: "
                     "give backward(gradient=...) of that shape, or take .sum()"
                 )
-            seeds.append(np.ones_like(output.array))
+            seed = np.empty(output.array.shape, output.array.dtype)
+            seed.fill(1)
+            seeds.append(seed)
             continue
         if not isinstance(gradient, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
@@ -112,6 +115,9 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
     return [Tensor(s) if create_graph and not isinstance(s, Tensor) else s for s in seeds]
 
 
+_INDEX = attrgetter("index")
+
+
 def ordered(roots: Iterable[Node]) -> list[Node]:
     """The nodes of a graph, each after its operands."""
     seen = set(roots)
@@ -121,7 +127,7 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
             if operand is not None and operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
-    return sorted(seen, key=lambda node: node.index)
+    return sorted(seen, key=_INDEX)
 
 
 def _run(
