@@ -64,8 +64,8 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
     needed = depending(order, targets)
     found: dict[Any, Any] = {}
 
-    def values(node: Any) -> tuple[Any, list[Any]]:
-        return value_of(node), [None if operand is None else value_of(operand) for operand in node.operands]
+    def values(node: Any) -> list[Any]:
+        return [value_of(node), *[None if operand is None else value_of(operand) for operand in node.operands]]
 
     def arrived(node: Any, cotangent: Any) -> Any:
         if node in targets:
@@ -80,7 +80,7 @@ def sweep(
     order: Sequence[Any],
     adjoints: dict[Any, Any],
     needed: AbstractSet[Any],
-    values: Callable[[Any], tuple[Any, Sequence[Any]]],
+    values: Callable[[Any], Sequence[Any]],
     arrived: Callable[[Any, Any], Any],
     fitted: Callable[[Any, int, Any], Any],
     nothing: Callable[[Any], Any] | None = None,
@@ -114,7 +114,7 @@ def sweep(
                     if operand in needed and operand not in adjoints:
                         adjoints[operand] = nothing(operand)
             continue
-        for place, part in enumerate(contributions(node, op, wanted, cotangent, *values(node))):
+        for place, part in enumerate(contributions(node, op, wanted, cotangent, values(node))):
             if part is None:
                 continue
             operand = operands[place]
@@ -136,17 +136,17 @@ def _is_zero(cotangent: Any) -> bool:
     return not (cotangent.size and cotangent.item(0)) and not cotangent.any()  # mostly, the first entry tells
 
 
-def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, out: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """What one node passes back to each operand, before summing to the operand's shape."""
+def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """What one node passes back to each operand, before summing to the operand's shape. Its own value is the first of the values."""
     if op.vjp is not None:
-        parts: Sequence[Any] = op.vjp(wanted, cotangent, out, *values, **node.static)
+        parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **node.static)
         return [part if want else None for part, want in zip(parts, wanted, strict=True)]
     assert op.partials is not None
     static = node.static
     found: list[Any] = [None] * len(wanted)
     for place, partial in enumerate(op.partials):
         if partial is not None and wanted[place]:
-            found[place] = scaled(cotangent, partial(out, *values, **static) if static else partial(out, *values))
+            found[place] = scaled(cotangent, partial(*values, **static) if static else partial(*values))
     return found
 
 
@@ -158,6 +158,11 @@ def scaled(cotangent: Any, partial: Any) -> Any:
             return product
     elif type(partial) is int and partial in (1, -1):
         return cotangent if partial == 1 else -cotangent
+    elif type(cotangent) is np.ndarray:
+        if type(partial) is int or (type(partial) is float and math.isfinite(partial)):
+            return cotangent * partial
+        if type(partial) is np.ndarray:
+            return chain.forward(cotangent, partial)
     return chain(cotangent, partial)
 
 

@@ -48,7 +48,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 sum_ = _reduction(
-    "sum", np.sum, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
+    "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
     linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
 )
 

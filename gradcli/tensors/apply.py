@@ -47,8 +47,7 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
     Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
     """
-    arrays = [o.array if isinstance(o, Tensor) else o.item() if isinstance(o, np.generic) else o for o in operands]
-    dtype = _common(op, operands, arrays)
+    arrays, dtype = _converted(op, operands)
     result = _computed(op, arrays, static)
     traits = _traits(op)
     sources = _sources(operands) if traits.differentiable and state.recording else None
@@ -101,7 +100,7 @@ def _silent_run() -> _Run:
 
 def _sources(operands: Sequence[Any]) -> _Sources | None:
     """The nodes that gradients will go to; None if no operand requires grad."""
-    sources = tuple([o.gradient_node() if isinstance(o, Tensor) and o.requires_grad else None for o in operands])
+    sources = tuple([o.source() if isinstance(o, Tensor) else None for o in operands])
     return sources if any(sources) else None
 
 
@@ -160,24 +159,26 @@ def _settled(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
-def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
-    """The dtype of a result that is a float; operands of other dtypes are converted in place of the list."""
-    first: np.dtype[Any] | None = None
-    for operand, array in zip(operands, arrays, strict=True):
+def _converted(op: Op, operands: Sequence[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
+    """The operands as arrays and numbers, of one dtype if need be, and the dtype of a result that is a float."""
+    arrays: list[Any] = []
+    common: np.dtype[Any] | None = None
+    alike = True
+    for operand in operands:
         if isinstance(operand, Tensor):
-            dtype = array.dtype
-            if first is None:
-                first = dtype
-            elif dtype is not first and dtype != first:
-                break
-        elif array is not None and ((type(array) is not float and type(array) is not int) or (first is None and not op.elementwise)):
-            break
-    else:
-        if first is not None and first.kind == "f":
-            return first
-    if op.result == "bool" or op.result == "int":
-        return None
-    return _promoted(op, operands, arrays)
+            array = operand.array
+            if array.dtype is not common:
+                alike = alike and (common is None or array.dtype == common)
+                common = array.dtype
+            arrays.append(array)
+        else:
+            number = operand.item() if isinstance(operand, np.generic) else operand
+            weak = type(number) is float or type(number) is int
+            alike = alike and (number is None or (weak and (common is not None or op.elementwise)))
+            arrays.append(number)
+    if alike and common is not None and common.kind == "f":
+        return arrays, common
+    return arrays, None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:

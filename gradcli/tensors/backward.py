@@ -12,7 +12,7 @@ from gradcli.engine.sweep import depending, sweep
 from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
 from gradcli.tensors.apply import node_of_part
-from gradcli.tensors.modes import _Mode, state
+from gradcli.tensors.modes import state
 from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node
 from gradcli.tensors.tensor import Tensor
 
@@ -153,14 +153,14 @@ def _run(
                 tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
         if targets is not None and node in targets:
             found[node] = cotangent
-        if accumulate and isinstance(node, AccumulateGrad):
+        if accumulate and node.op is None and isinstance(node, AccumulateGrad):
             add_to_grad(node.variable, cotangent, create_graph)
             for hook in node.post_hooks or ():
                 hook(node.variable)
         return cotangent
 
-    def values(node: Node) -> tuple[Any, Sequence[Any]]:
-        saved = node.saved
+    def values(node: Node) -> Sequence[Any]:
+        saved: Sequence[Any] = node.saved
         if saved is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
         for counter, version, place in node.versions:
@@ -170,19 +170,24 @@ def _run(
             node.saved, node.versions = FREED, ()
         if create_graph:
             return _as_tensors(node, saved)
-        return saved[0], saved[1:]
+        return saved
 
     adjoints: dict[Node, Any] = {}
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
     fit: Callable[[Any, int, Any], Any] = _fitted_tensor if create_graph else _fitted
-    with np.errstate(all="ignore"), _Mode(recording=create_graph):
-        if state.anomaly:
-            from gradcli.tensors.anomaly import watched
+    if state.anomaly:
+        from gradcli.tensors.anomaly import watched
 
-            fit = watched(fit)
-        sweep(order, adjoints, needed, values, arrived, fit, _zeros)
+        fit = watched(fit)
+    recording = state.recording
+    state.recording = create_graph
+    try:
+        with np.errstate(all="ignore"):
+            sweep(order, adjoints, needed, values, arrived, fit, _zeros)
+    finally:
+        state.recording = recording
     return found
 
 
@@ -236,7 +241,7 @@ def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
         before._version_counter[0] += 1
 
 
-def _as_tensors(node: Node, saved: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def _as_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
     """Saved values as tensors of the graph, so that what is computed from them can be differentiated again."""
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
@@ -246,7 +251,7 @@ def _as_tensors(node: Node, saved: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
                 part._requires_grad = True
     else:
         out = rejoined(saved[0], node)
-    return out, [rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]
+    return [out, *[rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]]
 
 
 def rejoined(value: Any, node: Node | None) -> Any:

@@ -45,8 +45,8 @@ def camel(name: str) -> str:
 
 
 def _reduction(name: str) -> Namer:
-    everything, along = _NUMBERED[name]
-    return lambda arrays, static: f"{camel(name)}Backward{everything if static.get('axis') is None else along}"
+    everything, along = (f"{camel(name)}Backward{number}" for number in _NUMBERED[name])
+    return lambda arrays, static: everything if static.get("axis") is None else along
 
 
 def _matmul(arrays: Sequence[Any], static: Any) -> str:

@@ -150,30 +150,23 @@ def saved_value(node: Node, place: int) -> Any:
 
 def save(node: Node, op: Op, tensors: Sequence[Any], arrays: Sequence[Any], out: Any, version: list[int]) -> None:
     """Keep what the node's rule reads: named in the operation's record, for the operands that require grad."""
-    keeps_out, keeps = kept(op, tuple([operand is not None for operand in node.operands]))
-    saved: list[Any]
-    versions: list[tuple[list[int], int, int]] = []
-    holds = keeps_out
-    if isinstance(out, tuple):
-        saved = [out]
-    elif keeps_out:
-        saved = [out]
-        versions.append((version, version[0], 0))
-    else:
-        saved = [NOT_KEPT if op.elementwise else Shaped(out)]
-    for keep, array in zip(keeps, arrays, strict=True):
-        if not isinstance(array, np.ndarray):
-            saved.append(array)
-            holds = holds or (keep and array is not None)
-        elif keep:
-            tensor = tensors[len(saved) - 1]
-            saved.append(array)
-            holds = True
-            if isinstance(tensor, Carrier):
-                versions.append(_version(tensor, len(saved) - 1))
-        else:
-            saved.append(NOT_KEPT if op.elementwise else Shaped(array))
-    node.saved, node.versions, node.holds = saved, versions, holds
+    keeps, drops = kept(op, tuple([operand is not None for operand in node.operands]))
+    saved = node.saved = [out, *arrays]
+    for place in drops:
+        if op.elementwise:
+            saved[place] = NOT_KEPT
+        elif isinstance(saved[place], np.ndarray):
+            saved[place] = Shaped(saved[place])
+    versions = []
+    for place in keeps:
+        if saved[place] is None:
+            continue
+        node.holds = True
+        if place and isinstance(tensors[place - 1], Carrier):
+            versions.append(_version(tensors[place - 1], place))
+        elif not place and not isinstance(out, tuple):
+            versions.append((version, version[0], 0))
+    node.versions = versions
 
 
 def _version(tensor: Any, place: int) -> tuple[list[int], int, int]:
@@ -187,13 +180,13 @@ def _version(tensor: Any, place: int) -> tuple[list[int], int, int]:
 
 
 @cache
-def kept(op: Op, wanted: tuple[bool, ...]) -> tuple[bool, tuple[bool, ...]]:
-    """Whether a result is kept, and which operands, when derivatives by the wanted ones will be taken."""
-    names: set[str] = set()
+def kept(op: Op, wanted: tuple[bool, ...]) -> tuple[list[int], list[int]]:
+    """What is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand."""
+    read: set[str] = set()
     if isinstance(op.saves, Mapping):
         for name, want in zip(op.operands, wanted, strict=True):
-            names |= set(op.saves.get(name, ())) if want else set()
+            read |= set(op.saves.get(name, ())) if want else set()
     else:
-        names = set(op.saves)
-    places = (op.operands[0],) * len(wanted) if op.variadic else op.operands
-    return "out" in names, tuple(name in names for name in places)
+        read = set(op.saves)
+    names = ("out", *((op.operands[0],) * len(wanted) if op.variadic else op.operands))
+    return [i for i, name in enumerate(names) if name in read], [i for i, name in enumerate(names) if name not in read]

@@ -57,7 +57,10 @@ class Tensor(Entries):
     # -- as a carrier of rules ----------------------------------------------------------------------------------
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        return _apply()(op, operands, static)
+        from gradcli.tensors.apply import apply
+
+        Tensor.apply_op = staticmethod(apply)  # type: ignore[method-assign, assignment]  # from now on without an import
+        return apply(op, operands, static)
 
     def is_zero(self) -> bool:
         return False  # zeros that depend on something have derivatives
@@ -180,8 +183,16 @@ class Tensor(Entries):
 
     # -- the graph -----------------------------------------------------------------------------------------------
 
+    def source(self) -> Node | None:
+        """The node that this tensor's gradient goes to, if it requires grad."""
+        if self._view is not None:
+            self._refresh()
+        if not self._requires_grad:
+            return None
+        return self.node or self.gradient_node()
+
     def gradient_node(self) -> Node:
-        """The node that this tensor's gradient goes to."""
+        """The node that this tensor's gradient would go to."""
         if self._view is not None:
             self._refresh()
         if self.node is not None:
@@ -194,9 +205,7 @@ class Tensor(Entries):
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every leaf."""
-        from gradcli.tensors.backward import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _backward()(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         if self.node is None or not requires_grad:
@@ -320,10 +329,10 @@ class Tensor(Entries):
 
 
 @cache
-def _apply() -> Callable[[Op, Sequence[Any], Mapping[str, Any]], Any]:
-    from gradcli.tensors.apply import apply
+def _backward() -> Callable[..., None]:
+    from gradcli.tensors.backward import backward
 
-    return apply
+    return backward
 
 
 @cache
