@@ -152,17 +152,18 @@ def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, v
 
 def scaled(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial, with nothing to do for the partials 1 and -1 of sums and differences."""
-    if type(partial) is np.float64 and type(cotangent) is np.float64:
+    kind = type(partial)
+    if kind is np.float64 and type(cotangent) is np.float64:
         product = cotangent * partial
         if math.isfinite(product):  # what `chain` would find, too, in many times the time
             return product
-    elif type(partial) is int and partial in (1, -1):
-        return cotangent if partial == 1 else -cotangent
-    elif type(cotangent) is np.ndarray:
-        if type(partial) is int or (type(partial) is float and math.isfinite(partial)):
+    elif kind is int or kind is float:
+        if kind is int and partial in (1, -1):
+            return cotangent if partial == 1 else -cotangent
+        if math.isfinite(partial) and not isinstance(cotangent, Carrier):
             return cotangent * partial
-        if type(partial) is np.ndarray:
-            return chain.forward(cotangent, partial)
+    elif kind is np.ndarray and not isinstance(cotangent, Carrier):
+        return chain.forward(cotangent, partial)
     return chain(cotangent, partial)
 
 

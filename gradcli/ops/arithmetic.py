@@ -46,7 +46,9 @@ positive = elementwise(
 
 
 def _chain(cotangent: Any, partial: Any) -> Any:
-    product = np.multiply(cotangent, partial, dtype=np.asarray(cotangent).dtype, casting="same_kind")
+    dtype = np.asarray(cotangent).dtype
+    alike = type(partial) is np.ndarray and partial.dtype is dtype
+    product = cotangent * partial if alike else np.multiply(cotangent, partial, dtype=dtype, casting="same_kind")
     if _is_finite(product):
         return product
     return np.where(np.equal(cotangent, 0), np.zeros((), np.result_type(product)), product)[()]

@@ -64,7 +64,7 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         check_forward(op, arrays, out)
     if sources is not None and out.dtype.kind == "f":
         array = tensor.array
-        node = _node(op, sources, arrays, static, array.shape, array.dtype)
+        node = _kind(traits, arrays, static)(op, sources, static, array.shape, array.dtype)
         save(node, op, operands, arrays, array, tensor._version_counter)
         tensor.node = node
         tensor._requires_grad = True
@@ -77,12 +77,15 @@ def _computed(op: Op, arrays: list[Any], static: Mapping[str, Any]) -> Any:
     """The result as NumPy has it, infinities and NaNs without a warning."""
     if op is broadcast_to and arrays[0].shape == static["shape"]:
         return arrays[0].view()  # NumPy's would be read-only
+    forward, values = op.forward, arrays
+    if op.on_scalars is not None and type(arrays[0]) is np.ndarray and not arrays[0].ndim and arrays[0].dtype == np.float64:
+        forward, values = op.on_scalars, [a[()] if type(a) is np.ndarray else a for a in arrays]
     try:
         run = _silent.pop()
     except IndexError:
         run = _silent_run()
     try:
-        return run(op.forward, *arrays, **static)
+        return run(forward, *values, **static)
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
@@ -121,10 +124,9 @@ def _shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
     return False
 
 
-def _node(op: Op, sources: _Sources, arrays: Sequence[Any], static: Mapping[str, Any], shape: Any, dtype: Any) -> Node:
-    name = _traits(op).naming
-    node: Node = node_class(name if isinstance(name, str) else name(arrays, static))(op, sources, static, shape, dtype)
-    return node
+def _kind(traits: _Traits, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
+    naming = traits.naming
+    return node_class(naming if isinstance(naming, str) else naming(arrays, static))
 
 
 def _several(
@@ -133,7 +135,8 @@ def _several(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
     if sources is not None:
-        node = _node(op, sources, arrays, static, tuple(r.shape for r in results), tuple(r.dtype for r in results))
+        kind = _kind(_traits(op), arrays, static)
+        node = kind(op, sources, static, tuple(r.shape for r in results), tuple(r.dtype for r in results))
         save(node, op, operands, arrays, results, tensors[0]._version_counter)
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":

@@ -59,9 +59,10 @@ class Host:
 
     @staticmethod
     def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
-        if not any(isinstance(o, Tensor) for o in operands):
-            operands = [o if o is None else as_tensor(o) for o in operands]
-        return apply(op, operands, static)
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                return apply(op, operands, static)
+        return apply(op, [o if o is None else as_tensor(o) for o in operands], static)
 
 
 class _Place:
@@ -78,7 +79,7 @@ class _Undecided(Exception):
 
 
 class _Rehearsal(Host):
-    """Places of tensors as the carriers of a call, which gives what the operation would be applied to."""
+    """Places of tensors as the carriers of a call."""
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -96,33 +97,26 @@ class _Rehearsal(Host):
 
     is_whole = whole
 
-    @staticmethod
-    def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
-        if not any(isinstance(o, _Place) for o in operands):
-            raise _Undecided
-        return operands, static
-
 
 HOST, _REHEARSAL = Host(), _Rehearsal()
 
 
 class Arrangement(NamedTuple):
-    """How the calls of one form apply an operation."""
+    """What the calls of one form apply a function to."""
 
-    op: Op
     operands: list[Any]
     static: dict[str, Any]
 
-    def __call__(self, arguments: Sequence[Any]) -> Any:
-        return apply(self.op, [arguments[o.index] if type(o) is _Place else o for o in self.operands], self.static)
+    def filled(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        return [arguments[o.index] if type(o) is _Place else o for o in self.operands], self.static
 
 
 def arrangement(
     name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Arrangement | None:
-    """How calls like this one apply their operation; None where that takes more than tensors first, and numbers after them."""
-    if isinstance(record, Composite):
-        return None
+    """What calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
+    if callable(record.backward) and isinstance(record, Composite):
+        return None  # the node's name depends on the arguments as they were given
     tensors = 0
     while tensors < len(arguments) and isinstance(arguments[tensors], Tensor):
         tensors += 1
@@ -143,13 +137,14 @@ def _kind(argument: Any) -> type | None:
 
 @lru_cache(1024)
 def _rehearsed(
-    op: Op, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...], keywords: tuple[str, ...]
-) -> Arrangement | None:
+    record: Op | Composite, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...],
+    keywords: tuple[str, ...],
+) -> Arrangement | None:  # fmt: skip
     positional = len(rest) - len(keywords)
     arguments = (*map(_Place, range(tensors)), *rest[:positional])
     try:
         given = calling.bind(name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
-        operands, static = calling.call(_REHEARSAL, op, name, signature, given)
+        operands, static = calling.prepared(_REHEARSAL, record, name, signature, given)
     except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
         return None  # the call itself will say what is wrong with it
-    return Arrangement(op, operands, static)
+    return Arrangement(operands, static) if any(isinstance(o, _Place) for o in operands) else None

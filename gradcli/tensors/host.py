@@ -50,13 +50,16 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         check_same_dtype(arguments)
     if kind is not None and arguments:
         arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
+    given: dict[str, Any] = {}
     try:
-        arranged = arrangement(name, record, signature, arguments, keywords) if out is None and name not in _COPIES else None
+        arranged = arrangement(name, record, signature, arguments, keywords)
         if arranged is not None:
-            return arranged(arguments)
-        given = calling.bind(name, signature, arguments, keywords)
+            operands, static = arranged.filled(arguments)
+        else:
+            given = calling.bind(name, signature, arguments, keywords)
+            operands, static = calling.prepared(HOST, record, name, signature, given)
         start = next_index()
-        result = calling.call(HOST, record, name, signature, given)
+        result = calling.applied(HOST, record, name, signature, operands, static)
     except AxisError as error:
         raise in_range(error) from None
     if isinstance(result, tuple):

@@ -50,7 +50,7 @@ def _reduction(name: str) -> Namer:
 
 
 def _matmul(arrays: Sequence[Any], static: Any) -> str:
-    ranks = tuple(np.ndim(a) for a in arrays)
+    ranks = tuple([a.ndim for a in arrays])
     return _PRODUCTS.get(ranks, "SqueezeBackward4" if 1 in ranks else "UnsafeViewBackward0")
 
 
