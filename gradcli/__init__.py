@@ -45,4 +45,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     from gradcli.tensors.namespace import resolve
 
-    return resolve(name)
+    found = globals()[name] = resolve(name)  # the next time, Python finds it by itself
+    return found

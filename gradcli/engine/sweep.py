@@ -64,8 +64,8 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
     needed = depending(order, targets)
     found: dict[Any, Any] = {}
 
-    def values(node: Any) -> tuple[Any, list[Any]]:
-        return value_of(node), [None if operand is None else value_of(operand) for operand in node.operands]
+    def values(node: Any) -> list[Any]:
+        return [value_of(node), *[None if operand is None else value_of(operand) for operand in node.operands]]
 
     def arrived(node: Any, cotangent: Any) -> Any:
         if node in targets:
@@ -80,7 +80,7 @@ def sweep(
     order: Sequence[Any],
     adjoints: dict[Any, Any],
     needed: AbstractSet[Any],
-    values: Callable[[Any], tuple[Any, Sequence[Any]]],
+    values: Callable[[Any], Sequence[Any]],
     arrived: Callable[[Any, Any], Any],
     fitted: Callable[[Any, int, Any], Any],
     nothing: Callable[[Any], Any] | None = None,
@@ -114,7 +114,7 @@ def sweep(
                     if operand in needed and operand not in adjoints:
                         adjoints[operand] = nothing(operand)
             continue
-        for place, part in enumerate(contributions(node, op, wanted, cotangent, *values(node))):
+        for place, part in enumerate(contributions(node, op, wanted, cotangent, values(node))):
             if part is None:
                 continue
             operand = operands[place]
@@ -131,31 +131,39 @@ def _fitted(node: Any, place: int, part: Any) -> Any:
 def _is_zero(cotangent: Any) -> bool:
     if isinstance(cotangent, tuple):
         return all(part is None or _is_zero(part) for part in cotangent)
-    return cotangent.is_zero() if isinstance(cotangent, Carrier) else not cotangent.any()
+    if isinstance(cotangent, Carrier):
+        return cotangent.is_zero()
+    return not (cotangent.size and cotangent.item(0)) and not cotangent.any()  # mostly, the first entry tells
 
 
-def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, out: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """What one node passes back to each operand, before summing to the operand's shape."""
+def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """What one node passes back to each operand, before summing to the operand's shape. Its own value is the first of the values."""
     if op.vjp is not None:
-        parts: Sequence[Any] = op.vjp(wanted, cotangent, out, *values, **node.static)
+        parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **node.static)
         return [part if want else None for part, want in zip(parts, wanted, strict=True)]
     assert op.partials is not None
     static = node.static
     found: list[Any] = [None] * len(wanted)
     for place, partial in enumerate(op.partials):
         if partial is not None and wanted[place]:
-            found[place] = scaled(cotangent, partial(out, *values, **static) if static else partial(out, *values))
+            found[place] = scaled(cotangent, partial(*values, **static) if static else partial(*values))
     return found
 
 
 def scaled(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial, with nothing to do for the partials 1 and -1 of sums and differences."""
-    if type(partial) is np.float64 and type(cotangent) is np.float64:
+    kind = type(partial)
+    if kind is np.float64 and type(cotangent) is np.float64:
         product = cotangent * partial
         if math.isfinite(product):  # what `chain` would find, too, in many times the time
             return product
-    elif type(partial) is int and partial in (1, -1):
-        return cotangent if partial == 1 else -cotangent
+    elif kind is int or kind is float:
+        if kind is int and partial in (1, -1):
+            return cotangent if partial == 1 else -cotangent
+        if math.isfinite(partial) and not isinstance(cotangent, Carrier):
+            return cotangent * partial
+    elif kind is np.ndarray and not isinstance(cotangent, Carrier):
+        return chain.forward(cotangent, partial)
     return chain(cotangent, partial)
 
 

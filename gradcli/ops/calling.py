@@ -71,6 +71,13 @@ def _spelled(name: str, signature: Signature, keyword: str) -> Parameter:
 
 def call(host: Host, record: Op | Composite, name: str, signature: Signature, given: Mapping[str, Any]) -> Any:
     """A function applied to bound arguments. Raises ArgumentError for missing or unusable ones."""
+    return applied(host, record, name, signature, *prepared(host, record, name, signature, given))
+
+
+def prepared(
+    host: Host, record: Op | Composite, name: str, signature: Signature, given: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The operands and the static parameters that bound arguments become."""
     rest = {**dict(signature.defaults), **given}
     for parameter in signature.parameters:
         fits = host.is_whole if parameter.name in record.operands else host.is_axis
@@ -84,6 +91,11 @@ def call(host: Host, record: Op | Composite, name: str, signature: Signature, gi
     for key, value in static.items():
         if value is REQUIRED:
             raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
+    return operands, static
+
+
+def applied(host: Host, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
+    """A function of operands and static parameters."""
     if isinstance(record, Op):
         return host.call_op(record, operands, static)
     try:

@@ -32,9 +32,16 @@ def _pow_reference(m: Any, x: Any, y: Any) -> Any:
     return m.power(x, y)
 
 
+def _power_slope(out: Any, x: Any, y: Any) -> Any:
+    slope = y * x ** (y - 1)
+    if type(y) is int or type(y) is float:  # no value, but a number of the program
+        return slope if y else 0.0
+    return where(equal(y, 0), 0.0, slope)
+
+
 pow_ = elementwise(
     "pow", "x y", _pow, _pow_reference,
-    lambda out, x, y: where(equal(y, 0), 0.0, y * x ** (y - 1)),
+    _power_slope,
     lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"), saves=("x", "y", "out"),
     domain="x > 0, or y an integer",

@@ -29,7 +29,7 @@ def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) ->
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
-    if reduction.shape == shape:
+    if not reduction.shape or reduction.shape == shape:
         return reduction
     return reshape(reduction, shape=reduced(shape, axis, True))
 
@@ -48,7 +48,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 sum_ = _reduction(
-    "sum", np.sum, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
+    "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
     linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
 )
 

@@ -76,8 +76,16 @@ def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
     return wanted
 
 
+def _broadcast(x: Any, shape: Shape) -> Any:
+    if not isinstance(x, (np.ndarray, np.generic)) or x.ndim or x.dtype.hasobject:
+        return np.broadcast_to(x, shape)
+    repeated: np.ndarray = np.ndarray(shape, x.dtype, x, strides=(0,) * len(shape))  # a third of the time
+    repeated.flags.writeable = False
+    return repeated
+
+
 broadcast_to = structural(
-    "broadcast_to", "x", np.broadcast_to, on_arrays(np.broadcast_to),
+    "broadcast_to", "x", _broadcast, on_arrays(np.broadcast_to),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +17,29 @@ from gradcli.ops.structure import detach, output, to_float
 from gradcli.tensors import dtypes
 from gradcli.tensors.mistakes import explained
 from gradcli.tensors.modes import state
-from gradcli.tensors.naming import node_name
-from gradcli.tensors.node import Node, save
+from gradcli.tensors.naming import Namer, naming
+from gradcli.tensors.node import Node, node_class, save
 from gradcli.tensors.tensor import Tensor
 from gradcli.tensors.views import View
 
-VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})
+_VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})
+_Run = Callable[..., Any]
+_Sources = tuple[Node | None, ...]
+_silent: list[_Run] = []  # to run a function in a context in which NumPy does not warn; each is used by one call at a time
+
+
+class _Traits(NamedTuple):
+    """What applying an operation asks of its record, worked out once."""
+
+    view: bool  # the result shares its operand's memory where NumPy lets it
+    new: bool  # the result never shares memory
+    differentiable: bool
+    naming: str | Namer
+
+
+@cache
+def _traits(op: Op) -> _Traits:
+    return _Traits(op in _VIEWS, isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None, naming(op))
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -28,99 +47,141 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
     Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
     """
-    arrays = [o.array if isinstance(o, Tensor) else o.item() if isinstance(o, np.generic) else o for o in operands]
-    dtype = _common(op, operands, arrays)
-    try:
-        with np.errstate(all="ignore"):
-            as_it_is = op is broadcast_to and arrays[0].shape == static["shape"]  # NumPy's view would be read-only
-            result = arrays[0].view() if as_it_is else op.forward(*arrays, **static)
-    except GradcliError:
-        raise
-    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
-        raise explained(op, arrays, static, error) from None
-    recorded = state.recording and any(isinstance(o, Tensor) and o.requires_grad for o in operands)
-    if recorded:
-        recorded = op.partials is not None or op.vjp is not None
+    arrays, dtype = _converted(op, operands)
+    result = _computed(op, arrays, static)
+    traits = _traits(op)
+    sources = _sources(operands) if traits.differentiable and state.recording else None
     if isinstance(result, tuple):
-        return _several(op, operands, arrays, static, tuple(_settled(op, part, dtype) for part in result), recorded)
+        return _several(op, operands, arrays, static, tuple(_settled(op, part, dtype) for part in result), sources)
     out = _settled(op, result, dtype)
-    view = None
-    if op in VIEWS:
-        source = operands[0]
-        if isinstance(source, Tensor) and np.may_share_memory(out, source.array):
-            view = source
-    elif (out.base is not None or any(out is a for a in arrays)) and _shares_memory(out, arrays):
-        out = out.copy()
-    tensor = Tensor(out)
-    if view is not None:
-        tensor._version_counter = view._version_counter
-        if op is not detach:
-            tensor._view = View.of(view, op, static)
+    if traits.view:
+        tensor = _viewing(out, op, operands[0], static)
+    else:
+        tensor = Tensor(out if traits.new or not _shares_memory(out, arrays) else out.copy())
     if state.anomaly:
         from gradcli.tensors.anomaly import check_forward
 
         check_forward(op, arrays, out)
-    if recorded and out.dtype.kind == "f":
-        _record(tensor, op, operands, arrays, static)
+    if sources is not None and out.dtype.kind == "f":
+        array = tensor.array
+        node = _kind(traits, arrays, static)(op, sources, static, array.shape, array.dtype)
+        save(node, op, operands, arrays, array, tensor._version_counter)
+        tensor.node = node
+        tensor._requires_grad = True
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
 
 
+def _computed(op: Op, arrays: list[Any], static: Mapping[str, Any]) -> Any:
+    """The result as NumPy has it, infinities and NaNs without a warning."""
+    if op is broadcast_to and arrays[0].shape == static["shape"]:
+        return arrays[0].view()  # NumPy's would be read-only
+    forward, values = op.forward, arrays
+    if op.on_scalars is not None and type(arrays[0]) is np.ndarray and not arrays[0].ndim and arrays[0].dtype == np.float64:
+        forward, values = op.on_scalars, [a[()] if type(a) is np.ndarray else a for a in arrays]
+    try:
+        run = _silent.pop()
+    except IndexError:
+        run = _silent_run()
+    try:
+        return run(forward, *values, **static)
+    except GradcliError:
+        raise
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+        raise explained(op, arrays, static, error) from None
+    finally:
+        _silent.append(run)
+
+
+def _silent_run() -> _Run:
+    """A context of its own costs a tenth of what `np.errstate` does around one operation."""
+    run = Context().run
+    run(np.seterr, all="ignore")
+    return run
+
+
+def _sources(operands: Sequence[Any]) -> _Sources | None:
+    """The nodes that gradients will go to; None if no operand requires grad."""
+    sources = tuple([o.source() if isinstance(o, Tensor) else None for o in operands])
+    return sources if any(sources) else None
+
+
+def _viewing(out: np.ndarray, op: Op, source: Any, static: Mapping[str, Any]) -> Tensor:
+    """The result of an operation that views its operand, if NumPy could share the memory."""
+    tensor = Tensor(out)
+    if isinstance(source, Tensor) and np.may_share_memory(out, source.array):
+        tensor._version_counter = source._version_counter
+        if op is not detach:
+            tensor._view = View.of(source, op, static)
+    return tensor
+
+
 def _shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
-    return any(isinstance(a, np.ndarray) and np.may_share_memory(out, a) for a in arrays)
+    for array in arrays:
+        if array is out or (out.base is not None and isinstance(array, np.ndarray) and np.may_share_memory(out, array)):
+            return True
+    return False
 
 
-def _record(tensor: Tensor, op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Mapping[str, Any]) -> None:
-    nodes = tuple([o.gradient_node() if isinstance(o, Tensor) and o.requires_grad else None for o in operands])
-    node = Node(op, nodes, static, tensor.array.shape, tensor.array.dtype, node_name(op, operands, arrays, static))
-    save(node, tuple([n is not None for n in nodes]), operands, arrays, tensor.array, tensor._version_counter)
-    tensor.node = node
-    tensor._requires_grad = True
+def _kind(traits: _Traits, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
+    naming = traits.naming
+    return node_class(naming if isinstance(naming, str) else naming(arrays, static))
 
 
 def _several(
-    op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Mapping[str, Any], results: tuple[np.ndarray, ...], recorded: bool
-) -> tuple[Tensor, ...]:
+    op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Mapping[str, Any], results: tuple[np.ndarray, ...],
+    sources: _Sources | None,
+) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
-    if recorded:
-        nodes = tuple([o.gradient_node() if isinstance(o, Tensor) and o.requires_grad else None for o in operands])
-        shapes, kinds = tuple(r.shape for r in results), tuple(r.dtype for r in results)
-        node = Node(op, nodes, static, shapes, kinds, node_name(op, operands, arrays, static))
-        save(node, tuple([n is not None for n in nodes]), operands, arrays, results, tensors[0]._version_counter)
-        for i, tensor in enumerate(tensors):
+    if sources is not None:
+        kind = _kind(_traits(op), arrays, static)
+        node = kind(op, sources, static, tuple(r.shape for r in results), tuple(r.dtype for r in results))
+        save(node, op, operands, arrays, results, tensors[0]._version_counter)
+        for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
-                tensor.node = Node(output, (node,), {"place": i}, tensor.array.shape, tensor.array.dtype, node.label)
+                tensor.node = node_of_part(node, place, tensor)
                 tensor._requires_grad = True
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensors)
     return tensors
 
 
+def node_of_part(node: Node, place: int, part: Tensor) -> Node:
+    """The node of one of several results."""
+    made: Node = type(node)(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
+    return made
+
+
 def _settled(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     out = result if type(result) is np.ndarray else np.asarray(result)
+    if out.dtype is dtype:
+        return out
     if dtype is not None and out.dtype != dtype and out.dtype.kind == "f" and op.result != "bool":
         return out.astype(dtype)
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
-def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
-    """The dtype of a result that is a float; operands of other dtypes are converted in place of the list."""
-    first: np.dtype[Any] | None = None
-    same = True
-    for operand, array in zip(operands, arrays, strict=True):
+def _converted(op: Op, operands: Sequence[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
+    """The operands as arrays and numbers, of one dtype if need be, and the dtype of a result that is a float."""
+    arrays: list[Any] = []
+    common: np.dtype[Any] | None = None
+    alike = True
+    for operand in operands:
         if isinstance(operand, Tensor):
-            if first is None:
-                first = array.dtype
-            elif array.dtype != first:
-                same = False
-        elif array is not None and (first is None or not isinstance(array, (int, float)) or isinstance(array, bool)):
-            same = False
-    if same and first is not None and first.kind == "f":
-        return first
-    if op.result == "bool" or op.result == "int":
-        return None
-    return _promoted(op, operands, arrays)
+            array = operand.array
+            if array.dtype is not common:
+                alike = alike and (common is None or array.dtype == common)
+                common = array.dtype
+            arrays.append(array)
+        else:
+            number = operand.item() if isinstance(operand, np.generic) else operand
+            weak = type(number) is float or type(number) is int
+            alike = alike and (number is None or (weak and (common is not None or op.elementwise)))
+            arrays.append(number)
+    if alike and common is not None and common.kind == "f":
+        return arrays, common
+    return arrays, None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from gradcli.engine.sweep import depending, sweep
 from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
-from gradcli.tensors.modes import _Mode, state
+from gradcli.tensors.apply import node_of_part
+from gradcli.tensors.modes import state
 from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node
 from gradcli.tensors.tensor import Tensor
 
@@ -98,7 +100,9 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
                     f"grad can be implicitly created only for scalar outputs; this one has the shape {output.shape}: "
                     "give backward(gradient=...) of that shape, or take .sum()"
                 )
-            seeds.append(np.ones_like(output.array))
+            seed = np.empty(output.array.shape, output.array.dtype)
+            seed.fill(1)
+            seeds.append(seed)
             continue
         if not isinstance(gradient, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
@@ -111,6 +115,9 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
     return [Tensor(s) if create_graph and not isinstance(s, Tensor) else s for s in seeds]
 
 
+_INDEX = attrgetter("index")
+
+
 def ordered(roots: Iterable[Node]) -> list[Node]:
     """The nodes of a graph, each after its operands."""
     seen = set(roots)
@@ -120,7 +127,7 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
             if operand is not None and operand not in seen:
                 seen.add(operand)
                 stack.append(operand)
-    return sorted(seen, key=lambda node: node.index)
+    return sorted(seen, key=_INDEX)
 
 
 def _run(
@@ -146,36 +153,41 @@ def _run(
                 tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
         if targets is not None and node in targets:
             found[node] = cotangent
-        if accumulate and isinstance(node, AccumulateGrad):
+        if accumulate and node.op is None and isinstance(node, AccumulateGrad):
             add_to_grad(node.variable, cotangent, create_graph)
             for hook in node.post_hooks or ():
                 hook(node.variable)
         return cotangent
 
-    def values(node: Node) -> tuple[Any, Sequence[Any]]:
-        saved = node.saved
+    def values(node: Node) -> Sequence[Any]:
+        saved: Sequence[Any] = node.saved
         if saved is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
-        for counter, version, label, shape in node.versions:
+        for counter, version, place in node.versions:
             if counter[0] != version:
-                raise RuntimeError(_modified(node, label, shape, counter[0], version))
+                raise RuntimeError(_modified(node, place, counter[0], version))
         if not retain and node.holds:
             node.saved, node.versions = FREED, ()
         if create_graph:
             return _as_tensors(node, saved)
-        return saved[0], saved[1:]
+        return saved
 
     adjoints: dict[Node, Any] = {}
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
     fit: Callable[[Any, int, Any], Any] = _fitted_tensor if create_graph else _fitted
-    with np.errstate(all="ignore"), _Mode(recording=create_graph):
-        if state.anomaly:
-            from gradcli.tensors.anomaly import watched
+    if state.anomaly:
+        from gradcli.tensors.anomaly import watched
 
-            fit = watched(fit)
-        sweep(order, adjoints, needed, values, arrived, fit, _zeros)
+        fit = watched(fit)
+    recording = state.recording
+    state.recording = create_graph
+    try:
+        with np.errstate(all="ignore"):
+            sweep(order, adjoints, needed, values, arrived, fit, _zeros)
+    finally:
+        state.recording = recording
     return found
 
 
@@ -229,23 +241,17 @@ def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
         before._version_counter[0] += 1
 
 
-def _as_tensors(node: Node, saved: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def _as_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
     """Saved values as tensors of the graph, so that what is computed from them can be differentiated again."""
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
         for place, part in enumerate(out):
             if part.array.dtype.kind == "f":
-                part.node = _output_of(node, place, part)
+                part.node = node_of_part(node, place, part)
                 part._requires_grad = True
     else:
         out = rejoined(saved[0], node)
-    return out, [rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]
-
-
-def _output_of(node: Node, place: int, part: Tensor) -> Node:
-    from gradcli.ops.structure import output
-
-    return Node(output, (node,), {"place": place}, part.array.shape, part.array.dtype, node.label)
+    return [out, *[rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]]
 
 
 def rejoined(value: Any, node: Node | None) -> Any:
@@ -259,11 +265,13 @@ def rejoined(value: Any, node: Node | None) -> Any:
     return tensor
 
 
-def _modified(node: Node, label: str, shape: Sequence[int], version: int, expected: int) -> str:
+def _modified(node: Node, place: int, version: int, expected: int) -> str:
     kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
-    what = f", which is output 0 of {label}," if label else ""
+    source = node if place == 0 else node.operands[place - 1]
+    what = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {source.label},"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind} {list(shape)}]{what} is at version {version}; expected version {expected} instead. It was saved by {node.label}. "
-        "Hint: clone the tensor before modifying it, or enable anomaly detection with torch.autograd.set_detect_anomaly(True)."
+        f"[torch.{kind} {list(node.saved[place].shape)}]{what} is at version {version}; expected version {expected} instead. It was saved "
+        f"by {node.label}. Hint: clone the tensor before modifying it, or enable anomaly detection with "
+        "torch.autograd.set_detect_anomaly(True)."
     )

@@ -12,7 +12,7 @@ from gradcli.ops.structure import clone
 from gradcli.tensors import creation, dtypes
 from gradcli.tensors.host import call
 from gradcli.tensors.modes import state
-from gradcli.tensors.node import Node
+from gradcli.tensors.node import Node, node_class
 from gradcli.tensors.tensor import Tensor
 
 
@@ -38,7 +38,7 @@ def _cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         result = Tensor(x.array.astype(kind))
     if x.requires_grad and state.recording and kind.kind == "f":
         # contributions are cast to the operand's dtype by the sweep
-        node = Node(clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype, "ToCopyBackward0")
+        node: Node = node_class("ToCopyBackward0")(clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
         node.saved = (result.array, result.array)
         result.node, result._requires_grad = node, True
     if state.recorder is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.tensors.modes import _Mode, state
-from gradcli.tensors.node import FREED, SECOND_TIME, Node
+from gradcli.tensors.node import FREED, SECOND_TIME, Node, node_class
 from gradcli.tensors.tensor import Tensor
 
 
@@ -93,7 +93,8 @@ class Function:
 
         for place, part in enumerate(made):
             if isinstance(part, Tensor) and part.array.dtype.kind == "f" and id(part) not in ctx._flat:
-                place_of = _FunctionOutput(output, (node,), {"place": place}, part.array.shape, part.array.dtype, node.label)
+                kind = node_class(node.label, _FunctionOutput)
+                place_of = kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
                 part.node = node if len(made) == 1 else place_of
                 part._requires_grad = True
         return made if isinstance(result, tuple) else made[0]
@@ -154,9 +155,8 @@ def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made:
     op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=vjp, outputs=len(made), always=True)
     nodes = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)
     single = len(made) == 1
-    node = _FunctionNode(
-        op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds), f"{cls.__name__}Backward"
-    )
+    kind = node_class(f"{cls.__name__}Backward", _FunctionNode)
+    node: _FunctionNode = kind(op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds))
     node.context = ctx
     node.saved = (None, *(None for _ in tensors))
     node.holds = bool(ctx._saved)

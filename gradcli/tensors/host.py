@@ -13,61 +13,16 @@ from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op, named, public_names
-from gradcli.ops.structure import clone, output, to_int
-from gradcli.tensors import dtypes
+from gradcli.ops.structure import clone
 from gradcli.tensors.apply import apply
+from gradcli.tensors.arguments import HOST, arrangement
 from gradcli.tensors.creation import as_tensor
 from gradcli.tensors.mistakes import check_same_dtype, in_range
 from gradcli.tensors.naming import numbered
-from gradcli.tensors.node import Node
+from gradcli.tensors.node import next_index
 from gradcli.tensors.results import named_results
 from gradcli.tensors.tensor import Tensor
 
-
-class _Host:
-    """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype."""
-
-    @staticmethod
-    def value(argument: Any) -> Any:
-        if isinstance(argument, Tensor):
-            return argument
-        if isinstance(argument, (bool, int, float)):
-            return np.asarray(argument)[()]
-        return as_tensor(argument)
-
-    @staticmethod
-    def whole(argument: Any) -> Any:
-        tensor = as_tensor(argument)
-        if tensor.array.dtype.kind == "f" and not tensor.array.size:
-            tensor = Tensor(tensor.array.astype(np.int64))
-        if tensor.array.dtype.kind not in "iub":
-            raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
-        return apply(to_int, [tensor], {})
-
-    @staticmethod
-    def static(argument: Any) -> Any:
-        if isinstance(argument, Tensor):
-            return argument.array.item() if not argument.array.ndim else argument.array
-        if isinstance(argument, (tuple, list)):
-            return type(argument)(_Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
-        return argument.item() if isinstance(argument, np.generic) else argument
-
-    @staticmethod
-    def is_axis(argument: Any) -> bool:
-        return argument is None or isinstance(argument, (tuple, list)) or (isinstance(argument, int) and not isinstance(argument, bool))
-
-    @staticmethod
-    def is_whole(argument: Any) -> bool:
-        return bool(as_tensor(argument).array.dtype.kind in "iu")
-
-    @staticmethod
-    def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
-        if not any(isinstance(o, Tensor) for o in operands):
-            operands = [o if o is None else as_tensor(o) for o in operands]
-        return apply(op, operands, static)
-
-
-HOST = _Host()
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot"})  # which take tensors of one dtype
 _COPIES = frozenset({"repeat", "tile", "roll", "flip", "rot90"})  # whose result is never the operand itself
 
@@ -95,10 +50,16 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         check_same_dtype(arguments)
     if kind is not None and arguments:
         arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
-    given = calling.bind(name, signature, arguments, keywords)
-    start = Node(None, (), {}, (), None, "").index
+    given: dict[str, Any] = {}
     try:
-        result = calling.call(HOST, record, name, signature, given)
+        arranged = arrangement(name, record, signature, arguments, keywords)
+        if arranged is not None:
+            operands, static = arranged.filled(arguments)
+        else:
+            given = calling.bind(name, signature, arguments, keywords)
+            operands, static = calling.prepared(HOST, record, name, signature, given)
+        start = next_index()
+        result = calling.applied(HOST, record, name, signature, operands, static)
     except AxisError as error:
         raise in_range(error) from None
     if isinstance(result, tuple):
@@ -142,5 +103,3 @@ def missing(name: str, where: str = "torch") -> str:
     hint = f"did you mean '{close}'?" if close else "`gradcli functions` lists what it has"
     return f"gradcli has no {where}.{name}: {hint}"
 
-
-__all__ = ["HOST", "call", "dtypes", "known", "missing", "output"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from typing import Any
 
 from gradcli.ops.dialects import names
@@ -39,20 +39,21 @@ PLAIN: dict[str, Callable[..., Any]] = {
 }
 
 
-def method(x: Tensor, name: str) -> Callable[..., Any]:
+@cache
+def method(name: str) -> Callable[..., Any]:
     """A method by its name. Raises AttributeError if PyTorch's tensors may have it and ours do not."""
     plain = PLAIN.get(name)
     if plain is not None:
-        return partial(plain, x)
+        return plain
     if name.startswith("_"):
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
     if name.endswith("_") and (known(name[:-1]) is not None or name[:-1] in PLAIN):
-        return lambda *arguments, **keywords: update(x, name[:-1], arguments, keywords)
+        return lambda x, *arguments, **keywords: update(x, name[:-1], arguments, keywords)
     own = f"Tensor.{name}"  # declared where the method is not the function of that name
     function = name if known(own) is None else own
     if known(function) is None:
         raise AttributeError(missing(name, "Tensor"))
-    return lambda *arguments, **keywords: call(function, TORCH, (x, *arguments), keywords)
+    return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
 
 
 def method_names() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,19 +21,14 @@ _PRODUCTS: dict[tuple[int, ...], str] = {(2, 2): "MmBackward0", (2, 1): "MvBackw
 _NUMBERED = {"sum": (0, 1), "mean": (0, 1), "prod": (0, 1), "max": (1, 0), "min": (1, 0)}
 
 
-def node_name(op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    """PyTorch's name of the node that an operation on these operands makes."""
+def naming(op: Op) -> str | Namer:
+    """PyTorch's name of the nodes of an operation, or how it follows from the operands and static parameters."""
     known = _VARIANTS.get(op.name)
     if known is not None:
-        return known(arrays, static)
-    if callable(op.backward):
-        return numbered(op.backward(arrays, static))
-    return _only_name(op)
-
-
-@cache
-def _only_name(op: Op) -> str:
-    own = op.backward if isinstance(op.backward, str) else None
+        return known
+    own = op.backward
+    if callable(own):
+        return lambda arrays, static: numbered(own(arrays, static))
     return numbered(own or _NAMES.get(op.name) or camel(op.name))
 
 
@@ -51,12 +45,12 @@ def camel(name: str) -> str:
 
 
 def _reduction(name: str) -> Namer:
-    everything, along = _NUMBERED[name]
-    return lambda arrays, static: f"{camel(name)}Backward{everything if static.get('axis') is None else along}"
+    everything, along = (f"{camel(name)}Backward{number}" for number in _NUMBERED[name])
+    return lambda arrays, static: everything if static.get("axis") is None else along
 
 
 def _matmul(arrays: Sequence[Any], static: Any) -> str:
-    ranks = tuple(np.ndim(a) for a in arrays)
+    ranks = tuple([a.ndim for a in arrays])
     return _PRODUCTS.get(ranks, "SqueezeBackward4" if 1 in ranks else "UnsafeViewBackward0")
 
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gradcli.ops.spec import Op
+import numpy as np
+
+from gradcli.ops.spec import Carrier, Op
 
 if TYPE_CHECKING:
     from gradcli.tensors.tensor import Tensor
 
-_COUNT = itertools.count(1)
+next_index = itertools.count(1).__next__
 FREED: Any = object()
 SECOND_TIME = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
@@ -39,12 +41,24 @@ class Shaped:
         return len(self.shape)
 
 
+class _NotKept:
+    """What an elementwise rule gets for an operand that it does not read; not even its shape matters there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NOT_KEPT"
+
+
+NOT_KEPT = _NotKept()
+
+
 class Node:
-    """An operation in the graph of a tensor: its ``grad_fn``.
+    """An operation in the graph of a tensor: its ``grad_fn``. PyTorch's name of the operation is the name of its class.
 
     operands  the nodes of the operands that require grad, None for the others
     saved     its result and its operands as its rule reads them: arrays, numbers, or `Shaped` where it reads a shape only
-    versions  for each saved tensor its version counter, the version, what made it, and its shape
+    versions  for each saved tensor its version counter, the version, and its place in ``saved``
     holds     whether anything is kept that a backward pass will free
     """
 
@@ -53,14 +67,15 @@ class Node:
         "versions",
     )  # fmt: skip
 
-    def __init__(
-        self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, label: str
-    ) -> None:
-        self.op, self.operands, self.static, self.shape, self.dtype = op, operands, static, shape, dtype
-        _name(self, type(self), label)
-        self.index = next(_COUNT)
+    def __init__(self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any) -> None:
+        self.op = op
+        self.operands = operands
+        self.static = static
+        self.shape = shape
+        self.dtype = dtype
+        self.index = next_index()
         self.saved: Any = None
-        self.versions: Sequence[tuple[list[int], int, str, Any]] = ()
+        self.versions: Sequence[tuple[list[int], int, int]] = ()
         self.holds = False
         self.hooks: list[Callable[[Any], Any]] | None = None
         self.post_hooks: list[Callable[..., Any]] | None = None
@@ -68,12 +83,12 @@ class Node:
 
     @property
     def label(self) -> str:
-        """PyTorch's name of the operation, which is the name of the node's class."""
+        """PyTorch's name of the operation."""
         return type(self).__name__
 
     @label.setter
     def label(self, label: str) -> None:
-        _name(self, type(self).__base__ or Node, label)
+        self.__class__ = node_class(label, type(self).__base__ or Node)
 
     def name(self) -> str:
         return self.label
@@ -86,27 +101,31 @@ class Node:
             operands = tuple(o for o in operands if o is not None) or operands[:1]
         return tuple((operand, 0) for operand in operands)
 
-    def __getattr__(self, name: str) -> Any:
-        """``_saved_self``, ``_saved_other``, ``_saved_result``: what the rule will read."""
-        place = _SAVED.get(name)
-        if place is None or self.op is None or place >= len(self.saved if isinstance(self.saved, list) else ()):
-            if place is not None and self.saved is FREED:
-                raise RuntimeError(SECOND_TIME)
-            raise AttributeError(f"'{self.label}' object has no attribute {name!r}")
-        return saved_value(self, place)
-
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
 
 
-def _name(node: Node, kind: type, label: str) -> None:
-    """PyTorch's name of an operation is the name of its node's class."""
-    node.__class__ = _class(kind, label)
-
-
 @cache
-def _class(base: type, label: str) -> type[Node]:
+def node_class(label: str, base: type[Node] = Node) -> type[Any]:
+    """The class of the nodes of this name."""
     return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
+
+
+def _saved_under(name: str, place: int) -> property:
+    """``_saved_self``, ``_saved_other``, ``_saved_result``: what the rule will read."""
+
+    def saved(node: Node) -> Any:
+        if node.saved is FREED:
+            raise RuntimeError(SECOND_TIME)
+        if not isinstance(node.saved, list) or place >= len(node.saved):
+            raise AttributeError(f"'{node.label}' object has no attribute {name!r}")
+        return saved_value(node, place)
+
+    return property(saved)
+
+
+for _saved_name, _place in _SAVED.items():
+    setattr(Node, _saved_name, _saved_under(_saved_name, _place))
 
 
 class AccumulateGrad(Node):
@@ -115,7 +134,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__(None, (), {}, variable.array.shape, variable.array.dtype, "AccumulateGrad")
+        super().__init__(None, (), {}, variable.array.shape, variable.array.dtype)
         self.variable = variable
 
 
@@ -124,51 +143,50 @@ def saved_value(node: Node, place: int) -> Any:
     from gradcli.tensors.backward import rejoined
 
     value = node.saved[place]
-    if isinstance(value, Shaped):
-        raise AttributeError(f"'{node.label}' keeps the shape of this value only")
+    if isinstance(value, (Shaped, _NotKept)):
+        raise AttributeError(f"'{node.label}' does not keep this value")
     return rejoined(value, node if place == 0 else node.operands[place - 1])
 
 
-def save(node: Node, wanted: tuple[bool, ...], tensors: Sequence[Any], arrays: Sequence[Any], out: Any, version: list[int]) -> None:
+def save(node: Node, op: Op, tensors: Sequence[Any], arrays: Sequence[Any], out: Any, version: list[int]) -> None:
     """Keep what the node's rule reads: named in the operation's record, for the operands that require grad."""
-    op = node.op
-    assert op is not None
-    keeps_out, keeps = kept(op, wanted)
-    saved: list[Any] = [out if keeps_out else Shaped(out) if not isinstance(out, tuple) else out]
-    versions: list[tuple[list[int], int, str, Any]] = []
-    node.holds = keeps_out
-    if keeps_out and not isinstance(out, tuple):
-        versions.append((version, version[0], node.label, out.shape))
-    for tensor, array, keep in zip(tensors, arrays, keeps, strict=True):
-        if keep or not hasattr(array, "shape"):
-            saved.append(array)
-            node.holds = node.holds or (keep and array is not None)
-            counter = getattr(tensor, "_version_counter", None)
-            if keep and counter is not None:
-                if tensor._inference:
-                    raise RuntimeError(
-                        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
-                        "use it in autograd."
-                    )
-                versions.append((counter, counter[0], tensor.node.label if tensor.node is not None else "", array.shape))
-        else:
-            saved.append(Shaped(array))
-    node.saved, node.versions = saved, versions
+    keeps, drops = kept(op, tuple([operand is not None for operand in node.operands]))
+    saved = node.saved = [out, *arrays]
+    for place in drops:
+        if op.elementwise:
+            saved[place] = NOT_KEPT
+        elif isinstance(saved[place], np.ndarray):
+            saved[place] = Shaped(saved[place])
+    versions = []
+    for place in keeps:
+        if saved[place] is None:
+            continue
+        node.holds = True
+        if place and isinstance(tensors[place - 1], Carrier):
+            versions.append(_version(tensors[place - 1], place))
+        elif not place and not isinstance(out, tuple):
+            versions.append((version, version[0], 0))
+    node.versions = versions
 
 
-_KEPT: dict[tuple[Op, tuple[bool, ...]], tuple[bool, tuple[bool, ...]]] = {}
+def _version(tensor: Any, place: int) -> tuple[list[int], int, int]:
+    if tensor._inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in "
+            "autograd."
+        )
+    counter = tensor._version_counter
+    return counter, counter[0], place
 
 
-def kept(op: Op, wanted: tuple[bool, ...]) -> tuple[bool, tuple[bool, ...]]:
-    """Whether a result is kept, and which operands, when derivatives by the wanted ones will be taken."""
-    key = (op, wanted)
-    if key not in _KEPT:
-        names: set[str] = set()
-        if isinstance(op.saves, Mapping):
-            for name, want in zip(op.operands, wanted, strict=True):
-                names |= set(op.saves.get(name, ())) if want else set()
-        else:
-            names = set(op.saves)
-        places = (op.operands[0],) * len(wanted) if op.variadic else op.operands
-        _KEPT[key] = "out" in names, tuple(name in names for name in places)
-    return _KEPT[key]
+@cache
+def kept(op: Op, wanted: tuple[bool, ...]) -> tuple[list[int], list[int]]:
+    """What is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand."""
+    read: set[str] = set()
+    if isinstance(op.saves, Mapping):
+        for name, want in zip(op.operands, wanted, strict=True):
+            read |= set(op.saves.get(name, ())) if want else set()
+    else:
+        read = set(op.saves)
+    names = ("out", *((op.operands[0],) * len(wanted) if op.variadic else op.operands))
+    return [i for i, name in enumerate(names) if name in read], [i for i, name in enumerate(names) if name not in read]

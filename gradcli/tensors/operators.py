@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,26 @@ from gradcli.engine.carrier import Operand
 from gradcli.ops import arithmetic, exponential, logic, products
 from gradcli.ops.spec import Op
 
+_OPERANDS = (Operand, int, float, np.ndarray, np.generic)
+_Method = Callable[[Any, Any], Any]
 
-def _known(other: Any) -> bool:
-    return isinstance(other, (Operand, int, float, np.ndarray, np.generic))
+
+def _operator(op: Op) -> _Method:
+    """The method of an operator; Python asks the other operand if this is no number."""
+
+    def operator(self: Any, other: Any) -> Any:
+        return self.apply_op(op, (self, other), {}) if isinstance(other, _OPERANDS) else NotImplemented
+
+    return operator
+
+
+def _reflected(op: Op) -> _Method:
+    """The method for the operand on the right."""
+
+    def operator(self: Any, other: Any) -> Any:
+        return self.apply_op(op, (other, self), {}) if isinstance(other, _OPERANDS) else NotImplemented
+
+    return operator
 
 
 class Operators(Operand):
@@ -20,84 +38,27 @@ class Operators(Operand):
 
     __slots__ = ()
 
-    def _with(self, op: Op, x: Any, y: Any) -> Any:
-        return self.apply_op(op, (x, y), {}) if _known(x) and _known(y) else NotImplemented
-
     # a number on the left: the tensor is the first operand where the order does not matter, as in PyTorch
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(arithmetic.add, self, other)
+    __add__ = __radd__ = _operator(arithmetic.add)
+    __mul__ = __rmul__ = _operator(arithmetic.mul)
+    __sub__, __rsub__ = _operator(arithmetic.sub), _reflected(arithmetic.sub)
+    __truediv__, __rtruediv__ = _operator(arithmetic.div), _reflected(arithmetic.div)
+    __floordiv__, __rfloordiv__ = _operator(arithmetic.floor_divide), _reflected(arithmetic.floor_divide)
+    __mod__, __rmod__ = _operator(arithmetic.remainder), _reflected(arithmetic.remainder)
+    __pow__, __rpow__ = _operator(exponential.pow_), _reflected(exponential.pow_)
+    __matmul__, __rmatmul__ = _operator(products.matmul), _reflected(products.matmul)
 
-    def __radd__(self, other: Any) -> Any:
-        return self._with(arithmetic.add, self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(arithmetic.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(arithmetic.sub, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(arithmetic.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._with(arithmetic.mul, self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(arithmetic.div, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(arithmetic.div, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self._with(exponential.pow_, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self._with(exponential.pow_, other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return self._with(products.matmul, self, other)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._with(arithmetic.floor_divide, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return self._with(arithmetic.floor_divide, other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._with(arithmetic.remainder, self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return self._with(arithmetic.remainder, other, self)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return self._with(products.matmul, other, self)
+    __eq__, __ne__ = _operator(logic.equal), _operator(logic.not_equal)
+    __lt__, __le__ = _operator(logic.less), _operator(logic.less_equal)
+    __gt__, __ge__ = _operator(logic.greater), _operator(logic.greater_equal)
+    __hash__ = object.__hash__
 
     def __pos__(self) -> Any:
         return self
 
     def __abs__(self) -> Any:
         return self.apply_op(arithmetic.abs_, (self,), {})
-
-    def __eq__(self, other: object) -> Any:
-        return self._with(logic.equal, self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._with(logic.not_equal, self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._with(logic.less, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._with(logic.less_equal, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._with(logic.greater, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._with(logic.greater_equal, self, other)
-
-    __hash__ = object.__hash__
 
     # booleans and whole numbers
 

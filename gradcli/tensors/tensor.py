@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,7 @@ class Tensor(Entries):
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         from gradcli.tensors.apply import apply
 
+        Tensor.apply_op = staticmethod(apply)  # type: ignore[method-assign, assignment]  # from now on without an import
         return apply(op, operands, static)
 
     def is_zero(self) -> bool:
@@ -180,8 +183,16 @@ class Tensor(Entries):
 
     # -- the graph -----------------------------------------------------------------------------------------------
 
+    def source(self) -> Node | None:
+        """The node that this tensor's gradient goes to, if it requires grad."""
+        if self._view is not None:
+            self._refresh()
+        if not self._requires_grad:
+            return None
+        return self.node or self.gradient_node()
+
     def gradient_node(self) -> Node:
-        """The node that this tensor's gradient goes to."""
+        """The node that this tensor's gradient would go to."""
         if self._view is not None:
             self._refresh()
         if self.node is not None:
@@ -194,9 +205,7 @@ class Tensor(Entries):
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Add the vector-Jacobian product with ``gradient`` (1 for a scalar) to the ``grad`` of every leaf."""
-        from gradcli.tensors.backward import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _backward()(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         if self.node is None or not requires_grad:
@@ -301,9 +310,7 @@ class Tensor(Entries):
     # -- every function of the catalogue ---------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        from gradcli.tensors.methods import method
-
-        return method(self, name)
+        return MethodType(_methods()(name), self)
 
     def __dir__(self) -> list[str]:
         from gradcli.tensors.methods import method_names
@@ -319,6 +326,20 @@ class Tensor(Entries):
         from gradcli.tensors.protocols import function_on_tensors
 
         return function_on_tensors(function, arguments, keywords)
+
+
+@cache
+def _backward() -> Callable[..., None]:
+    from gradcli.tensors.backward import backward
+
+    return backward
+
+
+@cache
+def _methods() -> Callable[[str], Callable[..., Any]]:
+    from gradcli.tensors.methods import method
+
+    return method
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -1,0 +1,150 @@
+"""Arguments of calls as operands and static parameters of operations on tensors.
+
+Calls that differ in their tensors only are worked out once: what they apply, to which of the arguments, with which parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import GradcliError
+from gradcli.ops import calling
+from gradcli.ops.signatures import Signature
+from gradcli.ops.spec import Composite, Op
+from gradcli.ops.structure import to_int
+from gradcli.tensors.apply import apply
+from gradcli.tensors.creation import as_tensor
+from gradcli.tensors.tensor import Tensor
+
+
+class Host:
+    """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype."""
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return argument
+        if isinstance(argument, (bool, int, float)):
+            return np.asarray(argument)[()]
+        return as_tensor(argument)
+
+    @staticmethod
+    def whole(argument: Any) -> Any:
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind == "f" and not tensor.array.size:
+            tensor = Tensor(tensor.array.astype(np.int64))
+        if tensor.array.dtype.kind not in "iub":
+            raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
+        return apply(to_int, [tensor], {})
+
+    @staticmethod
+    def static(argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return argument.array.item() if not argument.array.ndim else argument.array
+        if isinstance(argument, (tuple, list)):
+            return type(argument)(Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
+        return argument.item() if isinstance(argument, np.generic) else argument
+
+    @staticmethod
+    def is_axis(argument: Any) -> bool:
+        return argument is None or isinstance(argument, (tuple, list)) or (isinstance(argument, int) and not isinstance(argument, bool))
+
+    @staticmethod
+    def is_whole(argument: Any) -> bool:
+        return bool(as_tensor(argument).array.dtype.kind in "iu")
+
+    @staticmethod
+    def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                return apply(op, operands, static)
+        return apply(op, [o if o is None else as_tensor(o) for o in operands], static)
+
+
+class _Place:
+    """Stands for the tensor at this place among the arguments."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class _Undecided(Exception):
+    """What a call does depends on the tensor itself."""
+
+
+class _Rehearsal(Host):
+    """Places of tensors as the carriers of a call."""
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        return argument if isinstance(argument, _Place) else Host.value(argument)
+
+    @staticmethod
+    def whole(argument: Any) -> Any:
+        raise _Undecided
+
+    @staticmethod
+    def static(argument: Any) -> Any:
+        if isinstance(argument, _Place):
+            raise _Undecided
+        return Host.static(argument)
+
+    is_whole = whole
+
+
+HOST, _REHEARSAL = Host(), _Rehearsal()
+
+
+class Arrangement(NamedTuple):
+    """What the calls of one form apply a function to."""
+
+    operands: list[Any]
+    static: dict[str, Any]
+
+    def filled(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        return [arguments[o.index] if type(o) is _Place else o for o in self.operands], self.static
+
+
+def arrangement(
+    name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Arrangement | None:
+    """What calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
+    if callable(record.backward) and isinstance(record, Composite):
+        return None  # the node's name depends on the arguments as they were given
+    tensors = 0
+    while tensors < len(arguments) and isinstance(arguments[tensors], Tensor):
+        tensors += 1
+    rest = (*arguments[tensors:], *keywords.values())
+    kinds = tuple([_kind(argument) for argument in rest])
+    return None if None in kinds else _rehearsed(record, name, signature, tensors, rest, kinds, tuple(keywords))
+
+
+def _kind(argument: Any) -> type | None:
+    """What distinguishes arguments that are equal (1, 1.0, True); None for those that are no constants of a call."""
+    kind = type(argument)
+    if kind is int or kind is bool or argument is None or kind is str:
+        return kind
+    if kind is float:
+        return kind if argument else None  # 0.0 equals -0.0
+    return kind if kind is tuple and all(type(part) is int for part in argument) else None
+
+
+@lru_cache(1024)
+def _rehearsed(
+    record: Op | Composite, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...],
+    keywords: tuple[str, ...],
+) -> Arrangement | None:  # fmt: skip
+    positional = len(rest) - len(keywords)
+    arguments = (*map(_Place, range(tensors)), *rest[:positional])
+    try:
+        given = calling.bind(name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
+        operands, static = calling.prepared(_REHEARSAL, record, name, signature, given)
+    except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
+        return None  # the call itself will say what is wrong with it
+    return Arrangement(operands, static) if any(isinstance(o, _Place) for o in operands) else None
