@@ -29,9 +29,17 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, on_scalars=operator.mul,
 )
+
+
+def _inverse(y: Any) -> Any:
+    if type(y) in (int, float) and y == 0:  # Python's own would raise
+        return math.copysign(math.inf, y)
+    return 1 / y
+
+
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
-    lambda out, x, y: 1 / y, lambda out, x, y: -(x / y) / y,
+    lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
     domain="y is not 0", on_scalars=operator.truediv,
 )  # fmt: skip

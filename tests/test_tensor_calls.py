@@ -1,0 +1,101 @@
+"""How operations on tensors run, whatever they compute: NumPy's warnings, operations inside of others, forms of calls."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from checking import planted
+
+import gradcli as torch
+from gradcli.errors import ArgumentError
+from gradcli.tensors.node import NOT_KEPT
+
+Q = torch.tensor([1.0, 0.0, 1e300], dtype=torch.float64, requires_grad=True)
+
+
+def test_numpy_neither_warns_nor_raises_and_keeps_its_settings() -> None:
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        before = np.geterr()
+        result = (Q / 0 + Q * Q * Q).log().sum()
+        result.backward()
+        assert np.geterr() == before
+        with pytest.raises(FloatingPointError):
+            np.divide(np.ones(1), 0.0)
+    assert result.isnan()
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, -0.0])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_division_by_the_number_zero_has_an_infinite_slope(zero: float, create_graph: bool) -> None:
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    (x / zero).sum().backward(create_graph=create_graph)
+    assert x.grad.tolist() == [np.copysign(np.inf, zero)] * 2
+
+
+def test_an_operation_may_run_inside_of_another() -> None:
+    """As in a finalizer or a debugger."""
+    inner: list[Any] = []
+
+    def forward(before: Any) -> Any:
+        def run(x: Any) -> Any:
+            inner.append((torch.ones(2) * 2).tolist())
+            return before(x)
+
+        return run
+
+    with planted("tanh", forward=forward):
+        assert torch.tanh(torch.zeros(2)).tolist() == [0.0, 0.0]
+    assert inner == [[2.0, 2.0]]
+
+
+def test_threads_compute_at_the_same_time() -> None:
+    results: list[Any] = []
+
+    def work() -> None:
+        x = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+        for _ in range(50):
+            x.grad = None
+            (x**3 / 0.5).sum().backward()
+        results.append(x.grad.tolist())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[24.0]] * 4
+
+
+def test_equal_constants_of_different_types_are_different_calls() -> None:
+    x = torch.ones(2, 3)
+    assert x.sum(1).tolist() == [3.0, 3.0]
+    with pytest.raises(ArgumentError, match="axis must be a whole number, not True"):
+        x.sum(True)
+    with pytest.raises(ArgumentError, match=r"axis must be a whole number, not 1\.0"):
+        x.sum(1.0)
+
+
+def test_a_form_of_call_that_fails_fails_every_time() -> None:
+    x = torch.ones(2, 3)
+    for _ in range(2):
+        with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)"):
+            x.sum(5)
+        with pytest.raises(ArgumentError, match="has no argument 'dimm'"):
+            x.sum(dimm=0)
+
+
+def test_a_rule_that_reads_what_is_not_kept_fails() -> None:
+    with pytest.raises(TypeError):
+        NOT_KEPT * 2  # type: ignore[operator]
+    assert (Q + Q).grad_fn.saved == [NOT_KEPT] * 3
+    assert repr(NOT_KEPT) == "NOT_KEPT"
+
+
+def test_names_are_looked_up_once() -> None:
+    assert torch.sinh is torch.sinh
+    assert "sinh" in vars(torch)
