@@ -161,8 +161,12 @@ class Trials:
         inside = np.flatnonzero(self._finite_at(query, columns, quick))
         if inside.size < 2:
             return frozenset()
-        with self._bound({name: column[inside] for name, column in columns.items()}):
-            record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
+        self.program.scope.in_columns = True
+        try:
+            with self._bound({name: column[inside] for name, column in columns.items()}):
+                record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
+        finally:
+            self.program.scope.in_columns = False
         agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
         return frozenset(inside.tolist()) if agree else frozenset()
 

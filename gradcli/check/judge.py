@@ -37,7 +37,6 @@ DIGITS = (50, 100, 200, 400, 800)
 LARGEST = 250_000  # scalar operations that the composed reference may take
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
-_MOST_SLOPES = 240  # of an entry of the value by an entry of a variable
 _STABLE = 30  # digits that stay when the precision is doubled
 _SYMBOLIC_SECONDS = 2.0
 
@@ -67,9 +66,8 @@ class Judge:
 
     @property
     def fits_sympy(self) -> bool:
-        """Whether sympy differentiates the whole function in reasonable time."""
-        slopes = self.entries * math.prod(self.root.shape)
-        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and slopes <= _MOST_SLOPES
+        """Whether sympy differentiates the whole function in reasonable time; a column of trial points is no function of its own."""
+        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.in_columns
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""

@@ -35,6 +35,7 @@ class Scope:
     lowered: list[tuple[Source, list[Node], list[Any]]] = field(default_factory=list)  # expressions, and what each tree became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     serial: int = 0
+    in_columns: bool = False  # names hold columns of trial points, where the program means numbers
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
 
