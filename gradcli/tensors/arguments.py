@@ -83,7 +83,11 @@ class _Rehearsal(Host):
 
     @staticmethod
     def value(argument: Any) -> Any:
-        return argument if isinstance(argument, _Place) else Host.value(argument)
+        if isinstance(argument, _Place):
+            return argument
+        if isinstance(argument, (bool, int, float)):
+            return Host.value(argument)
+        raise _Undecided  # it becomes a tensor, a new one for each call
 
     @staticmethod
     def whole(argument: Any) -> Any:
