@@ -130,3 +130,20 @@ def test_text_is_read_once_and_errors_come_at_once() -> None:
         gradcli.value_and_grad("sum(a + )")
     with pytest.raises(TypeError, match="must be real numbers"):
         gradcli.compile("a")(a="text")
+
+
+def test_a_network_whose_arrays_are_worked_on_in_blocks_and_reused() -> None:
+    random = np.random.default_rng(5)
+    values = {
+        "x": random.normal(size=(300, 40)), "w1": random.normal(size=(40, 200)), "b1": random.normal(size=200),
+        "w2": random.normal(size=(200, 7)), "b2": random.normal(size=7), "y": random.uniform(size=(300, 7)),
+    }  # fmt: skip
+    text = "binary_cross_entropy_with_logits(relu(x @ w1 + b1) @ w2 + b2, y)"
+    plain = gradcli.evaluate(text, at=values, check=False, formula=False)
+    f = gradcli.value_and_grad(text)
+    for _ in range(2):
+        value, grads = f(values)
+        assert value == pytest.approx(plain.value, rel=1e-13)
+        assert plain.grad is not None
+        for name, gradient in plain.grad.items():
+            np.testing.assert_allclose(grads[name], gradient, rtol=1e-11, atol=1e-15)

@@ -14,7 +14,7 @@ from gradcli.engine.source import Source, fills_buffers
 from gradcli.ops import reductions, trigonometric
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 
-MOST = 1 << 14  # entries of a block: more would save no more calls worth mentioning
+MOST = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
 
 
 @cache
@@ -31,9 +31,10 @@ def _room() -> int:
 class LoopWriter:
     """The text of one loop."""
 
-    def __init__(self, source: Source, loop: Loop, checks: str | None) -> None:
+    def __init__(self, source: Source, loop: Loop, checks: str | None, ending: Iterable[Expr]) -> None:
         self.source = source
         self.loop = loop
+        self.ending = list(ending)  # inputs in arrays of ours that nobody reads after this loop
         self.checks = checks  # the list that takes the sizes of results, to be seen whether all are finite
         self.inside: dict[Expr, str] = {}
         self.body: list[str] = []
@@ -65,7 +66,7 @@ class LoopWriter:
         for node in loop.stored:
             if node not in existing:
                 source.names[node] = source.new("v")
-                source.add(f"{source.names[node]} = empty({node.shape}, {source.constant(numpy_dtype(node.kind, source.precision))})")
+                source.add(f"{source.names[node]} = {self._array_for(node)}")
             parameters.append((self._whole(source.names[node]), self._inner(node, "y")))
         partial = {}
         for node in loop.sums:
@@ -81,6 +82,15 @@ class LoopWriter:
         self._around(parameters)
         for node in loop.sums:
             self._total(node, partial[node])
+
+    def _array_for(self, node: Expr) -> str:
+        """An array for a stored result: that of an input which no operation of a block reads after it, or a new one."""
+        place = self.loop.nodes.index(node)
+        for old in self.ending:
+            if (old.shape, old.kind) == (node.shape, node.kind) and self.last_use[old] <= place:
+                self.ending.remove(old)
+                return self.source.name(old)
+        return f"empty({node.shape}, {self.source.constant(numpy_dtype(node.kind, self.source.precision))})"
 
     def _whole(self, name: str) -> str:
         if not self.loop.flat:

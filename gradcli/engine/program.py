@@ -16,6 +16,7 @@ from gradcli.engine.blocks import LoopWriter
 from gradcli.engine.graph import Expr
 from gradcli.engine.schedule import Loop, Step, in_blocks, is_large
 from gradcli.engine.source import Source, fills_buffers, makes_new
+from gradcli.ops.products import matmul
 from gradcli.ops.promotion import FLOAT
 
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
@@ -77,20 +78,21 @@ class Writer:
         targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
         for place, step in enumerate(self.steps):
             if isinstance(step, Loop):
-                self._loop(step, targets)
+                self._loop(step, targets, place)
             else:
                 self._operation(step, place)
             self._delete(place)
         self._return(given)
 
-    def _loop(self, loop: Loop, targets: dict[Expr, str]) -> None:
+    def _loop(self, loop: Loop, targets: dict[Expr, str], place: int) -> None:
         source = self.source
         existing = [node for node in loop.stored if node in targets]
         for node in existing:
             source.names[node] = name = source.new("v")
             kind = source.constant(source.dtype if node.kind == FLOAT else np.dtype(np.bool_))
             source.add(f"{name} = empty({node.shape}, {kind}) if {targets[node]} is None else {targets[node]}")
-        LoopWriter(source, loop, self.checks).write(existing)
+        ending = [x for x in loop.inputs if self.last_use.get(x) == place and x not in self.viewed and _is_contiguous(x)]
+        LoopWriter(source, loop, self.checks, ending).write(existing)
 
     def _operation(self, node: Expr, place: int) -> None:
         source = self.source
@@ -146,6 +148,11 @@ class Writer:
                 results.append(name if in_blocks(root) else f"({name} if {out} is None else settled({name}, {out}))")
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
+
+
+def _is_contiguous(node: Expr) -> bool:
+    """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
+    return in_blocks(node) or (node.op is matmul and len(node.shape) == 2)
 
 
 def _last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
