@@ -7,7 +7,7 @@ two ways to call it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,12 @@ from gradcli.engine import transforms
 from gradcli.engine.evaluate import Values, forward
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward
-from gradcli.errors import EvaluationError, GradcliError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import EvaluationError, GradcliError, LimitError, MissingValueError, ShapeError, TypeMismatchError
 from gradcli.language.program import Lowered, Program, default_wrt
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Statement
+from gradcli.large import Place, by_plan, is_large
+from gradcli.nonfinite import first_nonfinite, nonfinite, nonfinite_of_large
 from gradcli.ops.promotion import numpy_dtype
 from gradcli.report.records import Asserted, Failure, Record
 
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
 
-_LARGE = 1 << 17  # entries of an array
-_KEPT = 1 << 24  # entries of an array up to which intermediate values are kept to explain a NaN
 _ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
 
 
@@ -65,7 +65,7 @@ class Options:
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
-    place: Callable[[str, Any, Any], Any] | None = None  # gives the array that takes a large result: name, shape, dtype
+    place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
 
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
@@ -127,16 +127,16 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
             wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()))}
-    planned = options.mode == "grad" and root.kind == "float" and _is_large(order)
+    planned = options.mode == "grad" and root.kind == "float" and is_large(order)
     if planned:
         record.seed, record.seed_given = _seed(program, root, options)
-        record.value, record.grad = _planned(scope, root, wrt, record, options)
-        if _first_nonfinite(record.value) is not None:
-            record.warnings += _explained(scope, order)
+        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
+        if first_nonfinite(record.value) is not None:
+            record.warnings += nonfinite_of_large(scope, order)
     else:
         values = forward([root], scope.values, scope.precision, order)
         record.value = values[root]
-        record.warnings += _nonfinite(scope, order, values)
+        record.warnings += nonfinite(scope, order, values)
     if not wrt and options.wrt is None and root.kind == "float":
         record.warnings += _held_constant(scope, root)
     if root.kind != "float":
@@ -193,27 +193,6 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
         if seed is not None:
             del scope.names["seed"]
     return found, seed
-
-
-def _is_large(order: Sequence[Expr]) -> bool:
-    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return any(node.shape and node.is_leaf and math.prod(node.shape) > _LARGE for node in order)
-
-
-def _planned(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, options: Options) -> tuple[Any, dict[str, Any]]:
-    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files."""
-    from gradcli.engine.plan import Plan
-
-    leaves = [node for node in reachable([root, *wrt.values()]) if node.is_leaf]
-    seed = scope.graph.leaf("seed", root.shape) if record.seed_given else None
-    plan = Plan(root, list(wrt.values()), [*leaves, *([seed] if seed is not None else [])], scope.precision, seed)
-    values = [np.asarray(scope.values[leaf])[()] for leaf in leaves] + ([record.seed] if seed is not None else [])
-    dtype = numpy_dtype("float", scope.precision)
-    shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
-    places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
-    results = plan(values, [None if place is None else np.asarray(place) for place in places])
-    value, *gradients = [result if place is None else place for result, place in zip(results, places, strict=True)]
-    return value, dict(zip(wrt, gradients, strict=True))
 
 
 def gradient(
@@ -364,54 +343,3 @@ def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:
         worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]))
     record.value = bool(fine.all())
     record.asserted = Asserted(bool(fine.all()), left[()], right[()], float(within), worst)
-
-
-def _nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
-    """A warning that says where a value first became infinite or NaN."""
-    if order[-1].kind != "float" or _finite(values[order[-1]]):
-        return []
-    for node in order:
-        if node.kind != "float" or node.op is None or node.op.outputs > 1 or _finite(values[node]):
-            continue
-        operands = [o for o in node.operands if o is not None and o.kind == "float" and not isinstance(values[o], tuple)]
-        if all(_finite(values[o]) for o in operands):
-            array = np.asarray(values[node])
-            place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            where = f" at index {list(place)}" if place else ""
-            return [f"{_text_of(scope, node)} is {array[place]}{where}"]
-    return ["a value that was given is not finite"]
-
-
-def _explained(scope: Scope, order: Sequence[Expr]) -> list[str]:
-    """Where large arrays became infinite or NaN: by all intermediate values, if memory can be expected to hold them."""
-    if all(math.prod(node.shape) <= _KEPT for node in order if node.is_leaf):
-        return _nonfinite(scope, order, forward([order[-1]], scope.values, scope.precision, order))
-    for leaf in order:
-        if leaf.is_leaf and leaf.kind == "float":
-            array = np.asarray(scope.values[leaf])
-            place = _first_nonfinite(array)
-            if place is not None:
-                return [f"'{leaf.payload.name}' is {array[place]}{f' at index {list(place)}' if place else ''}"]
-    return ["the value is not finite; a smaller part of the data would say where"]
-
-
-def _first_nonfinite(value: Any) -> tuple[int, ...] | None:
-    flat = np.ravel(value)
-    for start in range(0, flat.size, _LARGE):
-        wrong = np.flatnonzero(~np.isfinite(flat[start : start + _LARGE]))
-        if wrong.size:
-            return tuple(int(i) for i in np.unravel_index(start + int(wrong[0]), np.shape(value)))
-    return None
-
-
-def _finite(value: Any) -> bool:
-    return math.isfinite(value) if type(value) is np.float64 else bool(np.isfinite(value).all())
-
-
-def _text_of(scope: Scope, node: Expr) -> str:
-    places: list[tuple[Source, Span]] = scope.spans(node)
-    if not places:
-        return f"the result of {node.op.name}" if node.op else "a value"
-    source, span = places[0]
-    text = source.text[span.start : span.end]
-    return f"'{text}'" if len(text) <= 60 else f"the result of {node.op.name}" if node.op else "a value"
