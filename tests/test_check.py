@@ -786,3 +786,17 @@ FORMULAS_AT_EXTREMES = (
 def test_underflow_at_points_of_our_choice_is_no_fault(call_cli, text):
     done = call_cli("check", "-e", text, "--format", "json")
     assert done.returncode == 0, done.stdout
+
+
+def test_a_program_is_shared_by_lines(call_cli, tmp_path):
+    lines = ["k = 3", "f(x) = k*x**2", "u = x*k  # waits for x"]
+    for i in range(60):
+        lines += [f"f(x) + {i}*sin(y)", f"k = {i}" if i % 7 == 0 else f"assert grad(f(2), k) == {4 if i % 5 else 5}; u + {i}"]
+    lines += ["x +", "z = )", "z + 1", "sqrt(x)  # skip: not now"]
+    (tmp_path / "program.grad").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    alone, shared = (
+        call_cli("check", str(tmp_path / "program.grad"), "--no-cache", "--format", "jsonl", "-j", jobs) for jobs in ("1", "2")
+    )
+    assert alone.returncode == shared.returncode == 2
+    assert shared.stdout == alone.stdout
+    assert len(alone.stdout.splitlines()) > 100

@@ -16,7 +16,7 @@ from gradcli.cli.job import Job, assignment, choice, folder_of, format_of
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError
 from gradcli.evaluation import ClaimInput, Options, failed
 from gradcli.language.program import Program, statements
-from gradcli.language.tree import Query, Statement
+from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KINDS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")
 CONVENTIONS = ("torch", "jax", "min-norm")
+_WORTH_SHARING = 32  # lines of a program
 _BATCH = 16  # records that a process takes at once
 _VERDICTS = tuple(v.word for v in Verdict)
 
@@ -95,13 +96,28 @@ class CheckJob(Job):
         for path in self.files:
             if self.holds_records(path):
                 yield from self._batches(path)
-            else:
+            elif together or path == "-" or (self.request.jobs or 1) == 1:
                 yield "text", path, together
+            else:
+                yield from self._shares(path)
         if self.expression is not None and not together:
             yield "expression", None
 
     def holds_records(self, path: str) -> bool:
         return (self.request.input_format or format_of(path)) == "jsonl"
+
+    def _shares(self, path: str) -> Iterator[Any]:
+        """A program in stretches of lines, whose queries are decided apart; each process runs the bindings before them itself."""
+        try:
+            lines = list(self._lines(path))
+        except GradcliError:
+            lines = []  # what is wrong is said once, by the one who reads it as a whole
+        if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
+            yield "text", path
+            return
+        size = -(-len(lines) // (4 * (self.request.jobs or 1)))
+        for start in range(1, len(lines) + 1, size):
+            yield "lines", path, range(start, start + size)
 
     def _batches(self, path: str) -> Iterator[Any]:
         size = _BATCH if (self.request.jobs or 1) > 1 else 1  # one process answers a slow pipe line by line
@@ -142,19 +158,29 @@ class CheckJob(Job):
             yield from self._text(program, self._lines(path), name)
             if given:
                 yield from self._about_expression(program)
+        elif kind == "lines":
+            yield from self._text(self._program(self.scope_values, folder_of(path)), self._lines(path), name, given)
         else:
             yield from self._about_expression(self._program(self.scope_values))
 
     # -- records -----------------------------------------------------------------------------------------------------
 
-    def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
+    def _text(self, program: Program, lines: Iterable[str], name: str | None, share: range | None = None) -> Iterator[Record]:
+        """The records of a program, or of the statements that begin in a share of its lines."""
         try:
             for statement in statements(lines, name, self.limits):
+                line = _line_of(statement)
+                if share is not None and line >= share.stop:
+                    break
+                ours = share is None or line in share
+                if not ours and isinstance(statement, (Query, Assertion, GradcliError)):
+                    continue
                 record = self._checked(program, statement, self.options)
-                if record is not None:
+                if record is not None and ours:
                     yield record
         except GradcliError as error:
-            yield _unreadable(error, name)
+            if share is None or _line_of(error) in share:
+                yield _unreadable(error, name)
 
     def _about_expression(self, program: Program) -> Iterator[Record]:
         text = self.expression or ""
@@ -243,3 +269,8 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _line_of(statement: Statement | GradcliError) -> int:
+    source, span = statement.source, statement.span
+    return 1 if source is None or span is None else source.position(span.start)[0]
