@@ -22,6 +22,7 @@ class Contestant:
     question  contestants with the same question must give the same answer
     items     how many things of one kind the work consists of, for the column of costs each
     cores     how many processor cores it may use; None is all
+    warming   whether its first run prepares what the others profit from, and is never a sample
     memory    bytes that it will need, where they could be more than there are
     """
 
@@ -30,6 +31,7 @@ class Contestant:
     question: str = ""
     items: int = 1
     cores: int | None = 1
+    warming: bool = False
     memory: int = 0
 
     def missing(self) -> list[str]:

@@ -92,7 +92,7 @@ def _opened(standing: Standing, folder: Path, budget: float, quick: bool) -> Wor
     else:
         standing.peak = opening.peak or None
         if opening.difference is None or opening.difference <= TOLERANCE:
-            if opening.seconds > budget / 2:  # a second time would be too much: the first is the sample
+            if opening.seconds > budget / 2 and not contestant.warming:  # a second time would be too much: the first is the sample
                 standing.samples.append(opening.seconds)
                 standing.note = "one run"
             return runner
