@@ -25,6 +25,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 
 Key = tuple[Any, ...]
+_PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 
 
 def value_and_grad(
@@ -104,6 +105,8 @@ class Function:
             key = (*key, *(bindings[name].tobytes() for name in known.consulted))
         found = self._plans.get(key)
         if found is None:
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
             found = self._plans[key] = _Compiled(self, bindings, seed)
             if found.consulted and known is None:
                 self._plans[(*key, *(bindings[name].tobytes() for name in found.consulted))] = found

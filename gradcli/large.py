@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import Expr, reachable
+from gradcli.errors import EvaluationError
 from gradcli.language.scope import Scope
 from gradcli.ops.promotion import numpy_dtype
 
@@ -40,6 +41,9 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place:
     dtype = numpy_dtype("float", scope.precision)
     shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
     places = [None if place is None else place(name, shape, dtype) for name, shape in shapes.items()]
-    results = plan(values, [None if p is None else np.asarray(p) for p in places])
+    try:
+        results = plan(values, [None if p is None else np.asarray(p) for p in places])
+    except MemoryError:
+        raise EvaluationError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
     value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
     return value, dict(zip(wrt, gradients, strict=True))

@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": EVERYTHING_BUT_CLI,
     "api": EVERYTHING_BUT_CLI,
     "compiled": EVERYTHING_BUT_CLI,
-    "large": ("language", "engine", "ops"),
+    "large": ("language", "engine", "ops", "errors"),
     "nonfinite": ("language", "engine", "errors"),
     "evaluation": EVERYTHING_BUT_CLI,
     "formulas": EVERYTHING_BUT_CLI,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.engine import blocks, schedule
+from gradcli.engine import blocks, schedule, trigonometry
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -74,3 +74,24 @@ def test_plans_of_random_expressions(kind: str) -> None:
         compare(pair.text, values)
 
     same()
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum(sin(x**2) + exp(x)*x**2 + cos(x**2))", "sum(cos(x**2)) + sum(x**2)", "sum(sin(x**2)/(1 + x**2) + exp(x**2)*cos(x**2))",
+        "sum(sin(exp(x)) + tanh(x)*exp(x) + cos(exp(x))) + sum(exp(x))",
+    ],
+)  # fmt: skip
+def test_an_angle_that_is_read_between_and_after_its_sine_and_cosine(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trigonometry, "pays", lambda: True)
+    compare(text, {"x": np.random.default_rng(1).normal(size=11)})
+
+
+@pytest.mark.usefixtures("_any_size")
+def test_a_sine_that_is_stored_and_read_in_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trigonometry, "pays", lambda: True)
+    random = np.random.default_rng(2)
+    text = "sum((sin(A) @ B)**2) + sum(sin(A)**2*exp(A)) + sum(tanh(A)*cos(A)*exp(A + 1))"
+    compare(text, {"A": random.normal(size=(5, 4)), "B": random.normal(size=(4, 3))})

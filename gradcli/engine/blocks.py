@@ -41,6 +41,7 @@ class LoopWriter:
         self.registers: list[tuple[str, str]] = []  # every register with its kind
         self.free: dict[str, list[str]] = {}
         self.held: dict[Expr, str] = {}  # registers of nodes
+        self.written: set[Expr] = set()  # sines and cosines that came with their partners
         self.last_use = self._last_uses()
 
     def _last_uses(self) -> dict[Expr, int]:
@@ -136,10 +137,10 @@ class LoopWriter:
         stored = set(self.loop.stored)
         sines = self._sines()
         for place, node in enumerate(self.loop.nodes):
-            if node in self.held:
+            if node in self.written:
                 continue  # came with its partner
             if node in sines:
-                self._sine_and_cosine(sines[node], stored)
+                self._sine_and_cosine(sines[node], place, stored)
             else:
                 self._operation(node, place, stored)
 
@@ -182,18 +183,20 @@ class LoopWriter:
             return {}
         return {node: node.operand for node in self.loop.nodes if node.op in (trigonometric.sin, trigonometric.cos)}
 
-    def _sine_and_cosine(self, angle: Expr, stored: set[Expr]) -> None:
+    def _sine_and_cosine(self, angle: Expr, place: int, stored: set[Expr]) -> None:
         pair = {node.op: node for node in self.loop.nodes if node.operand is angle and node.op in (trigonometric.sin, trigonometric.cos)}
         targets = []
         for op in (trigonometric.sin, trigonometric.cos):
             node = pair.get(op)
             targets.append("None" if node is None else self._target(node, stored))
             if node is not None:
-                self.held.setdefault(node, "")
+                self.written.add(node)
         scratch = [self._register(FLOAT) for _ in range(trigonometry.SCRATCH)]
         function = self.source.constant(trigonometry.sine_and_cosine)
         self.body.append(f"{function}({', '.join([self._operand(angle), *targets, *scratch])})")
         self.free[FLOAT] += scratch
-        last = max(place for place, node in enumerate(self.loop.nodes) if node in pair.values())
-        if angle in self.held and self.last_use[angle] <= last:
-            self.free[FLOAT].append(self.held[angle])
+        if angle in self.held and self.last_use[angle] < len(self.loop.nodes):
+            later = [i for i, node in enumerate(self.loop.nodes) if i > place and angle in node.operands and node not in pair.values()]
+            self.last_use[angle] = max(later, default=place)  # the partner, which comes later in the order, has read it now
+            if not later:
+                self.free[FLOAT].append(self.held[angle])

@@ -22,6 +22,7 @@ from gradcli.engine.program import Compiled, compiled, settled
 from gradcli.engine.schedule import Loop, Step, schedule
 from gradcli.engine.sweep import backward, itself
 from gradcli.engine.transforms import ones_like, zeros_like
+from gradcli.errors import EvaluationError
 
 
 class Plan:
@@ -70,8 +71,11 @@ class Plan:
         table = forward([self.root], dict(zip(self.leaves, values, strict=True)), self.precision)
         value = table[self.root]
         seed = np.ones_like(value) if self.seed is None else table[self.seed]
-        with np.errstate(all="ignore"):
-            found = backward(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+        try:
+            with np.errstate(all="ignore"):
+                found = backward(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+        except (ValueError, ArithmeticError) as error:
+            raise EvaluationError(f"the gradient has no value: {error}") from None
         results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
         outs = [*out, *[None] * (len(results) - len(out))]
         return [settled(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
