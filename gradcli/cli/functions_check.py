@@ -89,4 +89,5 @@ def _loaded(path: str) -> Callable[..., Any]:
         sys.path.pop(0)
     if not callable(found):
         raise UsageError(f"'{path}' is no function")
-    return found  # type: ignore[no-any-return]
+    function: Callable[..., Any] = found
+    return function
