@@ -43,8 +43,8 @@ def evaluate(
     import numpy as np
 
     from gradcli.check.deadline import usable_limit
-    from gradcli.evaluation import Options, run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.evaluation import LONG, Options, records
+    from gradcli.language.program import Program
     from gradcli.language.scope import Scope
 
     if not usable_limit(timeout):
@@ -63,12 +63,15 @@ def evaluate(
         tangents=dict(jvp or {}), check=check, formula=formula, timeout=timeout, need_seed=True,
     )  # fmt: skip
     result: Record | None = None
-    for statement in statements(expression.splitlines(keepends=True), None, limits):
-        record = run_statement(program, statement, options)
-        if record is not None:
-            if record.error is not None:
-                raise record.error.error
-            result = record
+    alike = None
+    if options.bare and len(expression) >= LONG:
+        from gradcli.alike import Alike
+
+        alike = Alike(limits, dtype)
+    for record in records(program, expression.splitlines(keepends=True), None, options, alike):
+        if record.error is not None:
+            raise record.error.error
+        result = record
     if result is None:
         raise ParseError("the program has no query")
     return result

@@ -7,8 +7,9 @@ two ways to call it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from gradcli.engine.evaluate import Values, forward
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.sweep import backward
 from gradcli.errors import EvaluationError, GradcliError, LimitError, MissingValueError, ShapeError, TypeMismatchError
-from gradcli.language.program import Lowered, Program, default_wrt
+from gradcli.language.program import Lowered, Program, default_wrt, sources
 from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Statement
 from gradcli.large import Place, by_plan, is_large
 from gradcli.nonfinite import first_nonfinite, nonfinite, nonfinite_of_large
@@ -27,9 +29,11 @@ from gradcli.ops.promotion import numpy_dtype
 from gradcli.report.records import Asserted, Failure, Record
 
 if TYPE_CHECKING:
+    from gradcli.alike import Alike
     from gradcli.check.claims import Given
 
 
+LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 _ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
 
 
@@ -66,6 +70,26 @@ class Options:
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
+
+    @cached_property
+    def bare(self) -> bool:
+        """Whether all that is asked of a number is its value and its gradient."""
+        asked = self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.digits is not None
+        return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
+
+
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
+    """The results of a program as its lines come; with ``alike``, queries of one form are compiled once."""
+    limits = program.scope.limits
+    for source in sources(lines, name, limits):
+        known = None if alike is None else alike.in_scope(program.scope, source, options)
+        if known is not None:
+            yield known
+            continue
+        for statement in parse_statements(source, limits.length):
+            record = run_statement(program, statement, options)
+            if record is not None:
+                yield record
 
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:

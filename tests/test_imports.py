@@ -18,7 +18,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
     "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
-    "evaluation", "unbound", "checking", "formulas", "documentation", "api", "compiled", "large", "nonfinite",
+    "evaluation", "unbound", "checking", "formulas", "documentation", "api", "compiled", "large", "nonfinite", "alike", "long_sums",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -47,6 +47,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__init__": EVERYTHING_BUT_CLI,
     "api": EVERYTHING_BUT_CLI,
     "compiled": EVERYTHING_BUT_CLI,
+    "alike": EVERYTHING_BUT_CLI,
+    "long_sums": EVERYTHING_BUT_CLI,
     "large": ("language", "engine", "ops", "errors"),
     "nonfinite": ("language", "engine", "errors"),
     "evaluation": EVERYTHING_BUT_CLI,

@@ -6,19 +6,20 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion
-from gradcli.evaluation import Options, failed, run_statement
+from gradcli.evaluation import Options, failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
+    from gradcli.alike import Alike
     from gradcli.files.jsonl import InputRecord
 
 OPTIONS = (
@@ -191,17 +192,21 @@ class Job:
             text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
             yield from self._text(program, text.splitlines(keepends=True) or [""], None)
 
+    @cached_property
+    def _alike(self) -> Alike:
+        from gradcli.alike import Alike
+
+        return Alike(self.limits, self.request.dtype)
+
     def _lines(self, path: str) -> Iterable[str]:
         from gradcli.files.sources import lines_of
 
         return lines_of(path, self.limits.length)
 
     def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
+        alike = self._alike if self.files and self.options.bare else None  # one expression is not worth its imports
         try:
-            for statement in statements(lines, name, self.limits):
-                record = run_statement(program, statement, self.options)
-                if record is not None:
-                    yield record
+            yield from records(program, lines, name, self.options, alike)
         except GradcliError as error:
             yield failed(error)
 
@@ -227,9 +232,16 @@ class Job:
         except GradcliError as error:
             record = failed(error, id=error.record.get("id"), expr=error.record.get("expr"))
         else:
-            program = self._program({**given.at, **self.scope_values}, folder)
-            record = self.result_of(program, given, options, f"{name or '<stdin>'}:{number}")
-            program.end()
+            values = {**given.at, **self.scope_values}
+            where = f"{name or '<stdin>'}:{number}"
+            known = self._alike.in_record(values, Source(given.expr, where), options, given.id) if options.bare else None
+            if known is not None:
+                record = known
+                record.expr = given.expr
+            else:
+                program = self._program(values, folder)
+                record = self.result_of(program, given, options, where)
+                program.end()
         record.file, record.line, record.column, record.record_line = name, number, 1, True
         return record
 

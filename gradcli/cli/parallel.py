@@ -58,4 +58,5 @@ def _in_order(job: CheckJob, pool: ProcessPoolExecutor, ahead: int) -> Generator
         for process in multiprocessing.active_children():
             process.terminate()
         raise
-    pool.shutdown()
+    finally:
+        pool.shutdown()  # its thread has ended before the interpreter does, which would wake it

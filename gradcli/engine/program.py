@@ -23,14 +23,15 @@ Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
 def compiled(
-    leaves: Sequence[Expr], roots: Sequence[Expr], steps: Sequence[Step], precision: str, *, swift: bool, checked: bool
+    leaves: Sequence[Expr], roots: Sequence[Expr], steps: Sequence[Step], precision: str, *, swift: bool, checked: bool,
+    exact: bool = False,
 ) -> Compiled:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
     shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
     """
-    source = Source(precision, swift=swift)
+    source = Source(precision, swift=swift, exact=exact)
     Writer(source, roots, steps, checked=checked).write(leaves)
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
     return function

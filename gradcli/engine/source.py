@@ -26,6 +26,10 @@ _ON_FLOATS: dict[Op, str] = {
     logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
     logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}",
 }  # fmt: skip
+_IN_LAST_BIT = frozenset((  # where Python's mathematics and NumPy's may differ
+    exponential.exp, exponential.log, exponential.log1p, exponential.expm1, trigonometric.sin, trigonometric.cos, trigonometric.tan,
+    trigonometric.atan, hyperbolic.tanh,
+))  # fmt: skip
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
 _MATH = {name: getattr(math, name) for name in ("pow", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "atan", "tanh")}
 
@@ -33,10 +37,11 @@ _MATH = {name: getattr(math, name) for name in ("pow", "sqrt", "exp", "log", "lo
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, swift: bool) -> None:
+    def __init__(self, precision: str, *, swift: bool, exact: bool = False) -> None:
         self.precision = precision
         self.dtype = numpy_dtype(FLOAT, precision)
         self.swift = swift
+        self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self._known: dict[Any, str] = {}
@@ -75,9 +80,19 @@ class Source:
 
     def on_floats(self, node: Expr) -> str | None:
         """A scalar operation as an expression of Python, if it is one that either gives what NumPy gives, or raises."""
+        if not self.swift or node.shape or self.precision != "float64":
+            return None
         assert node.op is not None
-        template = _ON_FLOATS.get(node.op) if self.swift and not node.shape and self.precision == "float64" else None
+        template = self._to_the_bit(node, node.op) if self.exact else _ON_FLOATS.get(node.op)
         return None if template is None else template.format(*[self._number(o) for o in node.operands if o is not None])
+
+    def _to_the_bit(self, node: Expr, op: Op) -> str | None:
+        """The same with the bits of what runs on NumPy's scalars, if that is one call."""
+        if op in _ON_FLOATS and op not in _IN_LAST_BIT:
+            return _ON_FLOATS[op]
+        if not isinstance(op.forward, np.ufunc) or node.static:
+            return None
+        return f"float({self.constant(op.forward)}({', '.join(['{}'] * len(node.operands))}))"
 
     def _number(self, node: Expr) -> str:
         if node.is_constant and math.isfinite(node.payload):

@@ -21,12 +21,18 @@ from gradcli.ops.exponential import pow_
 from gradcli.ops.structure import detach, to_int
 
 
-def statements(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Statement | GradcliError]:
-    """The statements of a program, as its lines come; an error takes the place of a statement that cannot be read."""
+def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
+    """The logical lines of a program, as its lines come, but for blank ones."""
     for first, line in logical_lines(lines, limits.length):
         text = line if line.isascii() else unicodedata.normalize("NFC", line)
         if text.strip():
-            yield from parse_statements(Source(text, name, first), limits.length)
+            yield Source(text, name, first)
+
+
+def statements(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Statement | GradcliError]:
+    """The statements of a program, as its lines come; an error takes the place of a statement that cannot be read."""
+    for source in sources(lines, name, limits):
+        yield from parse_statements(source, limits.length)
 
 
 @dataclass(eq=False)

@@ -73,8 +73,8 @@ class Op:
     optional    operands that may be left out (None)
     static      parameters that are part of the program (axes, shapes), with their defaults
     forward     NumPy: ``forward(*arrays, **static)``
-    on_scalars  the same where the first operand is a NumPy scalar: Python's operator gives the bits of the ufunc in a
-                tenth of its time, for what IEEE arithmetic has one right answer to
+    on_scalars  the same where the first operand is a NumPy scalar, in a tenth of the ufunc's time: Python's operator, which
+                rules use, too. IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself

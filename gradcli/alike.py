@@ -1,0 +1,126 @@
+"""Queries of one form: by programs that are compiled once, with the ordinary way's results to the bit.
+
+What is not numbers throughout, what has no form, and what is not finite is left to the ordinary way, which has the words for it.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.engine.transcript import Transcript
+from gradcli.errors import Source
+from gradcli.evaluation import LONG, Options
+from gradcli.language.forms import Form, Forms, lowered, pieces
+from gradcli.language.scope import Scope
+from gradcli.limits import Limits
+from gradcli.ops.constants import NAMED
+from gradcli.report.records import Record
+
+
+class Number(NamedTuple):
+    """What a name stands for: a number, whether it is whole, and its rank among those that the gradient is by (or none)."""
+
+    value: float
+    whole: bool
+    rank: int | None
+
+
+Lookup = Callable[[str], Number | None]
+Found = tuple[Any, dict[str, Any]]  # a value and its gradient
+
+
+class Alike:
+    """Evaluates queries by the forms that it has met."""
+
+    def __init__(self, limits: Limits, precision: str) -> None:
+        self.limits, self.precision = limits, precision
+        self._forms = Forms(limits)
+        self._transcripts: dict[Form, Transcript | None] = {}
+
+    def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
+        """The record of a query in a program. None if it is for the ordinary way."""
+        return self._record(source, _of_scope(scope, options), scope.functions, options)
+
+    def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
+        """The record of a query with names for arrays. None if it is for the ordinary way."""
+        if len(source.text.splitlines()) != 1:
+            return None
+        return self._record(source, _of_values(values, options), (), options, id)
+
+    def _record(self, source: Source, lookup: Lookup, functions: Iterable[str], options: Options, id: Any = None) -> Record | None:
+        if not options.bare or self.precision != "float64" or len(source.text) > self.limits.length or not source.text.isascii():
+            return None
+        text = source.text.strip(string.whitespace)
+        if len(text) < LONG:
+            found = self._gradient(text, lookup, functions)
+        else:
+            from gradcli.long_sums import gradient_of_sum
+
+            found = gradient_of_sum(self._forms, text, lookup, functions)
+        if found is None:
+            return None
+        line, column = source.position(source.text.index(text))
+        value, gradient = found
+        return Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+
+    def _gradient(self, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
+        reading = self._forms.read(*pieces(text))
+        if reading is None:
+            return None
+        form, names, numbers = reading
+        if form not in self._transcripts:
+            graph = lowered(form, (), self.limits)
+            self._transcripts[form] = None if graph is None else Transcript(graph.root, graph.names, [*graph.names, *graph.numbers])
+        transcript = self._transcripts[form]
+        if transcript is None or not form.callees.isdisjoint(functions):
+            return None
+        values: list[float] = []
+        ranked = []
+        for place, number in enumerate(map(lookup, names)):
+            if number is None or (number.whole and place in form.deciding):
+                return None
+            values.append(number.value)
+            if number.rank is not None:
+                ranked.append((number.rank, place))
+        results = transcript([*values, *numbers]) if ranked else None
+        if results is None:
+            return None
+        return results[0], {names[place]: results[place + 1] for _, place in sorted(ranked)}
+
+
+def _of_scope(scope: Scope, options: Options) -> Lookup:
+    def lookup(name: str) -> Number | None:
+        leaf = scope.names.get(name)
+        if leaf is None:
+            return _named(name) if name not in scope.failed else None
+        value = scope.values.get(leaf)
+        if type(value) is not np.float64:
+            return None
+        fixed = leaf in scope.frozen or name in options.freeze
+        return Number(float(value), leaf in scope.whole, None if fixed else leaf.index)
+
+    return lookup
+
+
+def _of_values(values: Mapping[str, Any], options: Options) -> Lookup:
+    ranks = dict(zip(values, range(len(values)), strict=True))
+
+    def lookup(name: str) -> Number | None:
+        value = values.get(name)
+        if value is None:
+            return _named(name)
+        kind = value.dtype.kind
+        if value.ndim or kind not in "fiu":
+            return None
+        return Number(float(value), kind != "f", None if name in options.freeze else ranks[name])
+
+    return lookup
+
+
+def _named(name: str) -> Number | None:
+    known = NAMED.get(name)
+    return None if known is None or isinstance(known, bool) else Number(float(known), False, None)

@@ -1,0 +1,106 @@
+"""Long sums: all terms of one form at once, as columns of what their names and numbers are.
+
+Terms are added in their order. Value and gradient differ from the ordinary way's by rounding, as a name's contributions are added in
+another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcli.engine.plan import Plan
+from gradcli.language.forms import Form, Forms, lowered, terms
+
+if TYPE_CHECKING:
+    from gradcli.alike import Found, Number
+
+_ROWS = 16  # terms of a form that are worth a plan
+_FIRST = 256  # terms among which there may be more forms
+
+
+@dataclass(eq=False)
+class _Rows:
+    """The terms of one form: their places in the sum, and their names and numbers, one term's after the other's."""
+
+    places: list[int] = field(default_factory=list)
+    negative: list[bool] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+
+
+def gradient_of_sum(
+    forms: Forms, text: str, lookup: Callable[[str], Number | None], functions: Iterable[str]
+) -> Found | None:
+    """The value of a sum and its gradient. None if it is not one of many terms of few forms, over numbers, and finite."""
+    rows_of = _by_form(forms, text)
+    if rows_of is None or not all(form.callees.isdisjoint(functions) for form in rows_of):
+        return None
+    numbers: dict[str, Number] = {}
+    for name in dict.fromkeys(chain.from_iterable(rows.names for rows in rows_of.values())):
+        number = lookup(name)
+        if number is None:
+            return None
+        numbers[name] = number
+    index = dict(zip(numbers, range(len(numbers)), strict=True))
+    values = np.array([number.value for number in numbers.values()])
+    whole = np.array([number.whole for number in numbers.values()])
+    summands = np.empty(sum(len(rows.places) for rows in rows_of.values()))
+    slopes = np.zeros(len(index))
+    operations = 0
+    for form, rows in rows_of.items():
+        columns = np.fromiter(map(index.__getitem__, rows.names), np.intp).reshape(len(rows.places), -1).T
+        graph = lowered(form, (len(rows.places),), forms.limits)
+        if graph is None or any(whole[columns[place]].any() for place in form.deciding):
+            return None
+        operations += graph.operations * len(rows.places)
+        if operations > forms.limits.nodes:
+            return None
+        seed = graph.root.graph.leaf("seed", graph.root.shape)
+        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed)
+        signs = np.where(rows.negative, -1.0, 1.0)
+        given = np.array(rows.numbers, float).reshape(len(rows.places), -1).T
+        value, *parts = plan([*values[columns], *np.ascontiguousarray(given), signs])
+        summands[rows.places] = signs * value
+        for column, part in zip(columns, parts, strict=True):
+            slopes += np.bincount(column, part, len(slopes))
+    value = np.add.accumulate(summands)[-1]
+    ranked = sorted((number.rank, name) for name, number in numbers.items() if number.rank is not None)
+    if not ranked or not np.isfinite(value) or not np.isfinite(slopes).all():
+        return None
+    return value, {name: slopes[index[name]] for _, name in ranked}
+
+
+def _by_form(forms: Forms, text: str) -> dict[Form, _Rows] | None:
+    found: dict[Form, _Rows] = {}
+    waiting = []  # the first ones of their kind
+    count = 0
+    for place, term in enumerate(terms(text)):
+        count = place + 1
+        if not _add(found, forms, place, *term):
+            waiting.append((place, *term))
+            if len(waiting) * _ROWS > place + _FIRST * _ROWS:
+                return None
+    if len(waiting) * _ROWS > count or not all(_add(found, forms, *term) for term in waiting):
+        return None
+    return found if len(found) * _ROWS <= count else None
+
+
+def _add(
+    found: dict[Form, _Rows], forms: Forms, place: int, negative: bool, between: tuple[str, ...], words: Sequence[str]
+) -> bool:
+    reading = forms.read(between, words)
+    if reading is None:
+        return False
+    rows = found.get(reading.form)
+    if rows is None:
+        rows = found[reading.form] = _Rows()
+    rows.places.append(place)
+    rows.negative.append(negative)
+    rows.names += reading.names
+    rows.numbers += reading.numbers
+    return True
