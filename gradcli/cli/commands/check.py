@@ -1,0 +1,95 @@
+"""``gradcli check``: its options."""
+
+# Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
+
+from typing import Annotated
+
+import typer
+
+from gradcli.cli.commands import STYLE
+
+app = typer.Typer(**STYLE)
+
+
+@app.command(
+    "check",
+    epilog="Exit codes: 0 nothing to report; 1 a verdict in --fail-on; 2 input that cannot be evaluated, or wrong usage; "
+    "3 an internal error; 130 interrupted.",
+)
+def check(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]... [NAME=VALUE]...", help="Programs or JSON Lines to check; bindings.")
+    ] = None,
+    expression: Annotated[str | None, typer.Option("-e", "--expression", metavar="EXPR", help="Check an expression.")] = None,
+    grad: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=CLAIM", help="What somebody says its gradient is: a formula, numbers, @FILE.")
+    ] = None,
+    grad_formula: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FORMULA", help="The same, for a formula that mentions no name.")
+    ] = None,
+    function: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient.")
+    ] = None,
+    gradient: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="The gradient of --function.")] = None,
+    at: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
+    ] = None,
+    file: Annotated[list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")] = None,
+    input_format: Annotated[
+        str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
+    ] = None,
+    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
+    freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these.")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined).")
+    ] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of claims that are numbers (default by dtype).")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of claims that are numbers (default 0).")] = None,
+    convention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
+        ),
+    ] = None,
+    points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (default 16).")] = None,
+    random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
+    save: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE.npy", help="Write which entries of NAME are wrong, as booleans (with -e)."),
+    ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - is stdout."),
+    ] = None,
+    output_format: Annotated[str, typer.Option("--format", metavar="KIND", help="The report on standard output.")] = "text",
+    dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
+    update: Annotated[bool, typer.Option("--update", help="Record present results as expectations (refused under CI).")] = False,
+    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="Known failures, which do not fail.")] = None,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = False,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
+    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
+) -> None:
+    """Decide whether gradients are right: cross-checks of every query, asserts, and claims.
+
+    gradcli check gradients.grad cases.jsonl
+
+    gradcli check -e '3*a**3 - b**2' --grad a='9*a**2' a=2,3 b=6,4
+    """
+    from gradcli.cli.check import CheckRequest, run_check
+    from gradcli.cli.endings import until_pipe_closes
+
+    request = CheckRequest(
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, jacobian=False,
+        hessian=False, jvp=[], save=save or [], check=True, formula=False, timeout=timeout, output_format=output_format, dtype=dtype,
+        digits=None, random_state=random_state, fail_fast=fail_fast, limit=limit or [], quiet=False, color="auto",
+        expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
+        rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
+        reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
+        function=function, gradient=gradient, at=tuple(at or ()),
+    )  # fmt: skip
+    raise typer.Exit(until_pipe_closes(run_check, request))
