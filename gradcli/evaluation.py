@@ -37,7 +37,7 @@ LONG = 4_096  # characters from which on an expression is worth some thought of 
 _ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClaimInput:
     """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
 
@@ -47,7 +47,7 @@ class ClaimInput:
     formula: bool = False  # the text is a formula although it mentions no name
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Options:
     """What to compute for each query."""
 

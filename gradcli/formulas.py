@@ -106,7 +106,7 @@ def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
     return {name: found.get(x, transforms.zeros_like(x)) for name, x in wrt.items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """Where formulas are held against the engine's gradients: at the bound values, or at a sample of large arrays' entries."""
 

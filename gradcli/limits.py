@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from gradcli.errors import LimitError, UsageError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limits:
     """How large an input may be; ``--limit NAME=NUMBER`` raises one of them."""
 

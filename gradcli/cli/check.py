@@ -18,7 +18,7 @@ from gradcli.errors import GradcliError, OutputError, UsageError
 from gradcli.report.outcomes import ERROR, Outcome, Report, Summary
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CheckRequest(Request):
     """The options of ``gradcli check`` beside those that it shares with ``eval``."""
 

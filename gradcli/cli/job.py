@@ -29,7 +29,7 @@ OPTIONS = (
 FORMATS = ("text", "json", "jsonl", "csv", "latex")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Request:
     """The options of ``gradcli eval``."""
 

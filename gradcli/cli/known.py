@@ -28,7 +28,7 @@ _GAP = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Baseline:
     """Failures that were there before: each by its file, its name and its rule. ``recording`` takes those of this run instead."""
 

@@ -20,7 +20,7 @@ LARGE = 1 << 15  # entries above which an array is worked on in blocks
 _SUMS = frozenset((reductions.sum_, reductions.mean, shapes.sum_to))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Loop:
     """Operations on blocks of arrays of one shape."""
 

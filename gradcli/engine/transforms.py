@@ -20,7 +20,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Derivation:
     """What a derivative inside an expression is the derivative of; the judge computes it from this alone."""
 

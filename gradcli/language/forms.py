@@ -204,7 +204,7 @@ def _parts(node: Node) -> Sequence[Node]:
     return node.arguments if isinstance(node, Call) else ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Lowered:
     """A form as a graph."""
 

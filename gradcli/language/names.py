@@ -11,14 +11,14 @@ from gradcli.language.scope import Scope
 _LONGEST = 40  # characters of a name that may be two names written together
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Module:
     """A library prefix such as np or torch.nn.functional."""
 
     path: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Function:
     """A function of a library, or (with a base) a method of a value."""
 
@@ -39,7 +39,7 @@ class Results(tuple[Any, ...]):
         return results
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Unbound:
     """A name without a value."""
 

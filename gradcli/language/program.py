@@ -35,7 +35,7 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
         yield from parse_statements(source, limits.length)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Lowered:
     """A query or assert as nodes of the graph."""
 

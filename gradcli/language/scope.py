@@ -16,7 +16,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import INTEGRAL, kind_of, numpy_dtype
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Scope:
     """Names, functions and leaf values of one program."""
 

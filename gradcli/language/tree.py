@@ -132,7 +132,7 @@ class Sequence(Node):
         self.bracket, self.items, self.start, self.end = bracket, items, start, end
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Expression:
     """A whole expression: its root, and all nodes with operands before their users."""
 
@@ -140,7 +140,7 @@ class Expression:
     nodes: list[Node]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Statement:
     """One statement; ``text`` is what the user wrote, without comments around it."""
 
@@ -152,12 +152,12 @@ class Statement:
         return self.source.text[self.span.start : self.span.end]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Query(Statement):
     expression: Expression
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Binding(Statement):
     name: str
     name_span: Span
@@ -165,7 +165,7 @@ class Binding(Statement):
     const: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DataBinding(Statement):
     """``name = @FILE``: the name stands for the data of a file."""
 
@@ -174,7 +174,7 @@ class DataBinding(Statement):
     reference: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Definition(Statement):
     name: str
     name_span: Span
@@ -182,14 +182,14 @@ class Definition(Statement):
     expression: Expression
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Assertion(Statement):
     left: Expression
     right: Expression
     within: Expression | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """The statements of a text in order."""
 

@@ -18,7 +18,7 @@ from gradcli.ops.prefixes import MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import Composite, Op
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parameter:
     name: str
     spellings: tuple[str, ...]
@@ -28,7 +28,7 @@ class Parameter:
     otherwise: str = ""  # the parameter meant by an argument that is no axis
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Signature:
     """How one library calls one operation (or one of the composed functions of the language)."""
 

@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice:
     """What another library chooses at a kink: in words, and the rule by which it does, if that is not ours.
 
@@ -37,7 +37,7 @@ class Choice:
 SAME = Choice("the same")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
@@ -64,7 +64,7 @@ class Carrier:
         return False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Op:
     """One operation. Compared by identity.
 
@@ -162,7 +162,7 @@ class Op:
         return find, (self.name,)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Composite:
     """A function made of operations: its derivative is that of its body.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Row:
     """What is known of one derivative."""
 
@@ -33,7 +33,7 @@ class Row:
         return f"{word}, {self.remark}" if self.remark else word
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Sheet:
     """Everything that is shown of a record."""
 
