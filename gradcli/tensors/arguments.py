@@ -114,6 +114,11 @@ class Arrangement(NamedTuple):
     def filled(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         return [arguments[o.index] if type(o) is _Place else o for o in self.operands], self.static
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the operands are the arguments as they come."""
+        return [o.index if isinstance(o, _Place) else None for o in self.operands] == list(range(len(self.operands)))
+
 
 def arrangement(
     name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
@@ -127,6 +132,11 @@ def arrangement(
     rest = (*arguments[tensors:], *keywords.values())
     kinds = tuple([_kind(argument) for argument in rest])
     return None if None in kinds else _rehearsed(record, name, signature, tensors, rest, kinds, tuple(keywords))
+
+
+def rehearsal(record: Op | Composite, name: str, signature: Signature, tensors: int) -> Arrangement | None:
+    """What a call with so many tensors alone applies its function to."""
+    return _rehearsed(record, name, signature, tensors, (), (), ())
 
 
 def _kind(argument: Any) -> type | None:

@@ -15,7 +15,7 @@ from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op, named, public_names
 from gradcli.ops.structure import clone
 from gradcli.tensors.apply import apply
-from gradcli.tensors.arguments import HOST, arrangement
+from gradcli.tensors.arguments import HOST, arrangement, rehearsal
 from gradcli.tensors.creation import as_tensor
 from gradcli.tensors.mistakes import check_same_dtype, in_range
 from gradcli.tensors.naming import numbered
@@ -39,8 +39,22 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
         return None  # of the language alone
 
 
+@cache
+def _direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
+    """The operation that a function of so many tensors and nothing else is, if it is no more than one."""
+    found = known(name, library)
+    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or name in _PRODUCTS or found[0].name in _COPIES:
+        return None
+    arranged = rehearsal(found[0], name, found[1], count)
+    return None if arranged is None or not arranged.in_order else (found[0], arranged.static)
+
+
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
+    if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
+        direct = _direct(name, library, len(arguments))
+        if direct is not None:
+            return apply(direct[0], arguments, direct[1])
     found = known(name, library)
     if found is None:
         raise AttributeError(missing(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -310,7 +310,10 @@ class Tensor(Entries):
     # -- every function of the catalogue ---------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        return MethodType(_methods()(name), self)
+        function = _methods()(name)
+        if isinstance(function, FunctionType):
+            setattr(Tensor, name, function)  # from now on a method like any other
+        return MethodType(function, self)
 
     def __dir__(self) -> list[str]:
         from gradcli.tensors.methods import method_names
