@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcli.evaluation import Options
+from gradcli.evaluation import Options, records
+from gradcli.language.program import Program
+from gradcli.language.scope import Scope
 
 SIN, COS, EXP = math.sin(0.7), math.cos(0.7), math.exp(0.7)
 
@@ -159,3 +162,21 @@ def test_default_seed_is_ones(evaluate_last):
     assert (record.seed.tolist(), record.seed_given) == ([1, 1], False)
     seeded = evaluate_last("3*a**3 - b**2", options=Options(check=False, formula=False, seed="1,0"), a=[2, 3], b=[6, 4])
     assert (seeded.grad["a"].tolist(), seeded.grad["b"].tolist()) == ([36, 0], [-12, 0])
+
+
+class Unlisted(dict[Any, Any]):
+    """Values of many names, which nobody is to go through for each statement."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("all names were gone through")
+
+    keys = items = values = __iter__  # type: ignore[assignment]
+
+
+def test_a_statement_costs_nothing_for_names_that_it_does_not_mention():
+    program = Program(Scope())
+    program.scope.values = Unlisted()
+    lines = ["x = 2", "y = 3*x", "z = [1, 2]", "sum(z)*y", "assert y == 6", "jacobian(x*z, x)"]
+    found = list(records(program, lines, None, Options(check=False, formula=False), None))
+    assert [record.error for record in found] == [None] * 3
+    assert [str(record.grad) for record in found[:1]] == ["{'x': np.float64(9.0), 'z': array([6., 6.])}"]

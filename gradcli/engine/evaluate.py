@@ -19,16 +19,19 @@ def forward(
 ) -> Values:
     """The value of every node that the roots depend on, given those of the leaves.
 
-    ``order`` is `reachable` of the roots, where the caller has it.
+    ``order`` is `reachable` of the roots, where the caller has it. Of the given values, those of its nodes are in the result.
     Floating-point errors give infinities and NaNs, as in NumPy, without warnings.
     Raises EvaluationError, with the failing node as ``error.node``, where an operation has no value at all.
     """
-    table: Values = dict(values)
+    table: Values = {}
+    given = values.get
     value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
     dtype = numpy_dtype("float", precision)
     with np.errstate(all="ignore"):
         for node in reachable(roots) if order is None else order:
-            if node in table:
+            known = given(node)
+            if known is not None:
+                table[node] = known
                 continue
             op = node.op
             if op is None:

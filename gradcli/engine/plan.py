@@ -68,9 +68,10 @@ class Plan:
 
     def _plain(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """By the forward pass and the sweep, array by array."""
-        table = forward([self.root], dict(zip(self.leaves, values, strict=True)), self.precision)
+        given = dict(zip(self.leaves, values, strict=True))
+        table = forward([self.root], given, self.precision)
         value = table[self.root]
-        seed = np.ones_like(value) if self.seed is None else table[self.seed]
+        seed = np.ones_like(value) if self.seed is None else given[self.seed]
         try:
             with np.errstate(all="ignore"):
                 found = backward(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
