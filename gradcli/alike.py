@@ -30,7 +30,7 @@ class Number(NamedTuple):
 
 
 Lookup = Callable[[str], Number | None]
-Found = tuple[Any, dict[str, Any]]  # a value and its gradient
+Found = tuple[Any, dict[str, Any]]  # a value and its gradient, by names in the order of their ranks
 
 
 class Alike:
@@ -52,15 +52,16 @@ class Alike:
         return self._record(source, _of_values(values, options), (), options, id)
 
     def _record(self, source: Source, lookup: Lookup, functions: Iterable[str], options: Options, id: Any = None) -> Record | None:
-        if not options.bare or self.precision != "float64" or len(source.text) > self.limits.length or not source.text.isascii():
+        usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length
+        if not usual or not source.text.isascii() or "#" in source.text:
             return None
         text = source.text.strip(string.whitespace)
         if len(text) < LONG:
             found = self._gradient(text, lookup, functions)
         else:
-            from gradcli.long_sums import gradient_of_sum
+            from gradcli.long_sums import gradient_of_long
 
-            found = gradient_of_sum(self._forms, text, lookup, functions)
+            found = gradient_of_long(self._forms, text, lookup, functions, self._gradient)
         if found is None:
             return None
         line, column = source.position(source.text.index(text))

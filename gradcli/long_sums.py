@@ -1,7 +1,7 @@
 """Long sums: all terms of one form at once, as columns of what their names and numbers are.
 
 Terms are added in their order. Value and gradient differ from the ordinary way's by rounding, as a name's contributions are added in
-another order.
+another order. What stands around a sum in brackets, as in ``-log(...)/2``, is taken by the chain rule.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from gradcli.alike import Found, Lookup, Number
 from gradcli.engine.plan import Plan
+from gradcli.evaluation import LONG
 from gradcli.language.forms import Form, Forms, lowered, terms
-
-if TYPE_CHECKING:
-    from gradcli.alike import Found, Number
 
 _ROWS = 16  # terms of a form that are worth a plan
 _FIRST = 256  # terms among which there may be more forms
+_INNER = "sum_in_brackets"  # stands for a sum in what is around it
 
 
 @dataclass(eq=False)
@@ -33,9 +33,70 @@ class _Rows:
     numbers: list[float] = field(default_factory=list)
 
 
-def gradient_of_sum(
-    forms: Forms, text: str, lookup: Callable[[str], Number | None], functions: Iterable[str]
+def gradient_of_long(
+    forms: Forms, text: str, lookup: Lookup, functions: Iterable[str], of_short: Callable[[str, Lookup, Iterable[str]], Found | None]
 ) -> Found | None:
+    """The value and the gradient of a sum, or of what is around a sum in brackets. None if it is for the ordinary way.
+
+    of_short   gives the same of a short expression, of a new form when it is asked for the second time
+    """
+    shells = []
+    while (inside := _brackets(text)) is not None:
+        shells.append(text[: inside[0]] + _INNER + text[inside[1] :])
+        text = text[slice(*inside)]
+    if any(shell.count(_INNER) > 1 or len(shell) > LONG for shell in shells):
+        return None
+    found = gradient_of_sum(forms, text, lookup, functions)
+    for shell in reversed(shells):
+        if found is None:
+            return None
+        value, slopes = found
+        within = _with_number(lookup, value)
+        around = of_short(shell, within, functions) or of_short(shell, within, functions)
+        if around is None:
+            return None
+        value, outer = around
+        factor = outer.pop(_INNER)
+        slopes = {name: factor * slope for name, slope in slopes.items()}
+        for name, slope in outer.items():
+            slopes[name] = slopes[name] + slope if name in slopes else slope
+        found = value, slopes
+    if found is None or not shells:
+        return found
+    value, slopes = found
+    return (value, dict(sorted(slopes.items(), key=lambda item: _rank(lookup, item[0])))) if _all_finite(slopes) else None
+
+
+def _brackets(text: str) -> tuple[int, int] | None:
+    """The inside of the outermost brackets that hold more than half of a text."""
+    data = np.frombuffer(text.encode("ascii"), np.uint8)
+    opening, closing = data == ord("("), data == ord(")")
+    depth = np.cumsum(opening.astype(np.int8) - closing.astype(np.int8), dtype=np.int32)
+    starts, ends = np.flatnonzero(opening & (depth == 1)), np.flatnonzero(closing & (depth == 0))
+    if not len(starts) or len(starts) != len(ends):
+        return None
+    widest = int(np.argmax(ends - starts))
+    start, end = int(starts[widest]) + 1, int(ends[widest])
+    return (start, end) if 2 * (end - start) > len(text) else None
+
+
+def _with_number(lookup: Lookup, value: float) -> Lookup:
+    inner = Number(float(value), True, -1)  # as if whole, for it may be: where that decides, the ordinary way does
+    return lambda name: inner if name == _INNER else lookup(name)
+
+
+def _rank(lookup: Lookup, name: str) -> int:
+    number = lookup(name)
+    assert number is not None
+    assert number.rank is not None
+    return number.rank
+
+
+def _all_finite(slopes: dict[str, Any]) -> bool:
+    return bool(np.isfinite(list(slopes.values())).all())
+
+
+def gradient_of_sum(forms: Forms, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
     """The value of a sum and its gradient. None if it is not one of many terms of few forms, over numbers, and finite."""
     rows_of = _by_form(forms, text)
     if rows_of is None or not all(form.callees.isdisjoint(functions) for form in rows_of):

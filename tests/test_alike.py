@@ -89,6 +89,7 @@ OTHERWISE = [
     ("2(x + 1)", "3(x + 1)", "4(x + 1)"),
     ("x²", "y²", "s²"),
     ("x # 1", "x # 2", "x # 3"),
+    ("x # +", "y # +", "y # -"),
     ("x; 2*y", "y; 3*x", "s; 4*x"),
     ("x > 1", "x > 2", "y > 3"),
     ("x if y > 1 else 2", "x if y > 2 else 3", "y if x > 2 else 3"),
@@ -250,6 +251,43 @@ def test_long_sums_agree_with_the_ordinary_way(count: int, makers: tuple[str, ..
     np.testing.assert_allclose(list(fast.grad.values()), list(plain.grad.values()), rtol=1e-13, atol=1e-14 * scale)
 
 
+AROUND = ["-({})/7", "log(1 + ({})**2)", "x1*({})*exp(-x2) + x3", "2 - 3*(1 + sqrt(x0 + abs({})))", "(({}))", "(x5 + {})**3"]
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_sums_in_brackets_agree_with_the_ordinary_way(around: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, names = long_sum(1_000, *LONG_SUMS[0][1])
+    text = around.format(text)
+    plain = gradcli.evaluate(text, at=names, check=False)  # with a formula, in the ordinary way
+    monkeypatch.setattr("gradcli.evaluation.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    fast = gradcli.evaluate(text, at=names, check=False, formula=False)
+    assert fast.grad is not None
+    assert plain.grad is not None
+    assert list(fast.grad) == list(plain.grad)
+    np.testing.assert_allclose(fast.value, plain.value, rtol=1e-13)
+    scale = max(abs(slope) for slope in plain.grad.values())
+    np.testing.assert_allclose(list(fast.grad.values()), list(plain.grad.values()), rtol=1e-12, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("around", ["1/(0*({}))", "log(-({}))", "sum([{}, 1])", "sin({}", "x1**({})", "atan2({}, x1)", "f({})", "({})x1"])
+def test_sums_in_brackets_of_something_else_are_left_to_the_ordinary_way(around: str) -> None:
+    text, names = long_sum(1_000, "x{j}**2", "(1 - x{j})**2")
+    found = []
+    for alike in (Alike(DEFAULT, "float64"), None):
+        scope = Scope()
+        for name, value in names.items():
+            scope.bind_value(name, value)
+        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, alike)))
+    (fast,), (plain,) = found
+    if plain.error is None:
+        assert fast.warnings == plain.warnings
+        np.testing.assert_allclose(fast.value, plain.value, rtol=1e-12)
+        np.testing.assert_allclose(list((fast.grad or {}).values()), list((plain.grad or {}).values()), rtol=1e-11)
+    else:
+        assert fast.error is not None
+        assert fast.error.error.render() == plain.error.error.render()
+
+
 def test_long_sums_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     monkeypatch.setattr("gradcli.evaluation.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
@@ -260,7 +298,7 @@ def test_long_sums_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatch) -> 
     "last",
     [
         "+ x1/(x1 - x1)", "+ log(-x2)", "+ missing", "+ x1 x2", "+ (x1", "- x1 > 3", "if x1 > 2 else x3", "+ sum([x1, x2])", "+ x1**n",
-        "; x1", "# comment", "+ undefined(x1)", "+ v", "+ x1**missing", "+ 0*x5",
+        "; x1", "# comment", "# () + x1", "+ undefined(x1)", "+ v", "+ x1**missing", "+ 0*x5",
     ],
 )  # fmt: skip
 def test_long_sums_with_something_else_in_them_are_left_to_the_ordinary_way(last: str) -> None:
