@@ -13,11 +13,11 @@ import numpy as np
 
 from gradcli.engine.transcript import Transcript
 from gradcli.errors import Source
-from gradcli.evaluation import LONG, Options
 from gradcli.language.forms import Form, Forms, lowered, pieces
 from gradcli.language.scope import Scope
 from gradcli.limits import Limits
 from gradcli.ops.constants import NAMED
+from gradcli.options import LONG, Options
 from gradcli.report.records import Record
 
 

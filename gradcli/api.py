@@ -43,9 +43,10 @@ def evaluate(
     import numpy as np
 
     from gradcli.check.deadline import usable_limit
-    from gradcli.evaluation import LONG, Options, records
+    from gradcli.evaluation import records
     from gradcli.language.program import Program
     from gradcli.language.scope import Scope
+    from gradcli.options import LONG, Options
 
     if not usable_limit(timeout):
         raise UsageError(f"a time limit must be more than 0 seconds, not {timeout}")

@@ -8,9 +8,10 @@ from collections import Counter
 from typing import Any
 
 from gradcli.errors import GradcliError
-from gradcli.evaluation import Options, failed, run_statement
+from gradcli.evaluation import failed, run_statement
 from gradcli.language.program import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
+from gradcli.options import Options
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst

@@ -17,12 +17,13 @@ import numpy as np
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.plan import Plan
 from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError
-from gradcli.evaluation import Options, locate, variables
+from gradcli.evaluation import locate, variables
 from gradcli.language.program import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import FLOAT, numpy_dtype
+from gradcli.options import Options
 
 Key = tuple[Any, ...]
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call

@@ -188,10 +188,11 @@ def _call(record: Function) -> str | None:
 
 
 def _evaluated(text: str, shape: int) -> Example | None:
-    from gradcli.evaluation import Options, run_statement
+    from gradcli.evaluation import run_statement
     from gradcli.language.program import Program, statements
     from gradcli.language.scope import Scope
     from gradcli.language.tree import Query
+    from gradcli.options import Options
 
     scope = Scope()
     (statement,) = statements([text])

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.engine import transforms
-from gradcli.engine.evaluate import Values, forward
+from gradcli.derivatives import gradient, hessian, jacobian, jvp
+from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.sweep import backward
-from gradcli.errors import EvaluationError, GradcliError, LimitError, MissingValueError, ShapeError, TypeMismatchError
+from gradcli.errors import GradcliError, MissingValueError, ShapeError, TypeMismatchError
 from gradcli.language.program import Lowered, Program, default_wrt, sources
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Statement
-from gradcli.large import Place, by_plan, is_large
+from gradcli.large import by_plan, is_large
 from gradcli.nonfinite import first_nonfinite, nonfinite, nonfinite_of_large
 from gradcli.ops.promotion import numpy_dtype
+from gradcli.options import Options
 from gradcli.report.records import Asserted, Failure, Record
 
 if TYPE_CHECKING:
@@ -33,49 +32,7 @@ if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
 
-LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 _ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClaimInput:
-    """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
-
-    of: str
-    text: str | None = None
-    numbers: Any = None
-    formula: bool = False  # the text is a formula although it mentions no name
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Options:
-    """What to compute for each query."""
-
-    wrt: tuple[str, ...] | None = None
-    freeze: tuple[str, ...] = ()
-    seed: Any = None  # an array, or text of the language
-    mode: str = "grad"  # "grad", "jacobian", "hessian" or "jvp"
-    tangents: dict[str, Any] = field(default_factory=dict)
-    check: bool = True
-    formula: bool = True
-    latex: bool = False
-    timeout: float | None = None
-    need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
-    claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
-    decide_asserts: bool = False  # hold asserts to the reference, too
-    convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
-    everywhere: bool = False  # the values are examples: asserts are about all of them
-    rtol: float | None = None  # of claims that are numbers
-    atol: float = 0.0
-    remembering: bool = False  # keep verdicts between runs
-    digits: int | None = None  # of value and gradient from the reference, beside the floats
-    place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
-
-    @cached_property
-    def bare(self) -> bool:
-        """Whether all that is asked of a number is its value and its gradient."""
-        asked = self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.digits is not None
-        return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
 
 
 def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
@@ -167,11 +124,11 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
     if options.mode == "jvp":
-        record.jvp = _jvp(program, root, values, options, record)
+        record.jvp = jvp(program, root, values, options, record)
     elif options.mode == "jacobian":
-        record.jacobian = {name: _jacobian(scope, root, x, values) for name, x in wrt.items()}
+        record.jacobian = {name: jacobian(scope, root, x, values) for name, x in wrt.items()}
     elif options.mode == "hessian":
-        record.hessian = _hessian(scope, root, wrt, values)
+        record.hessian = hessian(scope, root, wrt, values)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
@@ -217,27 +174,6 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
         if seed is not None:
             del scope.names["seed"]
     return found, seed
-
-
-def gradient(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values, order: Sequence[Expr] | None = None
-) -> dict[str, Any]:
-    """The vector-Jacobian products of a query, each in its variable's shape."""
-    try:
-        with np.errstate(all="ignore"):
-            found = backward(order or reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
-    except (ValueError, ArithmeticError) as error:
-        raise EvaluationError(f"the gradient has no value: {error}") from None
-    dtype = numpy_dtype("float", scope.precision)
-    return {name: _finished(found.get(x), x, dtype) for name, x in wrt.items()}
-
-
-def _finished(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
-    if type(adjoint) is dtype.type and not x.shape:
-        return adjoint
-    if adjoint is None:
-        return np.zeros(x.shape, dtype)[()]
-    return np.array(adjoint, dtype).reshape(x.shape)[()]  # the caller's own, never a view of the seed or of an input
 
 
 def variables(scope: Scope, order: Sequence[Expr], options: Options) -> dict[str, Expr]:
@@ -286,61 +222,6 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     if seed.shape != root.shape:
         raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
     return seed.astype(dtype)[()], True
-
-
-def _jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
-    """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns in forward mode."""
-    rows, columns = math.prod(root.shape), math.prod(x.shape)
-    if rows * columns > scope.limits.tangents:
-        raise LimitError(
-            f"a Jacobian of {rows} x {columns} entries is over the limit of {scope.limits.tangents:,}",
-            help=f"raise it with --limit tangents={rows * columns}",
-        )
-    dtype = numpy_dtype("float", scope.precision)
-    out = np.zeros((rows, columns), dtype)
-    with np.errstate(all="ignore"):
-        if rows <= columns:
-            order = reachable([root])
-            for i in range(rows):
-                seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-                found = backward(order, {root: seed}, [x], values.__getitem__).get(x)
-                if found is None:
-                    break
-                out[i] = np.ravel(found)
-        else:
-            tangent = scope.graph.leaf("tangent", x.shape)
-            pushed = transforms.jvp(root, {x: tangent})
-            for i in range(columns):
-                direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
-                out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
-    return out.reshape((*root.shape, *x.shape))[()]
-
-
-def _hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> dict[str, dict[str, Any]]:
-    if math.prod(root.shape) != 1:
-        raise ShapeError(f"a Hessian needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jacobian")
-    gradients = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root))
-    table = forward(gradients, values, scope.precision)
-    return {
-        name: {other: _jacobian(scope, slope, x, table) for other, x in wrt.items()}
-        for name, slope in zip(wrt, gradients, strict=True)
-    }
-
-
-def _jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
-    scope = program.scope
-    tangents = {}
-    for name, given in options.tangents.items():
-        x = scope.names.get(name)
-        if x is None:
-            raise MissingValueError(f"no value for '{name}', which has a tangent", help=f"give it one: {name}=...")
-        tangent = program.constant(given, "<jvp>") if isinstance(given, str) else np.asarray(given)
-        if tangent.shape != x.shape:
-            raise ShapeError(f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; they must be the same")
-        record.tangents[name] = tangent.astype(np.float64)
-        tangents[x] = scope.graph.constant(record.tangents[name])
-    pushed = transforms.jvp(root, tangents)
-    return forward([pushed], values, scope.precision)[pushed]
 
 
 def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:

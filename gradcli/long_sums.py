@@ -15,8 +15,8 @@ import numpy as np
 
 from gradcli.alike import Found, Lookup, Number
 from gradcli.engine.plan import Plan
-from gradcli.evaluation import LONG
 from gradcli.language.forms import Form, Forms, lowered, terms
+from gradcli.options import LONG
 
 _ROWS = 16  # terms of a form that are worth a plan
 _FIRST = 256  # terms among which there may be more forms

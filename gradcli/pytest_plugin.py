@@ -15,9 +15,9 @@ import pytest
 
 if TYPE_CHECKING:
     from gradcli.errors import GradcliError
-    from gradcli.evaluation import Options
     from gradcli.language.program import Program
     from gradcli.language.tree import Statement
+    from gradcli.options import Options
     from gradcli.report.outcomes import Outcome
     from gradcli.report.records import Record
 
@@ -175,7 +175,7 @@ class Runner:
 
 
 def _options(settings: dict[str, Any]) -> Options:
-    from gradcli.evaluation import Options
+    from gradcli.options import Options
 
     return Options(
         formula=False, decide_asserts=True, remembering=True, rtol=settings.get("rtol"), atol=settings.get("atol", 0.0),

@@ -15,13 +15,14 @@ import numpy as np
 from gradcli.check.sampling import anywhere, simpler
 from gradcli.engine.transforms import definition_order
 from gradcli.errors import GradcliError
-from gradcli.evaluation import Options, run_statement
+from gradcli.evaluation import run_statement
 from gradcli.language import calls
 from gradcli.language.program import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Attribute, Binding, Call, Expression, Name, Node, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.ops.prefixes import PREFIXES
+from gradcli.options import Options
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 

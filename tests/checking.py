@@ -10,9 +10,9 @@ import numpy as np
 
 import gradcli
 from gradcli.check.crosscheck import cross_check
+from gradcli.derivatives import gradient
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr
-from gradcli.evaluation import gradient
 from gradcli.language.scope import Scope
 from gradcli.ops.reductions import spread
 from gradcli.ops.shapes import broadcast_to, swapaxes

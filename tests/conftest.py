@@ -15,9 +15,10 @@ import pytest
 
 from gradcli.cli.endings import guarded
 from gradcli.cli.main import app
-from gradcli.evaluation import Options, run_statement
+from gradcli.evaluation import run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
+from gradcli.options import Options
 from gradcli.report.records import Record
 
 COMMAND = [sys.executable, "-m", "gradcli.cli.main"]

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.alike import Alike
 from gradcli.errors import LimitError, Source
-from gradcli.evaluation import LONG, Options, records
+from gradcli.evaluation import records
 from gradcli.language.forms import Forms, pieces, terms
 from gradcli.language.program import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
+from gradcli.options import LONG, Options
 from gradcli.report.plain import as_dict
 from gradcli.report.records import Record
 

@@ -10,9 +10,10 @@ import pytest
 import gradcli
 from gradcli.check import wide
 from gradcli.check.crosscheck import cross_check
-from gradcli.evaluation import ClaimInput, Options, run_statement
+from gradcli.evaluation import run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
+from gradcli.options import ClaimInput, Options
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 

@@ -14,9 +14,10 @@ from gradcli.checking import FAIL_ON, POINTS, Names, checked, name_of, outcome_o
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.job import Job, assignment, choice, folder_of, format_of
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError
-from gradcli.evaluation import ClaimInput, Options, failed
+from gradcli.evaluation import failed
 from gradcli.language.program import Program, statements
 from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.options import ClaimInput, Options
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict

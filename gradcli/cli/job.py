@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion
-from gradcli.evaluation import Options, failed, records, run_statement
+from gradcli.evaluation import failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
+from gradcli.options import Options
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
