@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import ArgumentError, suggestion
 from gradcli.language import composed
+from gradcli.language.differentiation import DERIVATIVES
 from gradcli.language.names import Results
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gradcli.language.lowering import Lowering
     from gradcli.language.names import Function
 
-_DERIVATIVES = ("grad", "vjp", "jvp", "jacobian", "hessian", "hvp")
 # Methods of tensors that are no methods of arrays, or mean something else.
 _TORCH_METHODS = frozenset((
     "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
@@ -37,11 +37,11 @@ def exists(name: str, library: str) -> bool:
 @cache
 def all_names() -> list[str]:
     """Every name that a program can call, for suggestions."""
-    return sorted({*public_names(), *names(), *composed.FUNCTIONS, *_DERIVATIVES})
+    return sorted({*public_names(), *names(), *composed.FUNCTIONS, *DERIVATIVES})
 
 
 def known(name: str) -> bool:
-    return exists(name, NUMPY) or exists(name, TORCH) or name in _DERIVATIVES
+    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES
 
 
 def is_method(name: str) -> bool:

@@ -7,20 +7,18 @@ Python values for shapes, axes and the like.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.engine.graph import Expr
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.language.meanings import Meanings
 from gradcli.ops import logic, shapes
 from gradcli.ops.spec import find
 
-if TYPE_CHECKING:
-    from gradcli.language.lowering import Lowering
 
-
-def _shape(low: Lowering, *extents: Any) -> tuple[int, ...]:
+def _shape(low: Meanings, *extents: Any) -> tuple[int, ...]:
     """The shape of a constructor: zeros(2, 3), zeros((2, 3)) and zeros([2, 3]) alike."""
     parts = [low.static(e) for e in extents]
     if len(parts) == 1 and isinstance(parts[0], (tuple, list, np.ndarray)):
@@ -34,42 +32,42 @@ def _shape(low: Lowering, *extents: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _filled(low: Lowering, value: Any, shape: tuple[int, ...]) -> Expr:
+def _filled(low: Meanings, value: Any, shape: tuple[int, ...]) -> Expr:
     node = value if isinstance(value, Expr) else low.graph.constant(value)
     filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
     return filled
 
 
-def zeros(low: Lowering, *extents: Any, **_: Any) -> Expr:
+def zeros(low: Meanings, *extents: Any, **_: Any) -> Expr:
     return _filled(low, 0.0, _shape(low, *extents))
 
 
-def ones(low: Lowering, *extents: Any, **_: Any) -> Expr:
+def ones(low: Meanings, *extents: Any, **_: Any) -> Expr:
     return _filled(low, 1.0, _shape(low, *extents))
 
 
-def full(low: Lowering, shape: Any, value: Any) -> Expr:
+def full(low: Meanings, shape: Any, value: Any) -> Expr:
     return _filled(low, low.value(value), _shape(low, shape))
 
 
-def zeros_like(low: Lowering, x: Any) -> Expr:
+def zeros_like(low: Meanings, x: Any) -> Expr:
     return _filled(low, 0.0, low.value(x).shape)
 
 
-def ones_like(low: Lowering, x: Any) -> Expr:
+def ones_like(low: Meanings, x: Any) -> Expr:
     return _filled(low, 1.0, low.value(x).shape)
 
 
-def full_like(low: Lowering, x: Any, value: Any) -> Expr:
+def full_like(low: Meanings, x: Any, value: Any) -> Expr:
     return _filled(low, low.value(value), low.value(x).shape)
 
 
-def eye(low: Lowering, n: Any, m: Any = None, k: Any = 0) -> Expr:
+def eye(low: Meanings, n: Any, m: Any = None, k: Any = 0) -> Expr:
     rows, columns = _shape(low, n, n if m is None else m)
     return low.graph.constant(np.eye(rows, columns, low.integer(k)))
 
 
-def arange(low: Lowering, start: Any, stop: Any = None, step: Any = 1) -> Expr:
+def arange(low: Meanings, start: Any, stop: Any = None, step: Any = 1) -> Expr:
     first, last, by = low.number(start), low.number(stop) if stop is not None else None, low.number(step)
     if last is None:
         first, last = 0, first
@@ -79,28 +77,28 @@ def arange(low: Lowering, start: Any, stop: Any = None, step: Any = 1) -> Expr:
     return low.graph.constant(np.arange(first, last, by))
 
 
-def linspace(low: Lowering, start: Any, stop: Any, num: Any = 50) -> Expr:
+def linspace(low: Meanings, start: Any, stop: Any, num: Any = 50) -> Expr:
     (count,) = _shape(low, num)
     return low.graph.constant(np.linspace(low.number(start), low.number(stop), count))
 
 
-def rand(low: Lowering, *extents: Any) -> Expr:
+def rand(low: Meanings, *extents: Any) -> Expr:
     return low.graph.constant(np.asarray(low.random.random(_shape(low, *extents))))
 
 
-def randn(low: Lowering, *extents: Any) -> Expr:
+def randn(low: Meanings, *extents: Any) -> Expr:
     return low.graph.constant(np.asarray(low.random.standard_normal(_shape(low, *extents))))
 
 
-def array(low: Lowering, x: Any) -> Expr:
+def array(low: Meanings, x: Any) -> Expr:
     return low.value(x)
 
 
-def as_is(low: Lowering, x: Any) -> Expr:
+def as_is(low: Meanings, x: Any) -> Expr:
     return low.value(x)
 
 
-def maximum_of(low: Lowering, *values: Any) -> Expr:
+def maximum_of(low: Meanings, *values: Any) -> Expr:
     """Unprefixed max: of several values the largest, of one array its largest entry."""
     result = low.value(values[0])
     for value in values[1:]:
@@ -108,14 +106,14 @@ def maximum_of(low: Lowering, *values: Any) -> Expr:
     return result
 
 
-def minimum_of(low: Lowering, *values: Any) -> Expr:
+def minimum_of(low: Meanings, *values: Any) -> Expr:
     result = low.value(values[0])
     for value in values[1:]:
         result = logic.minimum(result, low.value(value))
     return result
 
 
-def einsum(low: Lowering, *arguments: Any, **_: Any) -> Any:
+def einsum(low: Meanings, *arguments: Any, **_: Any) -> Any:
     """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or after the subscripts."""
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):
@@ -126,7 +124,7 @@ def einsum(low: Lowering, *arguments: Any, **_: Any) -> Any:
     return low.call_op(find("einsum"), [low.value(o) for o in operands], {"subscripts": first})
 
 
-def length(low: Lowering, x: Any) -> Any:
+def length(low: Meanings, x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return low.graph.constant(len(x))
     node = low.value(x)
@@ -135,7 +133,7 @@ def length(low: Lowering, x: Any) -> Any:
     return low.graph.constant(node.shape[0])
 
 
-def item(low: Lowering, x: Any) -> Any:
+def item(low: Meanings, x: Any) -> Any:
     node = low.value(x)
     if math.prod(node.shape) != 1:
         raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.language.meanings import Meanings
 from gradcli.language.tree import Slice, Subscript
 from gradcli.ops import shapes
-
-if TYPE_CHECKING:
-    from gradcli.language.lowering import Lowering
 
 
 class _SliceParts(list[Any]):
     """start, stop and step of a slice, told apart from a list of indices."""
 
 
-def subscript(low: Lowering, node: Subscript, results: list[Any]) -> Any:
+def subscript(low: Meanings, node: Subscript, results: list[Any]) -> Any:
     """``base[items]``: of an array as in NumPy, or one entry of a tuple."""
     base = results[node.base.place]
     if isinstance(base, tuple):
@@ -41,7 +39,7 @@ def subscript(low: Lowering, node: Subscript, results: list[Any]) -> Any:
         raise ShapeError(text) from None
 
 
-def _slice(low: Lowering, node: Slice, results: list[Any]) -> _SliceParts:
+def _slice(low: Meanings, node: Slice, results: list[Any]) -> _SliceParts:
     parts = [None if p is None or results[p.place] is None else low.integer(results[p.place]) for p in node.parts]
     parts += [None] * (3 - len(parts))
     if parts[2] == 0:
@@ -49,7 +47,7 @@ def _slice(low: Lowering, node: Slice, results: list[Any]) -> _SliceParts:
     return _SliceParts(parts)
 
 
-def _index(low: Lowering, part: Any) -> Any:
+def _index(low: Meanings, part: Any) -> Any:
     if part is None or part is ...:
         return part
     value = low.static(low.value(part) if isinstance(part, list) and part else part)

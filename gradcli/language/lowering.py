@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import transforms
 from gradcli.engine.graph import Expr
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
     GradcliError,
     LimitError,
-    ShapeError,
     Source,
     TypeMismatchError,
     UnknownNameError,
 )
+from gradcli.language.differentiation import DERIVATIVES, derivative, primed
 from gradcli.language.indexing import subscript
+from gradcli.language.meanings import Meanings
 from gradcli.language.names import Function, Module, Results, Unbound, missing_value, unknown_function
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
@@ -47,7 +47,7 @@ from gradcli.language.tree import (
 from gradcli.ops import arithmetic, exponential, logic, products, shapes, structure
 from gradcli.ops.constants import NAMED
 from gradcli.ops.dialects import qualified
-from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH, DType, named_constant
+from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH, named_constant
 from gradcli.ops.spec import Op
 
 _BINARY: dict[str, Op] = {
@@ -56,7 +56,6 @@ _BINARY: dict[str, Op] = {
     ">": logic.greater, ">=": logic.greater_equal, "==": logic.equal, "!=": logic.not_equal, "and": logic.logical_and,
     "or": logic.logical_or,
 }  # fmt: skip
-_DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
 _ALL = slice(None)
 
 
@@ -78,19 +77,14 @@ class _Activation:
         self.results: list[Any] = []  # of the nodes so far
 
 
-class Lowering:
+class Lowering(Meanings):
     """Lowers the expressions of one program into its graph."""
 
     def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-        self.graph = scope.graph
+        super().__init__(scope)
         self.mentions = False  # whether the last expression mentioned a bound name
         self._stack: list[_Activation] = []
         self._inlined: dict[Any, Any] = {}
-
-    @property
-    def random(self) -> np.random.Generator:
-        return self.scope.random
 
     def lower(self, expression: Expression, source: Source) -> Any:
         """What an expression stands for. Errors carry their place in the text."""
@@ -148,103 +142,6 @@ class Lowering:
             return self.value(result)
         except GradcliError as error:
             raise error.at(expression.root.span, source) from None
-
-    # -- what results stand for -------------------------------------------------------------------------------
-
-    def value(self, result: Any, depth: int = 0) -> Expr:
-        """A result as a node: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else."""
-        if isinstance(result, Expr):
-            return result
-        if isinstance(result, list):
-            return self._array(result, depth)
-        if isinstance(result, Unbound):
-            raise missing_value(self.scope, result)
-        if isinstance(result, (bool, int, float)):
-            return self.graph.constant(result)
-        help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
-        raise TypeMismatchError(f"{_described(result)} where a number or an array is wanted", help=help)
-
-    def whole(self, result: Any) -> Expr:
-        """A result as whole numbers by which entries are addressed."""
-        whole: Expr = self.graph.whole(self.value(result))
-        return whole
-
-    def _array(self, items: list[Any], depth: int) -> Expr:
-        if depth >= self.scope.limits.dimensions:
-            raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
-        nodes = [self.value(item, depth + 1) for item in items]
-        if not nodes:
-            return self.graph.constant(np.zeros(0))
-        if all(node.is_constant for node in nodes):
-            payloads = [node.payload for node in nodes]
-            if len({np.shape(p) for p in payloads}) == 1:
-                return self.graph.constant(np.array(payloads))
-        rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
-        return rows
-
-    def static(self, result: Any, depth: int = 0) -> Any:
-        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
-        if isinstance(result, (tuple, list)):
-            if depth >= self.scope.limits.dimensions:
-                raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
-            parts = [self.static(part, depth + 1) for part in result]
-            return tuple(parts) if isinstance(result, tuple) else parts
-        if isinstance(result, Unbound):
-            raise missing_value(self.scope, result)
-        if isinstance(result, Expr):
-            return self._static_value(result)
-        if result is None or isinstance(result, (str, bool, int, float, DType)):
-            return result
-        raise TypeMismatchError(f"{_described(result)} cannot be used here")
-
-    def _static_value(self, node: Expr) -> Any:
-        if node.is_constant and not isinstance(node.payload, np.ndarray):
-            return node.payload
-        if node.kind == "bool":
-            array = np.asarray(self.scope.evaluate(node))
-            return array if array.ndim else bool(array)
-        raw = np.asarray(self.scope.evaluate(node))
-        if node.kind == "int" or self.is_integral(node):
-            if raw.size and np.max(np.abs(raw)) > 2**53:
-                raise LimitError("a whole number beyond 2**53 cannot be an index, a shape or an axis")
-            raw = raw.astype(np.int64)
-        return raw if raw.ndim else raw.item()
-
-    def is_integral(self, node: Expr) -> bool:
-        return node.kind == "int" or self.scope.is_integral(node)
-
-    def is_axis(self, result: Any) -> bool:
-        """Whether an argument that may be an axis is one."""
-        if isinstance(result, Expr):
-            return not result.shape and result.kind != "bool" and self.is_integral(result)
-        return result is None or isinstance(result, (tuple, list))
-
-    def is_whole(self, result: Any) -> bool:
-        """Whether an argument is a whole number, or an array of them."""
-        return self.is_integral(self.value(result))
-
-    def integer(self, result: Any) -> int:
-        value = self.static(result)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise ArgumentError(f"a whole number is wanted here, not {value!r}")
-        return int(value)
-
-    def number(self, result: Any) -> float:
-        value = self.static(result)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ArgumentError(f"a number known beforehand is wanted here, not {_described(value)}")
-        return value
-
-    def evaluate(self, function: Callable[..., Any], node: Expr, *arguments: Any) -> Any:
-        """A function of a node's value under the bindings: for what only values can decide, like a mask."""
-        return function(np.asarray(self.scope.evaluate(node)), *arguments)
-
-    def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
-        """An operation on nodes; of several results, a tuple."""
-        node = self.graph.apply(op, operands, {**op.static, **static})
-        if op.outputs == 1:
-            return node
-        return tuple(structure.output(node, place=i) for i in range(op.outputs))
 
     # -- nodes ------------------------------------------------------------------------------------------------
 
@@ -364,8 +261,8 @@ class Lowering:
                 return self._inline(node, definition, arguments, keywords)
             if node.primes:
                 raise unknown_function(self.scope, name).at(callee.span)
-            if name in _DERIVATIVES:
-                return self._derivative(node, name, arguments, keywords)
+            if name in DERIVATIVES:
+                return derivative(self, node, name, arguments, keywords)
             if calls.exists(name, NUMPY) or calls.exists(name, TORCH):
                 return calls.call(self, name, NUMPY if calls.exists(name, NUMPY) else TORCH, arguments, keywords, bare=True)
             if name in self.scope.names or name in activation.locals or name in NAMED:
@@ -378,8 +275,8 @@ class Lowering:
         target = results[callee.place]
         if isinstance(target, Function):
             if target.base is None:
-                if target.name in _DERIVATIVES and not calls.exists(target.name, target.library):
-                    return self._derivative(node, target.name, arguments, keywords)
+                if target.name in DERIVATIVES and not calls.exists(target.name, target.library):
+                    return derivative(self, node, target.name, arguments, keywords)
                 return calls.call(self, target.name, target.library, arguments, keywords)
             return calls.call_method(self, target, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
@@ -412,44 +309,18 @@ class Lowering:
 
         def finish(result: Any) -> Any:
             if node.primes:
-                result = self._primed(self.value(result), parameters[0], node.primes)
+                result = primed(self.value(result), parameters[0], node.primes)
             self._inlined[key] = (result, values)
             return result
 
         bound = dict(zip(definition.parameters, parameters, strict=True))
         return _Activation(definition.expression, definition.source, bound, definition, finish)
 
-    def _primed(self, result: Expr, parameter: Expr, primes: int) -> Expr:
-        for _ in range(primes):
-            if result.shape not in (parameter.shape, ()):
-                raise ShapeError("f' needs a function that works entry by entry", help="write jacobian(f(x), x)")
-            result = transforms.derive("vjp", result, parameter, transforms.ones_like(result))
-        return result
-
     def named(self, node: Expr, name: str) -> Expr:
         """A node under an identity of its own, so that something can be differentiated with respect to it."""
         self.scope.serial += 1
         renamed: Expr = structure.alias(node, name=name, serial=self.scope.serial)
         return renamed
-
-    def _derivative(self, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v)."""
-        vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
-        third = ", v" if name in ("vjp", "jvp", "hvp") else ""
-        usage = "grad(y, x) or grad(y, x, seed=v)" if name == "grad" else f"{name}(y, x{third})"
-        if len(arguments) == 3 and vector is None and name not in ("jacobian", "hessian"):
-            vector = arguments.pop()
-        if keywords or len(arguments) != 2 or (vector is None and name in ("vjp", "jvp", "hvp")):
-            raise ArgumentError(f"wrong arguments for {name}", help=f"write {usage}")
-        if not isinstance(node.arguments[1], Name):
-            raise ArgumentError(f"the second argument of {name} must be a name", help=f"write {usage}, with x a bound name").at(
-                node.arguments[1].span
-            )
-        y, x = (self.value(a) for a in arguments)
-        if x.is_constant:
-            name = node.arguments[1].name
-            raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
-        return transforms.derive(_DERIVATIVES[name], y, x, None if vector is None else self.value(vector))
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, _Activation], Any]] = {
@@ -466,15 +337,3 @@ _RULES: dict[type[Node], Callable[[Lowering, Any, _Activation], Any]] = {
     Dots: lambda low, node, activation: ...,
     Slice: lambda low, node, activation: None,  # read by its subscript
 }
-
-
-def _described(result: Any) -> str:
-    if isinstance(result, str):
-        return f"the string {result!r}"
-    if isinstance(result, tuple):
-        return "a tuple"
-    if isinstance(result, Module):
-        return f"the library prefix '{result.path}'"
-    if isinstance(result, Function):
-        return f"the function '{result.name}'"
-    return "None" if result is None else f"a {type(result).__name__}"

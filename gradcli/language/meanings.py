@@ -1,0 +1,135 @@
+"""What the results of lowering stand for: nodes of the graph, or parameters of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import Expr
+from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
+from gradcli.language.names import Function, Module, Unbound, missing_value
+from gradcli.language.scope import Scope
+from gradcli.ops import shapes, structure
+from gradcli.ops.prefixes import DType
+from gradcli.ops.spec import Op
+
+
+class Meanings:
+    """Takes results for what a call, an index or an operator wants of them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.graph = scope.graph
+
+    @property
+    def random(self) -> np.random.Generator:
+        return self.scope.random
+
+    def value(self, result: Any, depth: int = 0) -> Expr:
+        """A result as a node: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else."""
+        if isinstance(result, Expr):
+            return result
+        if isinstance(result, list):
+            return self._array(result, depth)
+        if isinstance(result, Unbound):
+            raise missing_value(self.scope, result)
+        if isinstance(result, (bool, int, float)):
+            return self.graph.constant(result)
+        help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
+        raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
+
+    def whole(self, result: Any) -> Expr:
+        """A result as whole numbers by which entries are addressed."""
+        whole: Expr = self.graph.whole(self.value(result))
+        return whole
+
+    def _array(self, items: list[Any], depth: int) -> Expr:
+        if depth >= self.scope.limits.dimensions:
+            raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
+        nodes = [self.value(item, depth + 1) for item in items]
+        if not nodes:
+            return self.graph.constant(np.zeros(0))
+        if all(node.is_constant for node in nodes):
+            payloads = [node.payload for node in nodes]
+            if len({np.shape(p) for p in payloads}) == 1:
+                return self.graph.constant(np.array(payloads))
+        rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
+        return rows
+
+    def static(self, result: Any, depth: int = 0) -> Any:
+        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
+        if isinstance(result, (tuple, list)):
+            if depth >= self.scope.limits.dimensions:
+                raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
+            parts = [self.static(part, depth + 1) for part in result]
+            return tuple(parts) if isinstance(result, tuple) else parts
+        if isinstance(result, Unbound):
+            raise missing_value(self.scope, result)
+        if isinstance(result, Expr):
+            return self._static_value(result)
+        if result is None or isinstance(result, (str, bool, int, float, DType)):
+            return result
+        raise TypeMismatchError(f"{described(result)} cannot be used here")
+
+    def _static_value(self, node: Expr) -> Any:
+        if node.is_constant and not isinstance(node.payload, np.ndarray):
+            return node.payload
+        if node.kind == "bool":
+            array = np.asarray(self.scope.evaluate(node))
+            return array if array.ndim else bool(array)
+        raw = np.asarray(self.scope.evaluate(node))
+        if node.kind == "int" or self.is_integral(node):
+            if raw.size and np.max(np.abs(raw)) > 2**53:
+                raise LimitError("a whole number beyond 2**53 cannot be an index, a shape or an axis")
+            raw = raw.astype(np.int64)
+        return raw if raw.ndim else raw.item()
+
+    def is_integral(self, node: Expr) -> bool:
+        return node.kind == "int" or self.scope.is_integral(node)
+
+    def is_axis(self, result: Any) -> bool:
+        """Whether an argument that may be an axis is one."""
+        if isinstance(result, Expr):
+            return not result.shape and result.kind != "bool" and self.is_integral(result)
+        return result is None or isinstance(result, (tuple, list))
+
+    def is_whole(self, result: Any) -> bool:
+        """Whether an argument is a whole number, or an array of them."""
+        return self.is_integral(self.value(result))
+
+    def integer(self, result: Any) -> int:
+        value = self.static(result)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ArgumentError(f"a whole number is wanted here, not {value!r}")
+        return int(value)
+
+    def number(self, result: Any) -> float:
+        value = self.static(result)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ArgumentError(f"a number known beforehand is wanted here, not {described(value)}")
+        return value
+
+    def evaluate(self, function: Callable[..., Any], node: Expr, *arguments: Any) -> Any:
+        """A function of a node's value under the bindings: for what only values can decide, like a mask."""
+        return function(np.asarray(self.scope.evaluate(node)), *arguments)
+
+    def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        """An operation on nodes; of several results, a tuple."""
+        node = self.graph.apply(op, operands, {**op.static, **static})
+        if op.outputs == 1:
+            return node
+        return tuple(structure.output(node, place=i) for i in range(op.outputs))
+
+
+def described(result: Any) -> str:
+    if isinstance(result, str):
+        return f"the string {result!r}"
+    if isinstance(result, tuple):
+        return "a tuple"
+    if isinstance(result, Module):
+        return f"the library prefix '{result.path}'"
+    if isinstance(result, Function):
+        return f"the function '{result.name}'"
+    return "None" if result is None else f"a {type(result).__name__}"
