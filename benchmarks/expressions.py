@@ -89,3 +89,25 @@ def _different(count: int, random: Random) -> Iterator[str]:
         if text not in seen:
             seen.add(text)
             yield text
+
+
+def varied(count: int, seed: int = 6) -> list[str]:
+    """Different short expressions, hardly two of which have one form."""
+    random = Random(seed)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        text = _tree(random, 3)
+        if len(text) > 8 and any(name in text for name in "xyzsab"):
+            found[text] = None
+    return list(found)
+
+
+def _tree(random: Random, depth: int) -> str:
+    if depth == 0 or random.random() < 0.15:
+        return random.choice(["x", "y", "z", "s", "a", "b", str(random.randint(2, 99)), f"{random.uniform(0.05, 3):.4g}"])
+    kind = random.random()
+    if kind < 0.55:
+        return f"({_tree(random, depth - 1)} {random.choice('+-*/')} {_tree(random, depth - 1)})"
+    if kind < 0.7:
+        return f"({_tree(random, depth - 1)})**{random.choice([2, 3])}"
+    return f"{random.choice(['exp', 'sin', 'cos', 'tanh', 'sqrt', 'atan'])}({_tree(random, depth - 1)})"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.contest import Command, Goal, InProcess, Run, Setting, Workload
-from benchmarks.expressions import VALUES, textbook
+from benchmarks.expressions import VALUES, textbook, varied
 from benchmarks.workloads.chains import GRADCLI
 
 _EVERY = 10  # sympy and PyTorch take so long that they get every tenth expression
@@ -89,19 +89,20 @@ def workloads(setting: Setting) -> list[Workload]:
     bindings = [f"{name} = {value}" for name, value in VALUES.items()]
 
     def ours(name: str, path: str, size: int) -> Command:
-        command = (*GRADCLI, "eval", "-f", path, "--no-check", "--no-formula", "--format", "jsonl")
-        return Command(name=name, command=command, answers=True, question=str(size), items=size)
+        return Command(name=name, command=_command(path), answers=True, question=str(size), items=size)
 
     def peer(name: str, build: Callable[[int], Run], *needs: str) -> InProcess:
         return InProcess(name=name, build=build, arguments=(fewer,), needs=needs, question=str(fewer), items=fewer, fresh=True)
 
     program = setting.file("T8.grad", [*bindings, *texts])
     program_of_fewer = setting.file("T8_fewer.grad", [*bindings, *texts[:fewer]])
+    program_of_forms = setting.file("T8_forms.grad", [*bindings, *varied(fewer)])
     records = setting.file("T8.jsonl", [json.dumps({"expr": text, "at": _values(text)}) for text in texts])
     contestants = (
         ours("gradcli eval, a program", program, count),
         ours("gradcli eval, fewer", program_of_fewer, fewer),
         ours("gradcli eval, JSON Lines", records, count),
+        Command(name="gradcli eval, each of a form of its own", command=_command(program_of_forms), items=fewer),
         peer("sympy, parsing alone", sympy_parse),
         peer("sympy, value and gradient", sympy_gradients),
         peer("PyTorch, by Python's eval", pytorch_eval, "torch"),
@@ -114,6 +115,10 @@ def workloads(setting: Setting) -> list[Workload]:
         Goal(contestants[0].name, 1.1, contestants[1].name, measure="peak"),
     )
     return [Workload("T8", f"{count:,} different short expressions, --no-check", contestants, goals, unit="expression")]
+
+
+def _command(path: str) -> tuple[str, ...]:
+    return (*GRADCLI, "eval", "-f", path, "--no-check", "--no-formula", "--format", "jsonl")
 
 
 def _values(text: str) -> dict[str, float]:
