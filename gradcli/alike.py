@@ -1,5 +1,6 @@
 """Queries of one form: by programs that are compiled once, with the ordinary way's results to the bit.
 
+Only where a query has a part of an earlier binding's expression, the ordinary way adds up in another order, and a last bit may differ.
 What is not numbers throughout, what has no form, and what is not finite is left to the ordinary way, which has the words for it.
 """
 
@@ -12,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.transcript import Transcript
-from gradcli.errors import Source
+from gradcli.errors import GradcliError, Source
 from gradcli.language.forms import Form, Forms, lowered, pieces
+from gradcli.language.parser import RESERVED
 from gradcli.language.scope import Scope
 from gradcli.limits import Limits
 from gradcli.ops.constants import NAMED
@@ -56,17 +58,20 @@ class Alike:
         if not usual or not source.text.isascii() or "#" in source.text:
             return None
         text = source.text.strip(string.whitespace)
-        if len(text) < LONG:
-            found = self._gradient(text, lookup, functions)
-        else:
-            from gradcli.long_sums import gradient_of_long
-
-            found = gradient_of_long(self._forms, text, lookup, functions, self._gradient)
+        try:
+            found = self._gradient(text, lookup, functions) if len(text) < LONG else self._gradient_of_long(text, lookup, functions)
+        except GradcliError:  # the ordinary way says where
+            found = None
         if found is None:
             return None
         line, column = source.position(source.text.index(text))
         value, gradient = found
         return Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+
+    def _gradient_of_long(self, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
+        from gradcli.long_sums import gradient_of_long
+
+        return gradient_of_long(self._forms, text, lookup, functions, self._gradient)
 
     def _gradient(self, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
         reading = self._forms.read(*pieces(text))
@@ -95,7 +100,7 @@ class Alike:
 
 def _of_scope(scope: Scope, options: Options) -> Lookup:
     def lookup(name: str) -> Number | None:
-        leaf = scope.names.get(name)
+        leaf = scope.names.get(name) if name not in RESERVED else None
         if leaf is None:
             return _named(name) if name not in scope.failed else None
         value = scope.values.get(leaf)
@@ -111,7 +116,7 @@ def _of_values(values: Mapping[str, Any], options: Options) -> Lookup:
     ranks = dict(zip(values, range(len(values)), strict=True))
 
     def lookup(name: str) -> Number | None:
-        value = values.get(name)
+        value = values.get(name) if name not in RESERVED else None
         if value is None:
             return _named(name)
         kind = value.dtype.kind

@@ -181,7 +181,7 @@ def _evaluates_to(simple: Expr, raw: Expr, trial: Trial, precision: str) -> bool
         for leaf, value in values.items()
     }
     table = forward([printed, raw], values, precision)
-    finite = [np.isfinite(np.broadcast_to(table[node], raw.shape)) for node in (printed, raw)]
+    finite = np.broadcast_arrays(*(np.isfinite(np.asarray(table[node])) for node in (printed, raw)))
     return bool((finite[0] == finite[1]).all()) and bool(finite[1].all()) and _close(printed, raw, moved, precision)
 
 

@@ -112,19 +112,19 @@ def gradient_of_sum(forms: Forms, text: str, lookup: Lookup, functions: Iterable
     whole = np.array([number.whole for number in numbers.values()])
     summands = np.empty(sum(len(rows.places) for rows in rows_of.values()))
     slopes = np.zeros(len(index))
-    operations = 0
+    nodes = 2 * len(summands) + 2 * len(index)  # no fewer than the ordinary way counts: what adds, and names
     for form, rows in rows_of.items():
-        columns = np.fromiter(map(index.__getitem__, rows.names), np.intp).reshape(len(rows.places), -1).T
+        columns = np.fromiter(map(index.__getitem__, rows.names), np.intp).reshape(len(rows.places), len(form.names)).T
         graph = lowered(form, (len(rows.places),), forms.limits)
         if graph is None or any(whole[columns[place]].any() for place in form.deciding):
             return None
-        operations += graph.operations * len(rows.places)
-        if operations > forms.limits.nodes:
+        nodes += graph.operations * len(rows.places) + len(set(rows.numbers))
+        if nodes > forms.limits.nodes:
             return None
         seed = graph.root.graph.leaf("seed", graph.root.shape)
         plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed)
         signs = np.where(rows.negative, -1.0, 1.0)
-        given = np.array(rows.numbers, float).reshape(len(rows.places), -1).T
+        given = np.array(rows.numbers, float).reshape(len(rows.places), len(form.numbers)).T
         value, *parts = plan([*values[columns], *np.ascontiguousarray(given), signs])
         summands[rows.places] = signs * value
         for column, part in zip(columns, parts, strict=True):

@@ -123,3 +123,8 @@ def test_printing_and_parsing_again_gives_the_same_graph(text):
     printed = formula(node)
     assert printed is not None
     assert lower(printed) is node, printed
+
+
+def test_a_formula_of_a_larger_shape_beside_infinities():
+    record = gradcli.evaluate("log1p((a+a)*(a*c))", at={"a": [0.5], "c": [float("inf")]}, seed=[1.0], check=False)
+    assert record.derivative == {"a": None, "c": "2*a**2/(2*a**2*c + 1)"}

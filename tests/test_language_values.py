@@ -53,7 +53,7 @@ ARRAYS = [
     case("[[1], [2]] + [10, 20]", [[11, 21], [12, 22]]), case("zeros(2, 3)", np.zeros((2, 3))),
     case("ones((2, 2))", np.ones((2, 2))),
     case("full((2,), 7)", [7, 7]), case("eye(2)", np.eye(2)), case("eye(2, 3)", np.eye(2, 3)), case("arange(4)", [0, 1, 2, 3]),
-    case("arange(1, 2, 0.25)", [1, 1.25, 1.5, 1.75]), case("arange(3, 0, -1)", [3, 2, 1]),
+    case("arange(1, 2, 0.25)", [1, 1.25, 1.5, 1.75]), case("arange(-1e150)", []), case("arange(3, 0, -1)", [3, 2, 1]),
     case("linspace(0, 1, 5)", [0, 0.25, 0.5, 0.75, 1]),
     case("[x, 2*x]", [3, 6], x=3), case("[[x, 1], [0, x]] @ [1, 2]", [5, 6], x=3), case("zeros(0)", []), case("sum(zeros(0))", 0),
     case("[]", []), case("([1, 2,\n 3])", [1, 2, 3], id="newlines in brackets"), case("rand(3).shape[0]", 3),

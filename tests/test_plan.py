@@ -95,3 +95,29 @@ def test_a_sine_that_is_stored_and_read_in_its_loop(monkeypatch: pytest.MonkeyPa
     random = np.random.default_rng(2)
     text = "sum((sin(A) @ B)**2) + sum(sin(A)**2*exp(A)) + sum(tanh(A)*cos(A)*exp(A + 1))"
     compare(text, {"A": random.normal(size=(5, 4)), "B": random.normal(size=(4, 3))})
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.usefixtures("_any_size")
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        # the sign of a zero
+        ("atan2(x + 0, -1)", {"x": -0.0}), ("copysign(2, 0 + x)*y", {"x": -0.0, "y": 3.0}), ("atan2(x**0.5, -1)", {"x": -0.0}),
+        ("sum(a/(b + 0))", {"a": [1.0, 2.0], "b": [-0.0, 1.0]}), ("sum(atan2(a - 0, -1))", {"a": [-0.0, 0.0]}),
+        # cotangents of zeros before operations on whole arrays
+        ("abs(norm(b))", {"b": [NAN, 2.0]}), ("norm(b)**0", {"b": [NAN, 1.0]}), ("relu(-1 - norm(b))", {"b": [INF, 2.0]}),
+        ("relu(-logsumexp(b, 0))", {"b": [INF, 2.0]}), ("relu(-1 - cumprod(b)[1])", {"b": [INF, 2.0]}),
+        ("sum(c)*norm(b)", {"b": [INF, 7.0], "c": [0.0, 0.0]}), ("sum(where(b > b, prod(b), -1))", {"b": [INF, 0.0, 2.0]}),
+        ("sum(prod(c)**0)", {"c": [-0.0, NAN, -0.0, 700.0]}),
+    ],
+)  # fmt: skip
+def test_zeros_keep_their_signs_and_end_what_does_not_matter(text: str, values: dict[str, Any]) -> None:
+    arrays = {name: np.array(value) for name, value in values.items()}
+    plain = gradcli.evaluate(text, at=arrays, check=False, formula=False)
+    value, grads = gradcli.value_and_grad(text)(**arrays)
+    np.testing.assert_array_equal(value, plain.value)
+    for name, slope in (plain.grad or {}).items():
+        np.testing.assert_array_equal(grads[name], slope, err_msg=name)

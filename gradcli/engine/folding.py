@@ -85,9 +85,9 @@ class Folder:
     # -- sums ---------------------------------------------------------------------------------------------------
 
     def _sum(self, x: Expr, y: Expr) -> Expr:
-        if _plain(x) == 0:
+        if _is_negative_zero(x):
             return y
-        if _plain(y) == 0:
+        if _is_negative_zero(y):
             return x
         if y.op is arithmetic.neg:
             return self.graph.apply(arithmetic.sub, (x, y.operand))
@@ -96,7 +96,7 @@ class Folder:
         return self.graph.apply(arithmetic.add, _ordered(x, y))
 
     def _difference(self, x: Expr, y: Expr) -> Expr | None:
-        if _plain(y) == 0:
+        if _plain(y) == 0 and not _is_negative_zero(y):
             return x
         return self._sum(x, y.operand) if y.op is arithmetic.neg else None
 
@@ -174,7 +174,7 @@ class Folder:
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():
-            if not self.swift:
+            if not self.swift or not x.shape:  # a number's power is C's, whose root of -0 is 0
                 return None
             self.risky = True  # the root of -inf, and of -0
         power = _SIMPLE_POWERS[abs(exponent)](self, x)
@@ -205,6 +205,12 @@ def _plain(node: Expr | None) -> float | None:
     if node is None or not node.is_constant or isinstance(node.payload, np.ndarray):
         return None
     return node.payload if isinstance(node.payload, bool) else float(node.payload)
+
+
+def _is_negative_zero(node: Expr) -> bool:
+    """Whether a node is -0, which changes nothing that it is added to; 0 makes 0 of -0."""
+    number = _plain(node)
+    return number == 0 and math.copysign(1, number) < 0
 
 
 def _chosen(condition: Expr, x: Expr, y: Expr) -> Expr | None:

@@ -40,7 +40,10 @@ class Plan:
         steps = schedule(roots)
         self._in_blocks = _nothing_but_loops(steps)
         has_floats = any(not leaf.shape for leaf in leaves)  # whose infinities are made otherwise than NumPy's
-        self._swift = compiled(leaves, roots, steps, precision, swift=True, checked=risky or has_floats)
+        # where a cotangent of zeros ends the sweep, and the program goes on
+        ends = any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([root]))
+        checked = risky or has_floats or (ends and bool(wrt))
+        self._swift = compiled(leaves, roots, steps, precision, swift=True, checked=checked)
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
@@ -68,7 +71,7 @@ class Plan:
 
     def _plain(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """By the forward pass and the sweep, array by array."""
-        given = dict(zip(self.leaves, values, strict=True))
+        given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)}
         table = forward([self.root], given, self.precision)
         value = table[self.root]
         seed = np.ones_like(value) if self.seed is None else given[self.seed]

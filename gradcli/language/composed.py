@@ -73,8 +73,10 @@ def arange(low: Meanings, start: Any, stop: Any = None, step: Any = 1) -> Expr:
         first, last = 0, first
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
-    low.graph.limits.check_shape((max(0, math.ceil((last - first) / by)),))
-    return low.graph.constant(np.arange(first, last, by))
+    count = max(0, math.ceil((last - first) / by))
+    low.graph.limits.check_shape((count,))
+    # of an extent that is none, NumPy may say that it is too large
+    return low.graph.constant(np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by)))
 
 
 def linspace(low: Meanings, start: Any, stop: Any, num: Any = 50) -> Expr:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +22,16 @@ from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Binary, Call, Expression, Name, Node, Number, Unary
 from gradcli.limits import Limits
+from gradcli.ops.dialects import lookup
+from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.spec import Op, named
 
 # As tokens.py has them, in ASCII and without underscores between digits; the name of a function stays in its form.
 _WORD = re.compile(r"((?<![A-Za-z0-9_])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")
 _DIGITS = frozenset("0123456789.")
 _MOST = 4_096  # forms that are remembered
-_TERM, _KEPT, _DECIDING = range(3)  # what becomes of a number: it is taken out, or stays; where a name decides if it is whole
+_TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that are whole numbers decide nothing there
+_ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
 Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
 
@@ -60,7 +65,15 @@ class Forms:
     def read(self, between: tuple[str, ...], words: Sequence[str]) -> Reading | None:
         """An expression in pieces. None where it is met for the first time, and where it has no form."""
         names: dict[str, int] = {}
-        pattern = tuple([-1 if word[0] in _DIGITS else names.setdefault(word, len(names)) for word in words])
+        numbers: dict[int | str, int] = {}
+        slots = []
+        for word in words:
+            if word[0] not in _DIGITS:
+                slots.append(names.setdefault(word, len(names)))
+            else:
+                constant = _constant(word)
+                slots.append(~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO)
+        pattern = tuple(slots)
         try:
             family = self._families[between, pattern]
         except KeyError:
@@ -78,32 +91,41 @@ class Forms:
             if len(family.forms) >= _MOST:
                 family.forms.clear()
             form = family.forms[kept] = family.form(between, words, pattern)
-        return Reading(form, list(names), [float(words[place]) for place in family.taken])
+        return Reading(form, list(names), [float(words[place]) for place in family.taken.values()])
+
+
+def _constant(word: str) -> int | str:
+    """What makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
+    return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
 
 
 class _Family:
     """Forms that differ only in numbers that stay."""
 
-    def __init__(self, kept: list[int], taken: list[int], deciding: frozenset[int], callees: frozenset[str]) -> None:
-        self.kept, self.taken = kept, taken  # places among the words
+    def __init__(self, kept: list[int], taken: dict[int, int], deciding: frozenset[int], callees: frozenset[str]) -> None:
+        self.kept = kept  # places among the words
+        self.taken = taken  # the first place of each constant, by its slot
         self.deciding, self.callees = deciding, callees
         self.forms: dict[tuple[str, ...], Form] = {}
 
     def form(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Form:
-        own = [word if slot < 0 else f"n{slot}" for word, slot in zip(words, pattern, strict=True)]
-        for i, place in enumerate(self.taken):
-            own[place] = f"c{i}"
-        text = "".join([between[0], *(word + after for word, after in zip(own, between[1:], strict=True))])
-        return Form(text, max(pattern) + 1, len(self.taken), self.deciding, self.callees)
+        numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
+        own = [f"n{slot}" if slot >= 0 else numbers.get(slot, word) for word, slot in zip(words, pattern, strict=True)]
+        return Form(joined(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
 
 
-_UNREAD = _Family([], [], frozenset(), frozenset())
+_UNREAD = _Family([], {}, frozenset(), frozenset())
 
 
 def pieces(text: str) -> Pieces:
     """A text without comments, taken apart at its names and numbers."""
     parts = _WORD.split(text)
     return tuple(parts[::2]), parts[1::2]
+
+
+def joined(between: Sequence[str], words: Sequence[str]) -> str:
+    """A text from its pieces."""
+    return "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
 
 
 def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
@@ -138,40 +160,45 @@ def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
 
 
 def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int], limits: Limits) -> _Family | None:
-    text = "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
+    if "" in between[1:-1]:  # a number right before a name: what they mean together depends on them
+        return None
     try:
-        expression = parse_expression(Source(text), limits.length)
+        expression = parse_expression(Source(joined(between, words)), limits.length)
     except GradcliError:
         return None
     roles = _roles(expression)
     called = {node.callee for node in expression.nodes if isinstance(node, Call)}
     atoms = [node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called]
-    if roles is None or len(atoms) != len(words) or max(pattern, default=-1) < 0:
+    if roles is None or len(atoms) != len(words):
         return None
-    kept: list[int] = []
-    taken: list[int] = []
+    taken: dict[int, int] = {}
+    staying = {_ZERO}  # one constant either stays everywhere or nowhere: equal parts are one node
     deciding = set()
-    for place, (atom, word) in enumerate(zip(atoms, words, strict=True)):
-        role = roles.get(atom)
+    for place, (atom, word, slot) in enumerate(zip(atoms, words, pattern, strict=True)):
+        role = roles[atom]
         if isinstance(atom, Name):
             if atom.name != word:
                 return None
-            if role == _DECIDING:
-                deciding.add(pattern[place])
+            if not role & _FREE:
+                deciding.add(slot)
         elif word[0] not in _DIGITS or float(word) != float(atom.value):
             return None
+        elif role & _TAKEN:
+            taken.setdefault(slot, place)
         else:
-            (taken if role == _TERM else kept).append(place)
+            staying.add(slot)
+    taken = {slot: place for slot, place in taken.items() if slot not in staying}
+    kept = [place for place, slot in enumerate(pattern) if slot in staying]
     return _Family(kept, taken, frozenset(deciding), frozenset(node.name for node in called if isinstance(node, Name)))
 
 
 def _roles(expression: Expression) -> dict[Node, int] | None:
     """What each node does in an expression; None if it is not made of arithmetic and functions alone."""
-    named: set[Node] = set()
+    with_names: set[Node] = set()
     for node in expression.nodes:
-        if isinstance(node, Name) or any(part in named for part in _parts(node)):
-            named.add(node)
-    roles = {expression.root: _TERM}
+        if isinstance(node, Name) or any(part in with_names for part in _parts(node)):
+            with_names.add(node)
+    roles = {expression.root: _TAKEN | _FREE}
     for node in reversed(expression.nodes):
         role = roles.get(node)
         if role is None or isinstance(node, (Name, Number)):
@@ -179,13 +206,32 @@ def _roles(expression: Expression) -> dict[Node, int] | None:
         if not _is_plain(node):
             return None
         for part in _parts(node):
-            roles[part] = role
-        if isinstance(node, Binary) and node.operator == "**" and role == _TERM:
-            roles[node.right] = _DECIDING
-        if isinstance(node, Call) and role == _TERM:
-            several = len(node.arguments) > 1
-            roles.update((part, _DECIDING if several else _KEPT) for part in node.arguments if several or part not in named)
+            roles[part] = role & _passed(node, part, with_names)
     return roles
+
+
+def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
+    """What of a node's role its part has, too."""
+    if isinstance(node, Binary):
+        return 0 if node.operator == "**" and part is node.right else _TAKEN | _FREE
+    if isinstance(node, Call):
+        if part not in with_names or len(node.arguments) > 1:
+            return 0
+        return _TAKEN | _FREE if isinstance(node.callee, Name) and _takes_one_number(node.callee.name) else _TAKEN
+    return _TAKEN | _FREE
+
+
+@cache
+def _takes_one_number(name: str) -> bool:
+    """Whether a function is one operation on one operand, whatever that is."""
+    signature = lookup(name, NUMPY) or lookup(name, TORCH)
+    if signature is None or any(parameter.otherwise for parameter in signature.parameters):
+        return False
+    try:
+        record = named(signature.target)
+    except KeyError:
+        return False
+    return isinstance(record, Op) and len(record.operands) == 1
 
 
 def _is_plain(node: Node) -> bool:
