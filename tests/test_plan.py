@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.engine import blocks, schedule, trigonometry
+from gradcli.engine import blocks, registers, schedule, trigonometry
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -121,3 +122,30 @@ def test_zeros_keep_their_signs_and_end_what_does_not_matter(text: str, values: 
     np.testing.assert_array_equal(value, plain.value)
     for name, slope in (plain.grad or {}).items():
         np.testing.assert_array_equal(grads[name], slope, err_msg=name)
+
+
+def test_registers_are_apart_and_their_memory_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registers, "_kept", [])
+    begins = registers.places([800, 64, 1, 8_000])
+    sizes = [800, 64, 1, 8_000]
+    assert all(begin + size <= following for begin, size, following in zip(begins, sizes, begins[1:], strict=False))
+    first = registers.take(begins[-1])
+    assert first.ctypes.data % 64 == 0
+    second = registers.take(begins[-1])
+    assert not np.may_share_memory(first, second)
+    registers.give(first)
+    assert registers.take(100) is first
+    huge = registers.take(3 * registers.room())
+    registers.give(huge)
+    assert registers._kept == []  # what is kept is bounded
+
+
+def test_plans_in_several_threads_do_not_share_registers() -> None:
+    text = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
+    f = gradcli.value_and_grad(text)
+    inputs = [np.random.default_rng(seed).normal(size=20_000) for seed in range(8)]
+    alone = [f(x=x) for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        for (value, grads), (expected, slopes) in zip(pool.map(lambda x: f(x=x), inputs * 5), alone * 5, strict=True):
+            assert value == expected
+            np.testing.assert_array_equal(grads["x"], slopes["x"])

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 
 from gradcli.engine import trigonometry
 from gradcli.engine.graph import Expr
+from gradcli.engine.registers import give, places, room, take
 from gradcli.engine.schedule import Loop
 from gradcli.engine.source import Source, fills_buffers
 from gradcli.ops import reductions, trigonometric
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 
 MOST = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
-
-
-@cache
-def _room() -> int:
-    """Bytes that the registers and views of a block may take: they stay in the second-level cache, or all is ten times slower."""
-    try:
-        said = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text("ascii").strip()
-        size = int(said.removesuffix("K")) << 10
-    except (OSError, ValueError):
-        size = 1 << 19  # no Linux, or one that does not say
-    return 5 * size // 8
 
 
 class LoopWriter:
@@ -107,15 +95,13 @@ class LoopWriter:
     def _around(self, parameters: list[tuple[str, str]]) -> None:
         """The function of one block, and its calls."""
         source, registers = self.source, [name for name, _ in self.registers]
-        entries = min(MOST, _room() // (8 * (len(parameters) + len(registers))))
+        entries = min(MOST, room() // (8 * (len(parameters) + len(registers))))
         rows, step = self.loop.extent[0], max(1, entries // math.prod(self.loop.extent[1:]))
         name = source.new("block")
         source.add(f"def {name}({', '.join([inner for _, inner in parameters] + registers)}):")
         for line in self.body:
             source.add(line, 2)
-        shape = (min(step, rows), *self.loop.extent[1:])
-        for register, kind in self.registers:
-            source.add(f"{register} = empty({shape}, {source.constant(numpy_dtype(kind, source.precision))})")
+        memory = self._memory((min(step, rows), *self.loop.extent[1:]))
         whole, rest = rows - rows % step, rows % step
         if whole:
             source.add(f"for i in range(0, {whole}, {step}):")
@@ -123,6 +109,23 @@ class LoopWriter:
         if rest:
             ends = [f"{outer}[{whole}:]" for outer, _ in parameters] + [f"{register}[:{rest}]" for register in registers]
             source.add(f"{name}({', '.join(ends)})")
+        if memory is not None:
+            source.add(f"{source.constant(give)}({memory})")
+
+    def _memory(self, shape: tuple[int, ...]) -> str | None:
+        """The registers as arrays of a shape in one piece of memory."""
+        if not self.registers:
+            return None
+        source = self.source
+        dtypes = [numpy_dtype(kind, source.precision) for _, kind in self.registers]
+        begins = places([math.prod(shape) * dtype.itemsize for dtype in dtypes])
+        memory = source.new("m")
+        source.add(f"{memory} = {source.constant(take)}({begins[-1]})")
+        for (register, _), dtype, begin in zip(self.registers, dtypes, begins, strict=False):
+            end = begin + math.prod(shape) * dtype.itemsize
+            shaped = f".reshape({shape})" if len(shape) > 1 else ""
+            source.add(f"{register} = {memory}[{begin}:{end}].view({source.constant(dtype)}){shaped}")
+        return memory
 
     def _total(self, node: Expr, partial: str) -> None:
         source = self.source

@@ -15,7 +15,7 @@ from gradcli.engine.graph import Expr, reachable
 from gradcli.ops import reductions, shapes
 from gradcli.ops.spec import Shape
 
-LARGE = 1 << 15  # entries above which an array is worked on in blocks
+LARGE = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
 
 _SUMS = frozenset((reductions.sum_, reductions.mean, shapes.sum_to))
 
