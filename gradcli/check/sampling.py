@@ -6,6 +6,7 @@ Reproducible: the same state gives the same points. Names of whole numbers stay 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
@@ -72,16 +73,22 @@ def _far(order: Sequence[Expr], random: np.random.Generator) -> list[Callable[[n
 
 def anywhere(leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:
     """Points of all signs and sizes, for names without values: some simple, most moderate, a few tiny or large."""
+    for coordinates in _coordinates(len(leaves), count, state):
+        yield dict(zip(leaves, coordinates, strict=True))
+
+
+@lru_cache(64)
+def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
     random = np.random.default_rng(state)
-    for simple in (0.5, 2.0, -1.5):
-        yield {leaf: np.float64(simple + 0.25 * i) for i, leaf in enumerate(leaves)}
+    points = [[np.float64(simple + 0.25 * i) for i in range(names)] for simple in (0.5, 2.0, -1.5)]
     for i in range(count):
         if i % 2:
-            yield {leaf: np.float64(random.uniform(-4, 4)) for leaf in leaves}
+            points.append([np.float64(random.uniform(-4, 4)) for _ in range(names)])
         elif i % 4:
-            yield {leaf: np.float64(random.uniform(0.05, 6)) for leaf in leaves}
+            points.append([np.float64(random.uniform(0.05, 6)) for _ in range(names)])
         else:
-            yield {leaf: _anything((), random)[()] for leaf in leaves}
+            points.append([np.float64(_anything((), random)) for _ in range(names)])
+    return points
 
 
 def _anything(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:

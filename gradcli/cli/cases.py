@@ -15,7 +15,8 @@ from gradcli.cli.arguments import split_binding
 from gradcli.cli.job import Job, assignment, choice, folder_of, format_of
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError
 from gradcli.evaluation import failed
-from gradcli.language.program import Program, statements
+from gradcli.language.program import Program, sources, statements
+from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.options import ClaimInput, Options
 from gradcli.report.outcomes import Outcome
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 KINDS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")
 CONVENTIONS = ("torch", "jax", "min-norm")
 _WORTH_SHARING = 32  # lines of a program
+_SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
 _VERDICTS = tuple(v.word for v in Verdict)
 
@@ -116,7 +118,7 @@ class CheckJob(Job):
         if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
             yield "text", path
             return
-        size = -(-len(lines) // (4 * (self.request.jobs or 1)))
+        size = -(-len(lines) // (_SHARES * (self.request.jobs or 1)))
         for start in range(1, len(lines) + 1, size):
             yield "lines", path, range(start, start + size)
 
@@ -169,16 +171,19 @@ class CheckJob(Job):
     def _text(self, program: Program, lines: Iterable[str], name: str | None, share: range | None = None) -> Iterator[Record]:
         """The records of a program, or of the statements that begin in a share of its lines."""
         try:
-            for statement in statements(lines, name, self.limits):
-                line = _line_of(statement)
-                if share is not None and line >= share.stop:
+            for source in sources(lines, name, self.limits):
+                if share is not None and source.first_line >= share.stop:
                     break
-                ours = share is None or line in share
-                if not ours and isinstance(statement, (Query, Assertion, GradcliError)):
-                    continue
-                record = self._checked(program, statement, self.options)
-                if record is not None and ours:
-                    yield record
+                before = share is not None and source.first_line + source.text.count("\n") < share.start
+                if before and "=" not in source.text:
+                    continue  # nothing that others build on
+                for statement in parse_statements(source, self.limits.length):
+                    ours = share is None or _line_of(statement) in share
+                    if not ours and isinstance(statement, (Query, Assertion, GradcliError)):
+                        continue
+                    record = self._checked(program, statement, self.options)
+                    if record is not None and ours:
+                        yield record
         except GradcliError as error:
             if share is None or _line_of(error) in share:
                 yield _unreadable(error, name)
