@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -221,8 +221,20 @@ class Graph:
         return kinds.pop() if len(kinds) == 1 else FLOAT
 
 
-def reachable(roots: Iterable[Expr]) -> list[Expr]:
-    """All nodes that the roots depend on, each after its operands."""
+class Indexed(Protocol):
+    """A node that was made after its operands."""
+
+    @property
+    def operands(self) -> Sequence[Any]: ...
+    @property
+    def index(self) -> int: ...
+
+
+N = TypeVar("N", bound=Indexed)
+
+
+def reachable(roots: Iterable[N]) -> list[N]:
+    """All nodes that the roots depend on, each after its operands; also of nodes behind tensors."""
     seen = set(roots)
     stack = list(seen)
     while stack:

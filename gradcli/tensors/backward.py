@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.graph import reachable
 from gradcli.engine.sweep import depending, sweep
 from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
@@ -115,21 +115,6 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
     return [Tensor(s) if create_graph and not isinstance(s, Tensor) else s for s in seeds]
 
 
-_INDEX = attrgetter("index")
-
-
-def ordered(roots: Iterable[Node]) -> list[Node]:
-    """The nodes of a graph, each after its operands."""
-    seen = set(roots)
-    stack = list(seen)
-    while stack:
-        for operand in stack.pop().operands:
-            if operand is not None and operand not in seen:
-                seen.add(operand)
-                stack.append(operand)
-    return sorted(seen, key=_INDEX)
-
-
 def _run(
     outputs: Sequence[Tensor],
     seeds: Sequence[Any],
@@ -140,7 +125,7 @@ def _run(
 ) -> dict[Node, Any]:
     retain = create_graph if retain_graph is None else retain_graph
     roots = [output.gradient_node() for output in outputs]
-    order = ordered(roots)
+    order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
     found: dict[Node, Any] = {}
 
