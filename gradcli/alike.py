@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ class Alike:
     def __init__(self, limits: Limits, precision: str) -> None:
         self.limits, self.precision = limits, precision
         self._forms = Forms(limits)
-        self._transcripts: dict[Form, Transcript | None] = {}
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
@@ -78,11 +77,10 @@ class Alike:
         if reading is None:
             return None
         form, names, numbers = reading
-        if form not in self._transcripts:
-            graph = lowered(form, (), self.limits)
-            self._transcripts[form] = None if graph is None else Transcript(graph.root, graph.names, [*graph.names, *graph.numbers])
-        transcript = self._transcripts[form]
-        if transcript is None or not form.callees.isdisjoint(functions):
+        if form.compiled is None:
+            form.compiled = _transcript(form, self.limits)
+        transcript = form.compiled
+        if transcript is False or not form.callees.isdisjoint(functions):
             return None
         values: list[float] = []
         ranked = []
@@ -96,6 +94,11 @@ class Alike:
         if results is None:
             return None
         return results[0], {names[place]: results[place + 1] for _, place in sorted(ranked)}
+
+
+def _transcript(form: Form, limits: Limits) -> Transcript | Literal[False]:
+    graph = lowered(form, (), limits)
+    return False if graph is None else Transcript(graph.root, graph.names, [*graph.names, *graph.numbers])
 
 
 def _of_scope(scope: Scope, options: Options) -> Lookup:

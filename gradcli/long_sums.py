@@ -20,6 +20,7 @@ from gradcli.options import LONG
 
 _ROWS = 16  # terms of a form that are worth a plan
 _FIRST = 256  # terms among which there may be more forms
+_SHELLS = 8  # brackets around a sum, one in the other
 _INNER = "sum_in_brackets"  # stands for a sum in what is around it
 
 
@@ -40,8 +41,10 @@ def gradient_of_long(
 
     of_short   gives the same of a short expression, of a new form when it is asked for the second time
     """
-    shells = []
+    shells: list[str] = []
     while (inside := _brackets(text)) is not None:
+        if len(shells) == _SHELLS:
+            return None
         shells.append(text[: inside[0]] + _INNER + text[inside[1] :])
         text = text[slice(*inside)]
     if any(shell.count(_INNER) > 1 or len(shell) > LONG for shell in shells):
@@ -146,7 +149,7 @@ def _by_form(forms: Forms, text: str) -> dict[Form, _Rows] | None:
             waiting.append((place, *term))
             if len(waiting) * _ROWS > place + _FIRST * _ROWS:
                 return None
-    if len(waiting) * _ROWS > count or not all(_add(found, forms, *term) for term in waiting):
+    if len(waiting) * _ROWS > count or not all(_add(found, forms, *term) or _add(found, forms, *term) for term in waiting):
         return None
     return found if len(found) * _ROWS <= count else None
 

@@ -187,8 +187,24 @@ def test_frozen_names_and_precision_are_heeded() -> None:
     assert dicts(run(narrow, precision="float32")[0]) == dicts(ordinary(narrow, precision="float32"))
 
 
+def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcli.alike.Transcript", lambda *arguments: pytest.fail("compiled"))
+    lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
+    assert run(lines)[1] == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 100_000 + "x" + ")" * 100_000, "a" * 400_000 + "(x)", "-(" * 50_000 + "x*x" + ")" * 50_000, "x" + " + (x" * 9_000 + ")" * 9_000],
+    ids=["brackets", "a long name", "signs", "sums in sums"],
+)  # fmt: skip
+def test_whatever_is_long_is_told_apart_at_once(text: str) -> None:
+    assert dicts(run([text])[0]) == dicts(ordinary([text]))
+
+
 def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcli.language.forms._MOST", 2)
+    monkeypatch.setattr("gradcli.language.forms._MOST_FORMS", 3)
     lines = [text for lines in ALIKE * 2 for text in lines]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
@@ -374,6 +390,7 @@ def test_a_form_is_taken_the_second_time() -> None:
     reading = forms.read(*pieces("3.5*b**2 + c"))
     assert reading is not None
     assert (reading.form.text, reading.names, reading.numbers) == ("c0*n0**2 + n1", ["b", "c"], [3.5])
+    assert forms.read(*pieces("7*b**3 + c")) is None  # another exponent is another form
     other = forms.read(*pieces("7*b**3 + c"))
     assert other is not None
     assert other.form.text == "c0*n0**3 + n1"

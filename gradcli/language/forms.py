@@ -27,9 +27,10 @@ from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.spec import Op, named
 
 # As tokens.py has them, in ASCII and without underscores between digits; the name of a function stays in its form.
-_WORD = re.compile(r"((?<![A-Za-z0-9_])(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")
+_WORD = re.compile(r"(?<![A-Za-z0-9_])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")
 _DIGITS = frozenset("0123456789.")
-_MOST = 4_096  # forms that are remembered
+_MOST = 4_096  # families that are remembered
+_MOST_FORMS = 1_024  # and forms, which may be compiled
 _TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that are whole numbers decide nothing there
 _ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
@@ -45,6 +46,7 @@ class Form:
         self.numbers = [f"c{i}" for i in range(numbers)]
         self.deciding = deciding  # places of names that, if they are whole numbers, may decide what is computed
         self.callees = callees
+        self.compiled: Any = None  # what `gradcli.alike` makes of it
 
 
 class Reading(NamedTuple):
@@ -60,7 +62,8 @@ class Forms:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._families: dict[tuple[tuple[str, ...], tuple[int, ...]], _Family | None] = {}
+        self._families: dict[tuple[tuple[str, ...], tuple[int, ...]], _Family | tuple[str, ...] | None] = {}  # words, if met once
+        self._made = 0
 
     def read(self, between: tuple[str, ...], words: Sequence[str]) -> Reading | None:
         """An expression in pieces. None where it is met for the first time, and where it has no form."""
@@ -79,17 +82,27 @@ class Forms:
         except KeyError:
             if len(self._families) >= _MOST:
                 self._families.clear()
-            self._families[between, pattern] = _UNREAD
+            self._families[between, pattern] = tuple(words)
             return None
-        if family is _UNREAD:
-            family = self._families[between, pattern] = _family(between, words, pattern, self.limits)
+        if isinstance(family, tuple):
+            first, family = family, _family(between, words, pattern, self.limits)
+            self._families[between, pattern] = family
+            if family is not None:
+                family.forms[tuple([first[place] for place in family.kept])] = None
         if family is None:
             return None
         kept = tuple([words[place] for place in family.kept])
-        form = family.forms.get(kept)
-        if form is None:
+        if kept not in family.forms:  # one of its kind may be the only one
             if len(family.forms) >= _MOST:
                 family.forms.clear()
+            family.forms[kept] = None
+            return None
+        form = family.forms[kept]
+        if form is None:
+            self._made += 1
+            if self._made > _MOST_FORMS:
+                self._families.clear()
+                self._made = 0
             form = family.forms[kept] = family.form(between, words, pattern)
         return Reading(form, list(names), [float(words[place]) for place in family.taken.values()])
 
@@ -106,15 +119,12 @@ class _Family:
         self.kept = kept  # places among the words
         self.taken = taken  # the first place of each constant, by its slot
         self.deciding, self.callees = deciding, callees
-        self.forms: dict[tuple[str, ...], Form] = {}
+        self.forms: dict[tuple[str, ...], Form | None] = {}  # by the numbers that stay; None if met once
 
     def form(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Form:
         numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
         own = [f"n{slot}" if slot >= 0 else numbers.get(slot, word) for word, slot in zip(words, pattern, strict=True)]
         return Form(joined(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
-
-
-_UNREAD = _Family([], {}, frozenset(), frozenset())
 
 
 def pieces(text: str) -> Pieces:
