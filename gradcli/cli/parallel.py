@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from collections import deque
 from collections.abc import Generator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest
 
 _AHEAD = 4
+_PATIENCE = 5.0  # seconds that the threads of a pool get to see that its processes are gone
 _job: CheckJob | None = None
 
 
@@ -35,12 +37,13 @@ def _work(task: Any) -> list[Outcome]:
 
 def in_parallel(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None, None]:
     """The outcomes of all tasks, in the order of the tasks. The processes begin at once, while there are no other threads."""
+    others = set(threading.enumerate())
     pool = ProcessPoolExecutor(request.jobs, initializer=_begin, initargs=(request,))
     pool.submit(int)
-    return _in_order(job, pool, _AHEAD * (request.jobs or 1))
+    return _in_order(job, pool, set(threading.enumerate()) - others, _AHEAD * (request.jobs or 1))
 
 
-def _in_order(job: CheckJob, pool: ProcessPoolExecutor, ahead: int) -> Generator[Outcome, None, None]:
+def _in_order(job: CheckJob, pool: ProcessPoolExecutor, threads: set[threading.Thread], ahead: int) -> Generator[Outcome, None, None]:
     waiting: deque[Future[list[Outcome]]] = deque()
     try:
         for task in job.tasks():
@@ -54,9 +57,10 @@ def _in_order(job: CheckJob, pool: ProcessPoolExecutor, ahead: int) -> Generator
         while waiting:
             yield from waiting.popleft().result()
     except BaseException:  # interrupted, or enough is known: nobody waits for what is still being done
-        pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for thread in threads:  # they have to end before the interpreter does, which would wake them
+            thread.join(_PATIENCE)
         raise
-    finally:
-        pool.shutdown()  # its thread has ended before the interpreter does, which would wake it
+    pool.shutdown()
