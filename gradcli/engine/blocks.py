@@ -10,10 +10,12 @@ from gradcli.engine.graph import Expr
 from gradcli.engine.registers import give, places, room, take
 from gradcli.engine.schedule import Loop
 from gradcli.engine.source import Source, fills_buffers
+from gradcli.engine.threads import in_turn, together
 from gradcli.ops import reductions, trigonometric
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 
 MOST = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
+WIDE = 1 << 16  # entries of a block for several threads: they hand over the interpreter's lock at every call
 
 
 class LoopWriter:
@@ -57,20 +59,19 @@ class LoopWriter:
                 source.names[node] = source.new("v")
                 source.add(f"{source.names[node]} = {self._array_for(node)}")
             parameters.append((self._whole(source.names[node]), self._inner(node, "y")))
-        partial = {}
-        for node in loop.sums:
-            partial[node] = source.new("p")
-            source.add(f"{partial[node]} = []")
+        lists = {node: source.new("p") for node in loop.sums}
         self._operations()
         for node in loop.sums:
-            self.body.append(f"{partial[node]}.append(total({self.inside[node.operand]}, None))")
-        if self.checks is not None:
-            for node in loop.stored:
-                if node.kind == FLOAT:
-                    self.body.append(f"{self.checks}.append(vdot({self.inside[node]}, {self.inside[node]}))")
-        self._around(parameters)
+            self.body.append(f"{lists[node]}.append(total({self.inside[node.operand]}, None))")
+        checked = [node for node in loop.stored if node.kind == FLOAT] if self.checks is not None else []
+        sizes = [source.new("q")] if checked else []  # not of BLAS, which has threads of its own
+        for node in checked:
+            self.body.append(f"{sizes[0]}.append(total({self.inside[node]}, None))")
+        self._around(parameters, [*lists.values(), *sizes])
         for node in loop.sums:
-            self._total(node, partial[node])
+            self._total(node, lists[node])
+        if sizes:
+            source.add(f"{self.checks} += {sizes[0]}")
 
     def _array_for(self, node: Expr) -> str:
         """An array for a stored result: that of an input which no operation of a block reads after it, or a new one."""
@@ -92,47 +93,51 @@ class LoopWriter:
         self.inside[node] = self.source.new(letter)
         return self.inside[node]
 
-    def _around(self, parameters: list[tuple[str, str]]) -> None:
-        """The function of one block, and its calls."""
-        source, registers = self.source, [name for name, _ in self.registers]
-        entries = min(MOST, room() // (8 * (len(parameters) + len(registers))))
-        rows, step = self.loop.extent[0], max(1, entries // math.prod(self.loop.extent[1:]))
-        name = source.new("block")
-        source.add(f"def {name}({', '.join([inner for _, inner in parameters] + registers)}):")
+    def _around(self, parameters: list[tuple[str, str]], lists: list[str]) -> None:
+        """The function of some blocks in a row, which gives what they append to the lists, and its call for all of them."""
+        source = self.source
+        rows, *others = self.loop.extent
+        size = 8 * (len(parameters) + len(self.registers))
+        wide = min(WIDE, room(3) // (4 * size))
+        shared = wide >= WIDE // 2 and rows * math.prod(others) >= 4 * wide
+        step = max(1, (wide if shared else min(MOST, room() // size)) // math.prod(others))
+        name = source.new("blocks")
+        source.add(f"def {name}(begin, end, step):")
+        for made in lists:
+            source.add(f"{made} = []", 2)
+        memory = self._memory((min(step, rows), *others))
+        source.add("for i in range(begin, end, step):", 2)
+        for outer, inner in parameters:
+            source.add(f"{inner} = {outer}[i:i + step]", 3)
         for line in self.body:
-            source.add(line, 2)
-        memory = self._memory((min(step, rows), *self.loop.extent[1:]))
-        whole, rest = rows - rows % step, rows % step
-        if whole:
-            source.add(f"for i in range(0, {whole}, {step}):")
-            source.add(f"{name}({', '.join([f'{outer}[i:i + {step}]' for outer, _ in parameters] + registers)})", 2)
-        if rest:
-            ends = [f"{outer}[{whole}:]" for outer, _ in parameters] + [f"{register}[:{rest}]" for register in registers]
-            source.add(f"{name}({', '.join(ends)})")
+            source.add(line, 3)
         if memory is not None:
-            source.add(f"{source.constant(give)}({memory})")
+            source.add(f"{source.constant(give)}({memory})", 2)
+        given = "".join(f"{made}, " for made in lists)
+        source.add(f"return ({given})", 2)
+        source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if shared else in_turn)}({name}, {rows}, {step})")
 
     def _memory(self, shape: tuple[int, ...]) -> str | None:
-        """The registers as arrays of a shape in one piece of memory."""
+        """The registers as arrays of a shape, or of its first rows, in one piece of memory."""
         if not self.registers:
             return None
         source = self.source
         dtypes = [numpy_dtype(kind, source.precision) for _, kind in self.registers]
         begins = places([math.prod(shape) * dtype.itemsize for dtype in dtypes])
         memory = source.new("m")
-        source.add(f"{memory} = {source.constant(take)}({begins[-1]})")
+        source.add(f"{memory} = {source.constant(take)}({begins[-1]})", 2)
         for (register, _), dtype, begin in zip(self.registers, dtypes, begins, strict=False):
             end = begin + math.prod(shape) * dtype.itemsize
             shaped = f".reshape({shape})" if len(shape) > 1 else ""
-            source.add(f"{register} = {memory}[{begin}:{end}].view({source.constant(dtype)}){shaped}")
+            source.add(f"{register} = {memory}[{begin}:{end}].view({source.constant(dtype)}){shaped}[:step]", 2)
         return memory
 
-    def _total(self, node: Expr, partial: str) -> None:
+    def _total(self, node: Expr, parts: str) -> None:
         source = self.source
         source.names[node] = name = source.new("v")
         divided = f" / {math.prod(self.loop.shape)}" if node.op is reductions.mean else ""
         shaped = f".reshape({node.shape})" if node.shape else ""
-        source.add(f"{name} = (total({partial}, None, dtype){divided}){shaped}")
+        source.add(f"{name} = (total({parts}, None, dtype){divided}){shaped}")
 
     # -- one block ----------------------------------------------------------------------------------------------
 

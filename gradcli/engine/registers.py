@@ -16,10 +16,10 @@ _kept: list[np.ndarray] = []  # as many as loops have run at once
 
 
 @cache
-def room() -> int:
-    """Bytes that the registers and views of a block may take: they stay in the second-level cache, or all is ten times slower."""
+def room(level: int = 2) -> int:
+    """Bytes that the registers and views of a block may take, to stay in a cache of this level: beyond, all is ten times slower."""
     try:
-        said = Path("/sys/devices/system/cpu/cpu0/cache/index2/size").read_text("ascii").strip()
+        said = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size").read_text("ascii").strip()
         size = int(said.removesuffix("K")) << 10
     except (OSError, ValueError):
         size = 1 << 19  # no Linux, or one that does not say
@@ -49,7 +49,7 @@ def take(size: int) -> np.ndarray:
 
 def give(memory: np.ndarray) -> None:
     """Keep them for another loop."""
-    if memory.size <= 2 * room():
+    if memory.size <= max(2 * room(), room(3) // 3):
         _kept.append(memory)
 
 

@@ -24,7 +24,7 @@ _QUARTER, _REST = 0.7853981633974483, 3.061616997868383e-17  # pi/4 in two parts
 
 def sine_and_cosine(x: Any, sine: Any, cosine: Any, half: Any, size: Any, rest: Any) -> None:
     """The sine and the cosine of x into arrays (either may be None), with three buffers of x's shape."""
-    if not np.vdot(x, x) < _FAR and not np.abs(x, half).max() < _FAR:  # also for NaN
+    if not (np.maximum.reduce(x, None) < _FAR and np.minimum.reduce(x, None) > -_FAR):  # also for NaN
         if sine is not None:
             np.sin(x, sine)
         if cosine is not None:
