@@ -130,6 +130,6 @@ def test_partial_reads_only_what_its_record_says_is_saved(op: Any, place: int) -
     operands = [np.full(2, 0.6 + 0.2 * i) for i in range(len(op.operands))]
     with np.errstate(all="ignore"):
         out = np.asarray(op.forward(*operands, **op.static))
-        keeps, _ = kept(op, tuple(i == place for i in range(len(operands))))
+        keeps = kept(op, tuple(i == place for i in range(len(operands))))
         values = [value if i in keeps else NOT_KEPT for i, value in enumerate([out, *operands])]
         op.partials[place](*values, **op.static)

@@ -63,7 +63,7 @@ def _chain(cotangent: Any, partial: Any) -> Any:
 
 
 def _is_finite(x: Any) -> bool:
-    flat = x.ravel("K")
+    flat = x if x.ndim == 1 else x.ravel("K")
     # a sum of squares is finite only if all are, and takes a third of the time
     return math.isfinite(flat.dot(flat)) or bool(np.isfinite(x).all())
 

@@ -14,11 +14,6 @@ from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Kink, Op, composite, elementwise, scipy_special
 
 
-def _pow(x: Any, y: Any) -> Any:
-    # np.power raises for an integer array with a negative power; every number here is a float.
-    return np.power(x, y)
-
-
 def _pow_reference(m: Any, x: Any, y: Any) -> Any:
     if y == 0:
         return m.one
@@ -30,14 +25,14 @@ def _pow_reference(m: Any, x: Any, y: Any) -> Any:
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
-    slope = y * x ** (y - 1)
+    slope = y * (x if type(y) is int and y == 2 else x ** (y - 1))
     if type(y) is int or type(y) is float:  # no value, but a number of the program
         return slope if y else 0.0
     return where(equal(y, 0), 0.0, slope)
 
 
 pow_ = elementwise(
-    "pow", "x y", _pow, _pow_reference,
+    "pow", "x y", np.power, _pow_reference,
     _power_slope,
     lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"), saves=("x", "y", "out"),

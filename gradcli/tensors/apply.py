@@ -34,12 +34,16 @@ class _Traits(NamedTuple):
     view: bool  # the result shares its operand's memory where NumPy lets it
     new: bool  # the result never shares memory
     differentiable: bool
-    naming: str | Namer
+    kind: type[Any] | None  # the class of its nodes, if it is always the same
+    naming: Namer | None  # otherwise their name
 
 
 @cache
 def _traits(op: Op) -> _Traits:
-    return _Traits(op in _VIEWS, isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None, naming(op))
+    name = naming(op)
+    kind, namer = (node_class(name), None) if isinstance(name, str) else (None, name)
+    differentiable = op.partials is not None or op.vjp is not None
+    return _Traits(op in _VIEWS, isinstance(op.forward, np.ufunc), differentiable, kind, namer)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -47,27 +51,30 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
     Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
     """
-    arrays, dtype = _converted(op, operands)
-    result = _computed(op, arrays, static)
     traits = _traits(op)
-    sources = _sources(operands) if traits.differentiable and state.recording else None
-    if isinstance(result, tuple):
-        return _several(op, operands, arrays, static, tuple(_settled(op, part, dtype) for part in result), sources)
-    out = _settled(op, result, dtype)
-    if traits.view:
+    arrays, sources, dtype = _read(op, operands)
+    if sources is not None and not (traits.differentiable and state.recording):
+        sources = None
+    out = _computed(op, arrays, static)
+    if type(out) is not np.ndarray or out.dtype is not dtype:
+        if isinstance(out, tuple):
+            return _several(op, operands, arrays, static, tuple([_settled(op, part, dtype) for part in out]), sources)
+        out = _settled(op, out, dtype)
+    if traits.new:
+        tensor = Tensor(out)
+    elif traits.view:
         tensor = _viewing(out, op, operands[0], static)
     else:
-        tensor = Tensor(out if traits.new or not _shares_memory(out, arrays) else out.copy())
+        tensor = Tensor(out.copy() if _shares_memory(out, arrays) else out)
+    if sources is not None and out.dtype.kind == "f":
+        kind = traits.kind or _kind(traits, arrays, static)
+        saved, versions = save(op, sources, operands, arrays, out, tensor._version_counter)
+        tensor.node = kind(op, sources, static, out.shape, out.dtype, saved, versions)
+        tensor._requires_grad = True
     if state.anomaly:
         from gradcli.tensors.anomaly import check_forward
 
         check_forward(op, arrays, out)
-    if sources is not None and out.dtype.kind == "f":
-        array = tensor.array
-        node = _kind(traits, arrays, static)(op, sources, static, array.shape, array.dtype)
-        save(node, op, operands, arrays, array, tensor._version_counter)
-        tensor.node = node
-        tensor._requires_grad = True
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
@@ -101,12 +108,6 @@ def _silent_run() -> _Run:
     return run
 
 
-def _sources(operands: Sequence[Any]) -> _Sources | None:
-    """The nodes that gradients will go to; None if no operand requires grad."""
-    sources = tuple([o.source() if isinstance(o, Tensor) else None for o in operands])
-    return sources if any(sources) else None
-
-
 def _viewing(out: np.ndarray, op: Op, source: Any, static: Mapping[str, Any]) -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     tensor = Tensor(out)
@@ -125,8 +126,10 @@ def _shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
 
 
 def _kind(traits: _Traits, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
-    naming = traits.naming
-    return node_class(naming if isinstance(naming, str) else naming(arrays, static))
+    if traits.kind is not None:
+        return traits.kind
+    assert traits.naming is not None
+    return node_class(traits.naming(arrays, static))
 
 
 def _several(
@@ -136,8 +139,8 @@ def _several(
     tensors = tuple(Tensor(part) for part in results)
     if sources is not None:
         kind = _kind(_traits(op), arrays, static)
-        node = kind(op, sources, static, tuple(r.shape for r in results), tuple(r.dtype for r in results))
-        save(node, op, operands, arrays, results, tensors[0]._version_counter)
+        saved, versions = save(op, sources, operands, arrays, results, None)
+        node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), saved, versions)
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)
@@ -162,9 +165,11 @@ def _settled(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
-def _converted(op: Op, operands: Sequence[Any]) -> tuple[list[Any], np.dtype[Any] | None]:
-    """The operands as arrays and numbers, of one dtype if need be, and the dtype of a result that is a float."""
+def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, np.dtype[Any] | None]:
+    """The operands as arrays and numbers, of one dtype if need be; the nodes that their gradients will go to, None if
+    none requires grad; and the dtype of a result that is a float."""
     arrays: list[Any] = []
+    sources: list[Node | None] = []
     common: np.dtype[Any] | None = None
     alike = True
     for operand in operands:
@@ -173,15 +178,19 @@ def _converted(op: Op, operands: Sequence[Any]) -> tuple[list[Any], np.dtype[Any
             if array.dtype is not common:
                 alike = alike and (common is None or array.dtype == common)
                 common = array.dtype
-            arrays.append(array)
+            source = operand.node
+            if operand._view is not None or (source is None and operand._requires_grad):
+                source = operand.source()
+            sources.append(source)
         else:
-            number = operand.item() if isinstance(operand, np.generic) else operand
-            weak = type(number) is float or type(number) is int
-            alike = alike and (number is None or (weak and (common is not None or op.elementwise)))
-            arrays.append(number)
-    if alike and common is not None and common.kind == "f":
-        return arrays, common
-    return arrays, None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
+            array = operand.item() if isinstance(operand, np.generic) else operand
+            weak = type(array) is int or type(array) is float
+            alike = alike and (array is None or (weak and (common is not None or op.elementwise)))
+            sources.append(None)
+        arrays.append(array)
+    if not (alike and common is not None and common.kind == "f"):
+        common = None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
+    return arrays, tuple(sources) if any(sources) else None, common
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:

@@ -13,7 +13,7 @@ from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
 from gradcli.tensors.apply import node_of_part
 from gradcli.tensors.modes import state
-from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node
+from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node, Watch
 from gradcli.tensors.tensor import Tensor
 
 
@@ -130,17 +130,14 @@ def _run(
     found: dict[Node, Any] = {}
 
     def arrived(node: Node, cotangent: Any) -> Any:
-        if node.hooks:
-            cotangent = _hooked(node, cotangent, create_graph)
-        if node.retained is not None:
-            tensor = node.retained()
-            if tensor is not None:
-                tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
+        watch = node.watch
+        if watch is not None:
+            cotangent = _seen(watch, cotangent, create_graph)
         if targets is not None and node in targets:
             found[node] = cotangent
         if accumulate and node.op is None and isinstance(node, AccumulateGrad):
             add_to_grad(node.variable, cotangent, create_graph)
-            for hook in node.post_hooks or ():
+            for hook in () if watch is None else watch.post_hooks:
                 hook(node.variable)
         return cotangent
 
@@ -148,11 +145,12 @@ def _run(
         saved: Sequence[Any] = node.saved
         if saved is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
-        for counter, version, place in node.versions:
-            if counter[0] != version:
-                raise RuntimeError(_modified(node, place, counter[0], version))
-        if not retain and node.holds:
-            node.saved, node.versions = FREED, ()
+        if node.versions is not None:
+            for counter, version, place in node.versions:
+                if counter[0] != version:
+                    raise RuntimeError(_modified(node, place, counter[0], version))
+            if not retain:
+                node.saved = FREED
         if create_graph:
             return _as_tensors(node, saved)
         return saved
@@ -196,8 +194,9 @@ def _fitted_tensor(node: Any, place: int, part: Any) -> Any:
     return part if part.array.dtype == operand.dtype else part.to(dtypes.of_numpy(operand.dtype))
 
 
-def _hooked(node: Node, cotangent: Any, create_graph: bool) -> Any:
-    for hook in list(node.hooks or ()):
+def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
+    """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
+    for hook in list(watch.hooks):
         seen = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
         replaced = hook(seen)
         if replaced is not None:
@@ -208,6 +207,9 @@ def _hooked(node: Node, cotangent: Any, create_graph: bool) -> Any:
                     f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {seen.shape}"
                 )
             cotangent = replaced if create_graph else replaced.array
+    tensor = None if watch.retained is None else watch.retained()
+    if tensor is not None:
+        tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
     return cotangent
 
 

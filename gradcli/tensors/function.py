@@ -159,7 +159,7 @@ def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made:
     node: _FunctionNode = kind(op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds))
     node.context = ctx
     node.saved = (None, *(None for _ in tensors))
-    node.holds = bool(ctx._saved)
+    node.versions = [] if ctx._saved else None
     return node
 
 

@@ -40,7 +40,7 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
 
 
 @cache
-def _direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
+def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
     """The operation that a function of so many tensors and nothing else is, if it is no more than one."""
     found = known(name, library)
     if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or name in _PRODUCTS or found[0].name in _COPIES:
@@ -52,9 +52,9 @@ def _direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
     if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
-        direct = _direct(name, library, len(arguments))
-        if direct is not None:
-            return apply(direct[0], arguments, direct[1])
+        alone = direct(name, library, len(arguments))
+        if alone is not None:
+            return apply(alone[0], arguments, alone[1])
     found = known(name, library)
     if found is None:
         raise AttributeError(missing(name))

@@ -10,8 +10,9 @@ from gradcli.ops.dialects import names
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.spec import public_names
 from gradcli.tensors import creation
+from gradcli.tensors.apply import apply
 from gradcli.tensors.conversions import CONVERSIONS
-from gradcli.tensors.host import call, known, missing
+from gradcli.tensors.host import call, direct, known, missing
 from gradcli.tensors.inplace import update
 from gradcli.tensors.questions import QUESTIONS
 from gradcli.tensors.tensor import Tensor
@@ -53,7 +54,16 @@ def method(name: str) -> Callable[..., Any]:
     function = name if known(own) is None else own
     if known(function) is None:
         raise AttributeError(missing(name, "Tensor"))
-    return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
+    alone = direct(function, TORCH, 1)
+    if alone is None:
+        return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) == 1 and not keywords:
+            return apply(alone[0], arguments, alone[1])
+        return call(function, TORCH, arguments, keywords)
+
+    return run
 
 
 def method_names() -> list[str]:

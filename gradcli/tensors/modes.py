@@ -19,7 +19,6 @@ class _State(threading.local):
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
 
-
 state = _State()
 
 

@@ -24,6 +24,9 @@ SECOND_TIME = (
     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
     "backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
+_INFERENCE = (
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd."
+)
 _PAIRS = frozenset({"add", "sub", "mul", "div", "matmul", "maximum", "minimum", "concatenate", "stack", "overwrite"})
 _SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_exponent": 2, "_saved_mat2": 2}
 
@@ -53,33 +56,50 @@ class _NotKept:
 NOT_KEPT = _NotKept()
 
 
+class Watch:
+    """Who wants to know of a node's gradient."""
+
+    __slots__ = ("hooks", "post_hooks", "retained")
+
+    def __init__(self) -> None:
+        self.hooks: list[Callable[[Any], Any]] = []
+        self.post_hooks: list[Callable[..., Any]] = []
+        self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
+
+
+Versions = list[tuple[list[int], int, int]]
+
+
 class Node:
     """An operation in the graph of a tensor: its ``grad_fn``. PyTorch's name of the operation is the name of its class.
 
     operands  the nodes of the operands that require grad, None for the others
     saved     its result and its operands as its rule reads them: arrays, numbers, or `Shaped` where it reads a shape only
-    versions  for each saved tensor its version counter, the version, and its place in ``saved``
-    holds     whether anything is kept that a backward pass will free
+    versions  for each saved tensor its version counter, the version, and its place in ``saved``; None if nothing is kept
+              that a backward pass will free
     """
 
-    __slots__ = (
-        "__weakref__", "dtype", "holds", "hooks", "index", "op", "operands", "post_hooks", "retained", "saved", "shape", "static",
-        "versions",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "dtype", "index", "op", "operands", "saved", "shape", "static", "versions", "watch")
 
-    def __init__(self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any) -> None:
+    def __init__(
+        self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, saved: Any = None,
+        versions: Versions | None = None,
+    ) -> None:  # fmt: skip
         self.op = op
         self.operands = operands
         self.static = static
         self.shape = shape
         self.dtype = dtype
+        self.saved = saved
+        self.versions = versions
         self.index = next_index()
-        self.saved: Any = None
-        self.versions: Sequence[tuple[list[int], int, int]] = ()
-        self.holds = False
-        self.hooks: list[Callable[[Any], Any]] | None = None
-        self.post_hooks: list[Callable[..., Any]] | None = None
-        self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
+        self.watch: Watch | None = None
+
+    def watched(self) -> Watch:
+        """Its watch, from now on."""
+        if self.watch is None:
+            self.watch = Watch()
+        return self.watch
 
     @property
     def label(self) -> str:
@@ -134,7 +154,8 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__(None, (), {}, variable.array.shape, variable.array.dtype)
+        self.op, self.operands, self.static, self.versions, self.watch = None, (), {}, None, None
+        self.shape, self.dtype, self.index = variable.array.shape, variable.array.dtype, next_index()
         self.variable = variable
 
 
@@ -148,40 +169,40 @@ def saved_value(node: Node, place: int) -> Any:
     return rejoined(value, node if place == 0 else node.operands[place - 1])
 
 
-def save(node: Node, op: Op, tensors: Sequence[Any], arrays: Sequence[Any], out: Any, version: list[int]) -> None:
-    """Keep what the node's rule reads: named in the operation's record, for the operands that require grad."""
-    keeps, drops = kept(op, tuple([operand is not None for operand in node.operands]))
-    saved = node.saved = [out, *arrays]
-    for place in drops:
-        if op.elementwise:
-            saved[place] = NOT_KEPT
-        elif isinstance(saved[place], np.ndarray):
-            saved[place] = Shaped(saved[place])
+def save(
+    op: Op, sources: tuple[Node | None, ...], tensors: Sequence[Any], arrays: Sequence[Any], out: Any, counter: list[int] | None
+) -> tuple[list[Any], Versions | None]:
+    """What a node's rule reads, as named in the operation's record for the operands that require grad, and the versions.
+
+    counter  that of the result's versions, if it is one tensor
+    """
+    keeps = kept(op, tuple(map(bool, sources)))
+    if op.kind != "structural":
+        saved: list[Any] = [NOT_KEPT] * (len(arrays) + 1)
+    else:
+        saved = [Shaped(value) if isinstance(value, np.ndarray) else value for value in (out, *arrays)]
+    if not keeps:
+        return saved, None
     versions = []
     for place in keeps:
-        if saved[place] is None:
+        if not place:
+            saved[0] = out
+            if counter is not None:
+                versions.append((counter, counter[0], 0))
             continue
-        node.holds = True
-        if place and isinstance(tensors[place - 1], Carrier):
-            versions.append(_version(tensors[place - 1], place))
-        elif not place and not isinstance(out, tuple):
-            versions.append((version, version[0], 0))
-    node.versions = versions
-
-
-def _version(tensor: Any, place: int) -> tuple[list[int], int, int]:
-    if tensor._inference:
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in "
-            "autograd."
-        )
-    counter = tensor._version_counter
-    return counter, counter[0], place
+        saved[place] = arrays[place - 1]
+        tensor = tensors[place - 1]
+        if isinstance(tensor, Carrier):
+            if tensor._inference:  # type: ignore[attr-defined]
+                raise RuntimeError(_INFERENCE)
+            version = tensor._version_counter  # type: ignore[attr-defined]
+            versions.append((version, version[0], place))
+    return saved, versions
 
 
 @cache
-def kept(op: Op, wanted: tuple[bool, ...]) -> tuple[list[int], list[int]]:
-    """What is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand."""
+def kept(op: Op, wanted: tuple[bool, ...]) -> list[int]:
+    """What is kept when derivatives by the wanted operands will be taken: 0 is the result, 1 the first operand."""
     read: set[str] = set()
     if isinstance(op.saves, Mapping):
         for name, want in zip(op.operands, wanted, strict=True):
@@ -189,4 +210,4 @@ def kept(op: Op, wanted: tuple[bool, ...]) -> tuple[list[int], list[int]]:
     else:
         read = set(op.saves)
     names = ("out", *((op.operands[0],) * len(wanted) if op.variadic else op.operands))
-    return [i for i, name in enumerate(names) if name in read], [i for i, name in enumerate(names) if name not in read]
+    return [i for i, name in enumerate(names) if name in read]

@@ -140,7 +140,8 @@ class Tensor(Entries):
 
     @property
     def retains_grad(self) -> bool:
-        return self.node is not None and self.node.retained is not None and self.node.retained() is self
+        watch = None if self.node is None else self.node.watch
+        return watch is not None and watch.retained is not None and watch.retained() is self
 
     @property
     def data(self) -> Tensor:
@@ -216,19 +217,17 @@ class Tensor(Entries):
         """Keep the gradient of a tensor that is no leaf."""
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.node is not None and self.node.retained is None:
-            self.node.retained = weakref.ref(self)
+        if self.node is not None and self.node.watched().retained is None:
+            self.node.watched().retained = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
-        if node.hooks is None:
-            node.hooks = []
         if self.node is None:
             self._keep(node)
-        return Handle(node.hooks, hook)
+        return Handle(node.watched().hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call the hook with this leaf after its ``grad`` has been added to."""
@@ -237,10 +236,8 @@ class Tensor(Entries):
         if not self._requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
-        if node.post_hooks is None:
-            node.post_hooks = []
         self._keep(node)
-        return Handle(node.post_hooks, hook)
+        return Handle(node.watched().post_hooks, hook)
 
     def _keep(self, node: Node) -> None:
         """A leaf's node outlives its graphs once it has hooks."""
