@@ -22,6 +22,11 @@ from gradcli.ops.constants import NAMED
 from gradcli.options import LONG, Options
 from gradcli.report.records import Record
 
+_OFTEN = 3  # meetings of a form, after the first, from which on it is worth compiling
+_WORTH = 20  # queries in which a form is looked for in vain, in the time that one with a known form saves
+_PATIENCE = 1_000
+_NOW_AND_THEN = 16
+
 
 class Number(NamedTuple):
     """What a name stands for: a number, whether it is whole, and its rank among those that the gradient is by (or none)."""
@@ -41,6 +46,7 @@ class Alike:
     def __init__(self, limits: Limits, precision: str) -> None:
         self.limits, self.precision = limits, precision
         self._forms = Forms(limits)
+        self._missed = self._turn = 0  # queries without a known form, less those that had one; all queries
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
@@ -57,15 +63,24 @@ class Alike:
         if not usual or not source.text.isascii() or "#" in source.text:
             return None
         text = source.text.strip(string.whitespace)
+        if len(text) < LONG and self._in_vain():
+            return None
         try:
             found = self._gradient(text, lookup, functions) if len(text) < LONG else self._gradient_of_long(text, lookup, functions)
         except GradcliError:  # the ordinary way says where
             found = None
         if found is None:
+            self._missed = min(self._missed + 1, _PATIENCE)
             return None
+        self._missed = max(self._missed - _WORTH, 0)
         line, column = source.position(source.text.index(text))
         value, gradient = found
         return Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+
+    def _in_vain(self) -> bool:
+        """Whether it is not worth the time to look for a form: hardly any query has one that is known. Now and then, it is tried."""
+        self._turn += 1
+        return self._missed == _PATIENCE and self._turn % _NOW_AND_THEN > 0
 
     def _gradient_of_long(self, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
         from gradcli.long_sums import gradient_of_long
@@ -78,6 +93,9 @@ class Alike:
             return None
         form, names, numbers = reading
         if form.compiled is None:
+            form.met += 1
+            if form.met < _OFTEN:
+                return None
             form.compiled = _transcript(form, self.limits)
         transcript = form.compiled
         if transcript is False or not form.callees.isdisjoint(functions):

@@ -19,7 +19,7 @@ _LARGE = 1 << 17  # entries of an array
 
 def is_large(order: Sequence[Expr]) -> bool:
     """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return any(node.shape and node.is_leaf and math.prod(node.shape) > _LARGE for node in order)
+    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
 
 
 def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place: Place | None) -> tuple[Any, dict[str, Any]]:

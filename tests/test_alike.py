@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
+from gradcli import alike
 from gradcli.alike import Alike
 from gradcli.errors import LimitError, Source
 from gradcli.evaluation import records
@@ -27,19 +28,25 @@ BARE = Options(check=False, formula=False)
 VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.array([1.0, 2.0]), "flag": True}
 
 
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form is worth compiling as soon as it is known."""
+    monkeypatch.setattr(alike, "_OFTEN", 1)
+
+
 def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> tuple[list[Record], int]:
     """The records of a program, and how many of them were not made in the ordinary way."""
-    alike = Alike(limits, settings.get("precision", "float64"))
+    forms = Alike(limits, settings.get("precision", "float64"))
     taken = []
-    in_scope = alike.in_scope
+    in_scope = forms.in_scope
 
     def noted(*arguments: Any) -> Record | None:
         record = in_scope(*arguments)
         taken.append(record is not None)
         return record
 
-    alike.in_scope = noted  # type: ignore[method-assign]
-    return list(records(_program(limits, **settings), lines, "file", options, alike)), sum(taken)
+    forms.in_scope = noted  # type: ignore[method-assign]
+    return list(records(_program(limits, **settings), lines, "file", options, forms)), sum(taken)
 
 
 def ordinary(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> list[Record]:
@@ -202,6 +209,28 @@ def test_whatever_is_long_is_told_apart_at_once(text: str) -> None:
     assert dicts(run([text])[0]) == dicts(ordinary([text]))
 
 
+def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "_OFTEN", 3)
+    lines = [f"{i}*x**2 + y" for i in range(3, 13)]
+    found, taken = run(lines)
+    assert dicts(found) == dicts(ordinary(lines))
+    assert taken == 10 - 3
+
+
+def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 300 queries has a form of its own, then all have one."""
+    monkeypatch.setattr(alike, "_PATIENCE", 100)
+    read: list[str] = []
+    pieces_of = alike.pieces
+    monkeypatch.setattr(alike, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
+    different = [f"{'sin(' * i}x{')' * i}*y" for i in range(1, 301)]
+    same = [f"{i}*x + y" for i in range(300)]
+    found, taken = run(different + same)
+    assert dicts(found) == dicts(ordinary(different + same))
+    assert 100 <= len([text for text in read if text in set(different)]) <= 100 + 200 // 16 + 1
+    assert taken > 200
+
+
 def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcli.language.forms._MOST", 2)
     monkeypatch.setattr("gradcli.language.forms._MOST_FORMS", 3)
@@ -329,11 +358,11 @@ def test_sums_in_brackets_agree_with_the_ordinary_way(around: str, monkeypatch: 
 def test_sums_in_brackets_of_something_else_are_left_to_the_ordinary_way(around: str) -> None:
     text, names = long_sum(1_000, "x{j}**2", "(1 - x{j})**2")
     found = []
-    for alike in (Alike(DEFAULT, "float64"), None):
+    for forms in (Alike(DEFAULT, "float64"), None):
         scope = Scope()
         for name, value in names.items():
             scope.bind_value(name, value)
-        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, alike)))
+        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, forms)))
     (fast,), (plain,) = found
     if plain.error is None:
         assert fast.warnings == plain.warnings
@@ -362,11 +391,11 @@ def test_long_sums_with_something_else_in_them_are_left_to_the_ordinary_way(last
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     scope = Scope()
     found = []
-    for alike in (Alike(DEFAULT, "float64"), None):
+    for forms in (Alike(DEFAULT, "float64"), None):
         scope = Scope()
         for name, value in {**names, "n": 3, "v": np.ones(2)}.items():
             scope.bind_value(name, value)
-        (record, *_) = records(Program(scope), [f"{text} {last}"], None, BARE, alike)
+        (record, *_) = records(Program(scope), [f"{text} {last}"], None, BARE, forms)
         found.append(record)
     fast, plain = found
     if plain.error is not None:

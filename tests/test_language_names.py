@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+
+from gradcli.errors import GradcliError
+from gradcli.language import calls
+from gradcli.language.lowering import Lowering
+from gradcli.language.scope import Scope
+from gradcli.ops.prefixes import NUMPY, TORCH
 
 M = [[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]]
 S = [[2.0, 0.5], [0.5, 1.0]]
@@ -166,3 +173,22 @@ def test_one_operation_many_spellings(evaluate_last, text):
 def test_which_names_are_variables(evaluate_last, text, names):
     bindings = {"x": 2.0, "gamma": 3.0, "e": 5.0, "sum": 7.0}
     assert sorted(evaluate_last(text, **bindings).grad) == sorted(names)
+
+
+@pytest.mark.parametrize("value", [1.5, 3, True, np.eye(2), np.array([True, False])], ids=str)
+def test_functions_of_one_array_are_the_operations_that_their_calls_make(value: Any) -> None:
+    scope = Scope()
+    x = scope.bind_value("x", value)
+    lowering = Lowering(scope)
+    found = {name: op for name in calls.all_names() if (op := calls.operation(name)) is not None}
+    assert {"exp", "abs", "arcsin", "expit"} <= set(found)
+    assert not {"sum", "softplus", "max", "atan2", "f", "round", "grad"} & set(found)
+    for name, op in found.items():
+        library = NUMPY if calls.exists(name, NUMPY) else TORCH
+        try:
+            node = calls.call(lowering, name, library, [x], {}, bare=True)
+        except GradcliError as error:
+            with pytest.raises(type(error)):
+                scope.graph.apply(op, [x])
+        else:
+            assert scope.graph.apply(op, [x]) is node, name

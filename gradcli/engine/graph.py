@@ -93,28 +93,28 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_forgotten", "_interned", "_last", "limits")
+    __slots__ = ("_interned", "_last", "_most", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
         self._interned: dict[Any, Expr] = {}
         self._last = 0
-        self._forgotten = 0
+        self._most = limits.nodes  # the last index that is allowed
 
     def mark(self) -> tuple[int, int]:
         """A moment in the graph's growth, to which `forget_since` goes back."""
-        return len(self._interned), self._last - self._forgotten
+        return len(self._interned), self.limits.nodes - (self._most - self._last)
 
     def forget_since(self, mark: tuple[int, int]) -> None:
         """Let go of the nodes made since then: they live as long as somebody else has them, and are not found again."""
         interned, count = mark
         while len(self._interned) > interned:
             self._interned.popitem()  # the one made last
-        self._forgotten = self._last - count
+        self._most = self._last + self.limits.nodes - count
 
     def next_index(self) -> int:
         self._last += 1
-        if self._last - self._forgotten > self.limits.nodes:
+        if self._last > self._most:
             raise LimitError(
                 f"the program has more than {self.limits.nodes:,} operations",
                 help=f"raise it with --limit nodes={2 * self.limits.nodes}",
@@ -146,7 +146,11 @@ class Graph:
 
     def apply(self, op: Op, operands: Iterable[Any], static: Mapping[str, Any] = NO_STATIC) -> Expr:
         """The node of an operation on nodes (or numbers), made once."""
-        nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in operands])
+        nodes: tuple[Any, ...] = tuple(operands)
+        for operand in nodes:
+            if type(operand) is not Expr:
+                nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes])
+                break
         if op.plain and not static:
             for operand in nodes:
                 if operand is None or operand.shape or operand.kind != FLOAT:

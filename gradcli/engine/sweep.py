@@ -46,10 +46,8 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
         op = node.op
         if op is None or node in needed or (op.partials is None and op.vjp is None and op is not output):
             continue
-        for operand in node.operands:
-            if operand in needed:
-                needed.add(node)
-                break
+        if not needed.isdisjoint(node.operands):
+            needed.add(node)
     return needed
 
 
@@ -65,7 +63,10 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
     found: dict[Any, Any] = {}
 
     def values(node: Any) -> list[Any]:
-        return [value_of(node), *[None if operand is None else value_of(operand) for operand in node.operands]]
+        operands = node.operands
+        if None not in operands:
+            return [value_of(node), *map(value_of, operands)]
+        return [value_of(node), *[None if operand is None else value_of(operand) for operand in operands]]
 
     def arrived(node: Any, cotangent: Any) -> Any:
         if node in targets:

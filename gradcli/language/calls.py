@@ -14,7 +14,7 @@ from gradcli.language.names import Results
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
-from gradcli.ops.spec import Composite, named, public_names
+from gradcli.ops.spec import Composite, Op, named, public_names
 
 if TYPE_CHECKING:
     from gradcli.language.lowering import Lowering
@@ -52,6 +52,20 @@ def is_method(name: str) -> bool:
 def suggested(name: str) -> str | None:
     close = suggestion(name, all_names())
     return f"did you mean '{close}'?" if close else None
+
+
+@cache
+def operation(name: str) -> Op | None:
+    """The operation that a function without a prefix is, if it is one of a single array that takes nothing else."""
+    signature = lookup(name, NUMPY) or lookup(name, TORCH)
+    special = name in composed.ALIASES or name in DERIVATIVES
+    if special or signature is None or signature.target in composed.FUNCTIONS or len(signature.parameters) != 1:
+        return None
+    record = named(signature.target)
+    if not isinstance(record, Op) or record.variadic or record.static or record.indices or signature.defaults or record.outputs > 1:
+        return None
+    parameter = signature.parameters[0]
+    return record if (parameter.name,) == record.operands and not (parameter.otherwise or parameter.ignored) else None
 
 
 def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:

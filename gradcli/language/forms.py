@@ -47,6 +47,7 @@ class Form:
         self.deciding = deciding  # places of names that, if they are whole numbers, may decide what is computed
         self.callees = callees
         self.compiled: Any = None  # what `gradcli.alike` makes of it
+        self.met = 0  # how often it has asked for that
 
 
 class Reading(NamedTuple):

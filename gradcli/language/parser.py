@@ -111,23 +111,21 @@ class ExpressionParser(Stacks):
                 self.fail("'not' needs brackets here", token.span, "write (not x)")
             self.operators.append((NOT, token))
             return True
-        frame = self.frames[-1] if self.frames else None
-        following = self.peek()
-        if (
-            frame is not None
-            and frame.kind == CALL
-            and following.kind == SYMBOL
-            and following.text == "="
-            and frame.keyword is None
-            and not self.operators_here()
-        ):
-            if any(text == name for name, _ in frame.keywords):
-                self.fail(f"the argument {text!r} is given twice", token.span)
-            frame.keyword = token
-            self.at += 1
+        if self.frames and self.frames[-1].kind == CALL and self.keyword(token):
             return True
         self.push(Name(text, token.start, token.start + len(text)))
         return False
+
+    def keyword(self, token: Token) -> bool:
+        """Whether a name in the arguments of a call is that of the argument whose value follows."""
+        frame, following = self.frames[-1], self.peek()
+        if following.text != "=" or following.kind != SYMBOL or frame.keyword is not None or self.operators_here():
+            return False
+        if any(token.text == name for name, _ in frame.keywords):
+            self.fail(f"the argument {token.text!r} is given twice", token.span)
+        frame.keyword = token
+        self.at += 1
+        return True
 
     def opening(self, token: Token) -> bool:
         text = token.text

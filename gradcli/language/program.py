@@ -159,12 +159,17 @@ class Program:
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)
 
 
+_HOLDING = frozenset((pow_, to_int))  # operations that may hold an operand constant
+
+
 def default_wrt(scope: Scope, order: Sequence[Expr]) -> list[Expr]:
     """The leaves that a gradient is taken with respect to: numbers that the result depends on, in order of binding.
 
     The result is the last node of ``order``. Left out are leaves bound with const, booleans, and names of whole numbers that
     occur only in exponents.
     """
+    if _HOLDING.isdisjoint([node.op for node in order]):
+        return [node for node in order if node.op is None and _is_variable(scope, node)]
     seen: set[Expr | None] = {order[-1]}
     for node in reversed(order):
         if node not in seen or node.op is to_int:  # an index is no number
