@@ -15,8 +15,9 @@ from gradcli.language.printing import formula
 from gradcli.ops.catalogue import FAMILIES
 from gradcli.ops.dialects import lookup
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composites, named, registry
 from gradcli.ops.signatures import Signature, called_by
-from gradcli.ops.spec import REQUIRED, Composite, Op, composites, named, registry
+from gradcli.ops.spec import REQUIRED, Composite, Op
 
 Function = Op | Composite
 
@@ -71,11 +72,15 @@ def _families() -> Iterator[str]:
 
 
 def _family(record: Function) -> str:
-    rule = record.forward if isinstance(record, Op) else record.body
-    for module in FAMILIES:
-        if any(value is record for value in vars(module).values()):
-            return module.__name__.rsplit(".", 1)[-1]
-    return str(getattr(rule, "__module__", "")).rsplit(".", 1)[-1]
+    """The file in which a record stands: of those that know it, the one that its rules are from."""
+    if isinstance(record, Op):
+        rules = [record.forward, record.reference, record.vjp, record.shape, *(record.partials or ())]
+    else:
+        rules = [record.body]
+    origins = [str(getattr(rule, "__module__", "")) for rule in rules]
+    holders = [module.__name__ for module in FAMILIES if any(value is record for value in vars(module).values())]
+    home = next((name for name in holders if name in origins), holders[0] if holders else origins[0])
+    return home.rsplit(".", 1)[-1]
 
 
 def summary(record: Function) -> str:

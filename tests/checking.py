@@ -15,8 +15,9 @@ from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr
 from gradcli.language.scope import Scope
 from gradcli.ops.reductions import spread
+from gradcli.ops.registry import find
 from gradcli.ops.shapes import broadcast_to, swapaxes
-from gradcli.ops.spec import Op, find
+from gradcli.ops.spec import Op
 from gradcli.report.records import Record
 
 Values = Mapping[str, Any]

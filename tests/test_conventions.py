@@ -11,7 +11,7 @@ from gradcli.check.conventions import in_jax
 from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.ops.spec import registry
+from gradcli.ops.registry import registry
 
 KINKS = {  # an expression in x, where, and what PyTorch, JAX and the least norm have
     "abs": ("abs(x)", 0, 0, 1, 0),

@@ -18,7 +18,7 @@ from gradcli.check import judge
 from gradcli.check.composed import Composed
 from gradcli.check.entries import Comparison
 from gradcli.engine import evaluate, sweep
-from gradcli.ops.spec import registry
+from gradcli.ops.registry import registry
 
 inf, nan = math.inf, math.nan
 RANDOM = np.random.default_rng(1)

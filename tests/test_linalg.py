@@ -18,7 +18,7 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.exact.algebra import Numbers
 from gradcli.exact.values import exact_array
-from gradcli.ops.spec import find
+from gradcli.ops.registry import find
 
 inf, nan = math.inf, math.nan
 ONES, ZEROS, EYE = [[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]

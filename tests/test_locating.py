@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gradcli
-from gradcli.ops.spec import find
+from gradcli.ops.registry import find
 
 PLANTED = [
     ("exp", "tanh(exp(x*y))", "x*y", "exp(x*y)", (1, 6, 14)),

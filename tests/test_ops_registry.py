@@ -15,7 +15,8 @@ import gradcli
 import gradcli.evaluation  # the engine registers operations of its own
 from gradcli.engine.evaluate import forward
 from gradcli.engine.sweep import scaled
-from gradcli.ops.spec import Op, find, registry
+from gradcli.ops.registry import find, registry
+from gradcli.ops.spec import Op
 
 EVERY = list(registry().values())
 ELEMENTWISE = [op for op in EVERY if op.elementwise]

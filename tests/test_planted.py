@@ -38,9 +38,10 @@ from gradcli.ops.linalg import adjugate
 from gradcli.ops.logic import greater, less, where
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import mean, sum_
+from gradcli.ops.registry import find, registry
 from gradcli.ops.shapes import reshape, scatter_add, transpose
 from gradcli.ops.solving import solve
-from gradcli.ops.spec import Op, find, registry
+from gradcli.ops.spec import Op
 from gradcli.ops.special import sigmoid
 
 inf, nan = math.inf, math.nan

@@ -18,7 +18,8 @@ from helpers import applied, complex_step, differences, exact, lowered, number, 
 import gradcli.evaluation
 from gradcli.engine import transforms
 from gradcli.engine.evaluate import forward
-from gradcli.ops.spec import Op, registry
+from gradcli.ops.registry import registry
+from gradcli.ops.spec import Op
 
 over_cases = pytest.mark.parametrize(
     "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in CASES]

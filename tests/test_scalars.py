@@ -17,7 +17,8 @@ from gradcli.language.tree import Statement
 from gradcli.ops.arithmetic import chain
 from gradcli.ops.exponential import pow_
 from gradcli.ops.logic import where
-from gradcli.ops.spec import Op, registry
+from gradcli.ops.registry import registry
+from gradcli.ops.spec import Op
 from gradcli.report.plain import numbers
 
 RANDOM = np.random.default_rng(5)

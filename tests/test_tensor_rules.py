@@ -13,7 +13,7 @@ from helpers import lowered, number, swept
 import gradcli as torch
 from gradcli.engine.graph import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
-from gradcli.ops.spec import registry
+from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
 from gradcli.tensors.apply import apply
 from gradcli.tensors.node import NOT_KEPT, kept

@@ -99,7 +99,7 @@ def test_what_long_doubles_do_not_cover_is_undetermined_and_says_so() -> None:
 
 
 def test_a_wrong_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.ops.spec import find
+    from gradcli.ops.registry import find
 
     rules = find("sin").partials
     object.__setattr__(find("sin"), "partials", (lambda out, x: rules[0](out, x) * 1.00001,))

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.exact.algebra import Algebra, Scalar, number, real
-from gradcli.ops.spec import Kink, Op, find
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Kink, Op
 
 
 class Traced:

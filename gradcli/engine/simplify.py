@@ -18,8 +18,9 @@ from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.engine.rewrites import rewrite
 from gradcli.ops import arithmetic, exponential, products
 from gradcli.ops.logic import where
+from gradcli.ops.registry import find
 from gradcli.ops.shapes import broadcast_to, stack, sum_to, transpose
-from gradcli.ops.spec import Op, find
+from gradcli.ops.spec import Op
 
 Terms = dict[Expr, Coefficient]
 Factors = dict[Expr, Coefficient]

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.spec import Op, find
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Op
 
 
 class Unsupported(Exception):

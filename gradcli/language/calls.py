@@ -14,7 +14,8 @@ from gradcli.language.names import Results
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
-from gradcli.ops.spec import Composite, Op, named, public_names
+from gradcli.ops.registry import named, public_names
+from gradcli.ops.spec import Composite, Op
 
 if TYPE_CHECKING:
     from gradcli.language.lowering import Lowering

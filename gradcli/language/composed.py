@@ -15,7 +15,7 @@ from gradcli.engine.graph import Expr
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.language.meanings import Meanings
 from gradcli.ops import logic, shapes
-from gradcli.ops.spec import find
+from gradcli.ops.registry import find
 
 
 def _shape(low: Meanings, *extents: Any) -> tuple[int, ...]:

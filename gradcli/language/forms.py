@@ -24,7 +24,8 @@ from gradcli.language.tree import Binary, Call, Expression, Name, Node, Number, 
 from gradcli.limits import Limits
 from gradcli.ops.dialects import lookup
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.spec import Op, named
+from gradcli.ops.registry import named
+from gradcli.ops.spec import Op
 
 # As tokens.py has them, in ASCII and without underscores between digits; the name of a function stays in its form.
 _WORD = re.compile(r"(?<![A-Za-z0-9_])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")

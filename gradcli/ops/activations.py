@@ -14,9 +14,10 @@ from gradcli.ops.logic import greater, greater_equal, less, less_equal, logical_
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.probability import ndtr
 from gradcli.ops.reductions import log_softmax, softmax
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.shapes import part_of, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, composite, elementwise, one_axis
+from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis
 from gradcli.ops.special import sigmoid, softplus
 
 relu = elementwise(

@@ -11,8 +11,9 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.logic import isnan, where
 from gradcli.ops.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import SAME, Choice, Function, Kink, Op, composite, elementwise
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
 
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,

@@ -8,10 +8,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.reshaping import inverse, permuted
 from gradcli.ops.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, composite, on_arrays, shape_by_example, structural
+from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, on_arrays, shape_by_example
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:

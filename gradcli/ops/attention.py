@@ -12,8 +12,8 @@ from gradcli.ops.logic import equal, where
 from gradcli.ops.masking import is_truth
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import softmax, sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, reshape, swapaxes
-from gradcli.ops.spec import composite
 
 
 def _repeated(x: Any, times: int) -> Any:

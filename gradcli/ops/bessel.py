@@ -10,8 +10,9 @@ import numpy as np
 from gradcli.ops.arithmetic import abs_, sign
 from gradcli.ops.logic import equal, where
 from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Kink, Op, composite, elementwise, scipy_special
+from gradcli.ops.spec import Function, Kink, Op, scipy_special
 
 
 def _far(x: Any, v: float) -> tuple[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.spec import composite, elementwise
+from gradcli.ops.registry import composite, elementwise
 
 
 def _lerp(x: Any, end: Any, weight: Any) -> Any:

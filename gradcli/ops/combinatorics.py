@@ -10,8 +10,9 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Op, composite, elementwise
+from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special import gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.registry import structural
 from gradcli.ops.shapes import broadcast_to, reshape, sum_to
-from gradcli.ops.spec import Op, Shape, structural
+from gradcli.ops.spec import Op, Shape
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:

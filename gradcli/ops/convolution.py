@@ -7,8 +7,9 @@ from typing import Any
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import reshape, swapaxes
-from gradcli.ops.spec import Function, composite
+from gradcli.ops.spec import Function
 from gradcli.ops.windows import add_up, each, extent, inner, nested, read, small_image, strided
 
 

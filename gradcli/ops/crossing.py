@@ -8,9 +8,10 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import concatenate, getitem, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, Shape, composite, on_arrays, one_axis, structural
+from gradcli.ops.spec import Op, Shape, on_arrays, one_axis
 
 
 def _cross(x: Any, y: Any) -> Any:

@@ -12,9 +12,10 @@ from gradcli.ops.arithmetic import chain
 from gradcli.ops.exponential import exp
 from gradcli.ops.logic import equal, isnan, where
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import concatenate, flip, getitem, reshape, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, composite, on_arrays, structural
+from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, on_arrays
 
 
 def _cumsum(x: Any, axis: int | None) -> Any:

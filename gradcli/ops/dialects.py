@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.registry import load, named
 from gradcli.ops.signatures import Signature, declare, declared, declared_elsewhere, declared_names, own_signature, signature
-from gradcli.ops.spec import load, named
 
 _REDUCED = "x, axis, -dtype, -out, keepdims, -initial, -where"
 _SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, -where, -mean"

@@ -10,9 +10,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.cumulative import cumsum
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, concatenate, part_of, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import axes_of, composite, one_axis
+from gradcli.ops.spec import axes_of, one_axis
 
 
 def _place(name: str, x: Any, axis: int) -> int:

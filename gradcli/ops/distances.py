@@ -14,9 +14,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import greater, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import norm
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import StaticArray, getitem, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Kink, composite
+from gradcli.ops.spec import REQUIRED, Kink
 
 _KINKS = (Kink(lambda *_: False, "equal points", "0"),)
 

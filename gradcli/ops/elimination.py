@@ -24,9 +24,10 @@ from gradcli.ops.matrices import (
 )
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import concatenate
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Op, Shape, composite, structural, whole_numbers
+from gradcli.ops.spec import REQUIRED, Op, Shape, whole_numbers
 from gradcli.ops.structure import output
 from gradcli.ops.textbook import doolittle, over_batches
 from gradcli.ops.triangular import solve_triangular

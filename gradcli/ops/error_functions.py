@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcli.ops.constants import HALF_SQRT_PI, TWO_BY_SQRT_PI
 from gradcli.ops.exponential import exp_square
-from gradcli.ops.spec import Op, elementwise, scipy_special
+from gradcli.ops.registry import elementwise
+from gradcli.ops.spec import Op, scipy_special
 
 erf = elementwise(
     "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),

@@ -10,8 +10,9 @@ import numpy as np
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.prefixes import MATH
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Kink, Op, composite, elementwise, scipy_special
+from gradcli.ops.spec import Kink, Op, scipy_special
 
 
 def _pow_reference(m: Any, x: Any, y: Any) -> Any:

@@ -21,9 +21,10 @@ from gradcli.ops.matrices import (
 )
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import concatenate
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, Shape, composite, structural
+from gradcli.ops.spec import Op, Shape
 from gradcli.ops.structure import output
 from gradcli.ops.textbook import cholesky as cholesky_of
 from gradcli.ops.textbook import completed, floats, gram_schmidt, over_batches, valued

@@ -12,11 +12,12 @@ from gradcli.ops.arithmetic import remainder
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import clip
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite
 from gradcli.ops.repeating import rows_of
 from gradcli.ops.reshaping import at_least_1d, common_shape
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Shape, composite, one_axis
+from gradcli.ops.spec import REQUIRED, Function, Shape, one_axis
 from gradcli.ops.structure import to_int
 
 INDEX = frozenset({"index"})

@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcli.ops.arithmetic import abs_
 from gradcli.ops.exponential import sqrt
-from gradcli.ops.spec import Op, elementwise
+from gradcli.ops.registry import elementwise
+from gradcli.ops.spec import Op
 
 sinh = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), doc="The hyperbolic sine.", ulps=2

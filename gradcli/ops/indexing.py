@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
-from gradcli.ops.spec import Kink, Op, Shape, one_axis, structural, whole_numbers
+from gradcli.ops.registry import structural
+from gradcli.ops.spec import Kink, Op, Shape, one_axis, whole_numbers
 
 
 def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:

@@ -12,8 +12,9 @@ from gradcli.ops.exponential import exp, log
 from gradcli.ops.hyperbolic import cosh, sinh
 from gradcli.ops.logic import equal, where
 from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, composite, elementwise, scipy_special
+from gradcli.ops.spec import Op, scipy_special
 from gradcli.ops.trigonometric import cos
 
 

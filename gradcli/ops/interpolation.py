@@ -11,9 +11,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.pooling import covering_means
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import StaticArray, getitem, reshape, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, composite
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.windows import adaptive, each
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}

@@ -8,10 +8,11 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.registry import composite
 from gradcli.ops.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.shapes import concatenate, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, composite
+from gradcli.ops.spec import REQUIRED, Function
 
 
 def _joined(*arrays: Any, axis: int | None) -> Any:

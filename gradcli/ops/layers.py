@@ -12,9 +12,9 @@ from gradcli.ops.likelihoods import class_labels
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, expand_dims, reshape, swapaxes, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import composite
 from gradcli.ops.structure import detach
 
 

@@ -12,8 +12,9 @@ from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import equal, maximum, where
 from gradcli.ops.losses import check_reduction, loss, total
 from gradcli.ops.reductions import log_softmax, mean, sum_
+from gradcli.ops.registry import composite, elementwise, structural
 from gradcli.ops.shapes import expand_dims, reshape
-from gradcli.ops.spec import REQUIRED, Shape, composite, elementwise, structural
+from gradcli.ops.spec import REQUIRED, Shape
 from gradcli.ops.special import sigmoid, softplus
 
 # PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope

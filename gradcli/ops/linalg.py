@@ -16,8 +16,9 @@ from gradcli.ops.matrices import as_matrix, no_info, parts_of, square, transpose
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Shape, composite, structural
+from gradcli.ops.spec import Shape
 from gradcli.ops.textbook import berkowitz, eliminate, identity, over_batches, quotient
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import SAME, Choice, Function, Kink, Op, composite, elementwise
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
 
 
 def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:

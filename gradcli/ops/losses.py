@@ -11,9 +11,10 @@ from gradcli.ops.exponential import exp, log, xlogy
 from gradcli.ops.logic import greater, maximum, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import mean, sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Composite, Function, Kink, composite
+from gradcli.ops.spec import Composite, Function, Kink
 from gradcli.ops.structure import detach
 
 REDUCTIONS = ("mean", "sum", "none")

@@ -11,12 +11,13 @@ from gradcli.ops.arranging import matrices_last, on_diagonal
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.repeating import ALL
 from gradcli.ops.reshaping import by_kind, common_shape, inverse, permuted
 from gradcli.ops.scattering import mixed, numbered
 from gradcli.ops.shapes import broadcast_to, getitem, numpy_index, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, composite, on_arrays, one_axis, structural
+from gradcli.ops.spec import REQUIRED, Function, on_arrays, one_axis
 
 
 def is_truth(x: Any) -> bool:

@@ -14,9 +14,10 @@ from gradcli.ops.logic import where
 from gradcli.ops.matrices import as_column, as_row, column_range, lower_part, matrix, square, transposed, with_unit_diagonal, zeros
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import concatenate, getitem, reshape, stack
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Op, Shape, composite, structural
+from gradcli.ops.spec import REQUIRED, Op, Shape
 from gradcli.ops.textbook import exponential, over_batches
 
 # The numerator of the Padé approximant of exp of degree 13, good to double precision up to this norm (N. J. Higham, 2005).

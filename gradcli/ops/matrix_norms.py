@@ -12,9 +12,10 @@ from gradcli.ops.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.matrices import column_range
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.reductions import AXES, max_, min_, norm, reduced, sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import reshape, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, axes_of, composite
+from gradcli.ops.spec import Function, axes_of
 from gradcli.ops.spectra import svdvals_of
 
 _LAST = (-2, -1)

@@ -9,7 +9,8 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.products import matmul, outer
 from gradcli.ops.reductions import sum_
-from gradcli.ops.spec import Function, composite
+from gradcli.ops.registry import composite
+from gradcli.ops.spec import Function
 
 
 def _fused(name: str, product: Function, *ranks: int) -> Function:

@@ -12,9 +12,10 @@ from gradcli.ops.arithmetic import square
 from gradcli.ops.exponential import rsqrt
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import mean
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import part_of, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, composite, structural
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import detach
 
 

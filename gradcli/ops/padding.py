@@ -10,13 +10,14 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.quantiles import median
 from gradcli.ops.reductions import max_, mean, min_
+from gradcli.ops.registry import composite
 from gradcli.ops.repeating import rows_of
 from gradcli.ops.reshaping import inverse, permuted
-from gradcli.ops.selection import median
 from gradcli.ops.shapes import broadcast_to, concatenate, getitem, part_of, scatter_add
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, composite
+from gradcli.ops.spec import REQUIRED, Function
 
 Widths = tuple[tuple[int, int], ...]
 

@@ -13,10 +13,11 @@ from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import equal, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.selection import argmax
 from gradcli.ops.shapes import reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Kink, composite
+from gradcli.ops.spec import REQUIRED, Function, Kink
 from gradcli.ops.structure import to_int
 from gradcli.ops.windows import Table, adaptive, each, extent, outer, read, small_image, strided
 

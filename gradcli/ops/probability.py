@@ -11,8 +11,9 @@ from gradcli.ops.error_functions import erfcx
 from gradcli.ops.exponential import exp_square, log
 from gradcli.ops.logic import clip, isnan, less, where
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import composite, elementwise, scipy_special
+from gradcli.ops.spec import scipy_special
 
 
 def _ndtr(x: Any) -> Any:

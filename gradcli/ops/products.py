@@ -10,9 +10,10 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import reshape, swapaxes, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Composite, Function, Shape, axes_of, composite, on_arrays, one_axis, structural
+from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:

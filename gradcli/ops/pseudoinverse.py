@@ -12,10 +12,11 @@ from gradcli.ops.matrices import as_column, column_range, matrix, nothing, squar
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.rotations import singular_values
 from gradcli.ops.shapes import reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, Shape, composite, structural
+from gradcli.ops.spec import Op, Shape
 from gradcli.ops.spectra import svdvals_of
 from gradcli.ops.structure import detach, to_int
 from gradcli.ops.textbook import eliminate, floats, plainly

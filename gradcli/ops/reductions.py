@@ -14,9 +14,10 @@ from gradcli.ops.cumulative import exclusive_products
 from gradcli.ops.exponential import exp, expm1
 from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import SAME, Function, Kink, Op, Shape, axes_of, composite, on_arrays, structural
+from gradcli.ops.spec import SAME, Function, Kink, Op, Shape, axes_of, on_arrays
 
 AXES = {"axis": None, "keepdims": False}
 

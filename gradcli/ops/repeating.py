@@ -9,10 +9,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite
 from gradcli.ops.reshaping import at_least_1d
 from gradcli.ops.shapes import StaticArray, broadcast_to, getitem, reshape, stack, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, composite, one_axis
+from gradcli.ops.spec import REQUIRED, one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
 

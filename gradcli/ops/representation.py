@@ -11,8 +11,9 @@ from gradcli.ops.arithmetic import floor
 from gradcli.ops.exponential import exp2
 from gradcli.ops.logic import equal, isfinite, where
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Kink, composite, elementwise
+from gradcli.ops.spec import Kink
 
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,

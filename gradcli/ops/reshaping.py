@@ -10,9 +10,10 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, expand_dims, ravel, reshape, sum_to, swapaxes, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Shape, axes_of, composite, one_axis
+from gradcli.ops.spec import REQUIRED, Function, Shape, axes_of, one_axis
 
 
 def permuted(x: Any, order: tuple[int, ...]) -> Any:

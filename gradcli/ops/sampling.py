@@ -14,9 +14,10 @@ from gradcli.ops.indexing import add_along, take_along
 from gradcli.ops.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, composite
+from gradcli.ops.spec import REQUIRED, Function
 from gradcli.ops.structure import to_int
 from gradcli.ops.windows import each, nested
 

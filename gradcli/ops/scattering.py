@@ -13,10 +13,11 @@ from gradcli.ops.indexing import add_along, extreme_along, sources_along, take_a
 from gradcli.ops.logic import equal, greater, where
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.reductions import prod
+from gradcli.ops.registry import composite
 from gradcli.ops.reshaping import at_least_1d, by_kind, inverse, permuted
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Kink, Shape, composite, one_axis
+from gradcli.ops.spec import REQUIRED, Function, Kink, Shape, one_axis
 
 REDUCTIONS = ("sum", "prod", "mean", "amin", "amax")
 

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
-from gradcli.ops.arithmetic import ceil, floor, rint
 from gradcli.ops.indexing import take_along
-from gradcli.ops.logic import isnan, less, maximum, minimum, where
+from gradcli.ops.logic import maximum, minimum
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.reductions import AXES, count, equal_to_result_vjp, max_, min_, reduced, sum_
-from gradcli.ops.shapes import part_of, reshape, transpose
+from gradcli.ops.reductions import AXES, count, max_, min_, reduced
+from gradcli.ops.registry import composite, structural
+from gradcli.ops.shapes import part_of, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, composite, one_axis, structural
-from gradcli.ops.structure import to_int
+from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, one_axis
 
 
 def _first(forward: Function) -> Function:
@@ -104,7 +103,7 @@ argcummin = _argcum("argcummin", np.less_equal, "The index of the (last) smalles
 
 PAIR = ("values", "indices")
 _LAST = {"axis": -1}
-_TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the first of them"),)
+TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the first of them"),)
 
 
 def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
@@ -115,17 +114,17 @@ def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
 
 sort = composite(
     "sort", "x", lambda x, axis, kind, order, stable: _sort(x, axis, False, True)[0],
-    static={**_LAST, "kind": None, "order": None, "stable": None}, kinks=_TIES,
+    static={**_LAST, "kind": None, "order": None, "stable": None}, kinks=TIES,
     doc="The entries in ascending order along an axis.", examples=("sort(x)",),
 )  # fmt: skip
 torch_sort = composite(
     "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort",
-    kinks=_TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
+    kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
 msort = composite("msort", "x", lambda x: _sort(x, 0, False, True)[0], doc="The entries in ascending order along the first axis.")
 
 
-def _chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
+def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     """Entries at indices that have one entry along an axis, and the indices."""
     values = take_along(x, index, axis=axis)
     if keepdims or not x.shape:
@@ -141,7 +140,7 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
         if axis is None:
             return reduce(x)
         place = one_axis(axis, len(x.shape))
-        return _chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+        return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
 
     return body
 
@@ -153,11 +152,11 @@ def _one_of(name: str) -> Function:
 
 torch_max = composite(
     "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"),
-    kinks=_TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
+    kinks=TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 torch_min = composite(
     "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"),
-    kinks=_TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
+    kinks=TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 
 
@@ -184,7 +183,7 @@ def _rank(x: Any, k: int, axis: Any, keepdims: bool) -> Any:
     place = one_axis(axis, len(x.shape))
     if not x.shape:
         return x, argsort(x, axis=0)
-    return _chosen(x, part_of(argsort(x, axis=place), place, k, k + 1), place, keepdims)
+    return chosen(x, part_of(argsort(x, axis=place), place, k, k + 1), place, keepdims)
 
 
 def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
@@ -196,7 +195,7 @@ def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
 
 kthvalue = composite(
     "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue",
-    kinks=_TIES, doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
+    kinks=TIES, doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
 )  # fmt: skip
 
 
@@ -212,147 +211,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
 
 topk = composite(
     "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk",
-    kinks=_TIES, doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
-)  # fmt: skip
-
-
-def _lower_median(x: Any, ignore: bool = False) -> Any:
-    flat = np.sort(np.ravel(x))
-    n = int(np.sum(~np.isnan(flat))) if flat.dtype.kind == "f" else flat.size
-    if n < flat.size and not (ignore and n):
-        return flat.dtype.type(np.nan)
-    if not n:
-        return np.float64(np.nan)
-    return flat[(n - 1) // 2]
-
-
-def _lower_median_reference(m: Any, x: Any) -> Any:
-    entries = sorted((v for v in np.ravel(x) if m.plain(v) == m.plain(v)), key=m.plain)
-    return entries[(len(entries) - 1) // 2] if len(entries) == np.size(x) else m.nan
-
-
-lower_median = structural(
-    "lower_median", "x", _lower_median, _lower_median_reference, shape=lambda x: (), saves=("x", "out"), ulps=0, public=False,
-    vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
-    kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
-    doc="torch.median of all entries: the lower one of two in the middle.",
-)  # fmt: skip
-
-
-lower_nanmedian = structural(
-    "lower_nanmedian", "x", lambda x: _lower_median(x, ignore=True),
-    lambda m, x: _lower_median_reference(m, np.array([v for v in np.ravel(x) if m.plain(v) == m.plain(v)] or [m.nan], dtype=object)),
-    shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, backward="Nanmedian", kinks=lower_median.kinks,
-    vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
-    doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",
-)  # fmt: skip
-
-
-def _valid(x: Any, axis: int) -> Any:
-    """How many entries along an axis are numbers."""
-    return sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=True)
-
-
-def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool = False) -> Any:
-    if axis is None:
-        return (lower_nanmedian if ignore_nan else lower_median)(x)
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place, order = one_axis(axis, len(x.shape)), argsort(x, axis=one_axis(axis, len(x.shape)))
-    n, valid = x.shape[place], _valid(x, one_axis(axis, len(x.shape)))
-    # NaN is sorted last: it is the median unless it is ignored
-    rank = floor((valid - 1) / 2) if ignore_nan else where(less(valid, n), n - 1.0, (n - 1.0) // 2)
-    rank = where(less(rank, 0), n - 1.0, rank)
-    return _chosen(x, take_along(order, to_int(rank), axis=place), place, keepdims)
-
-
-torch_median = composite(
-    "torch_median", "x", _torch_median, static=AXES, results=PAIR, public=False, backward="Median", kinks=_TIES,
-    doc="torch.median: the lower one of the middle entries; along an axis with its index.",
-)  # fmt: skip
-torch_nanmedian = composite(
-    "torch_nanmedian", "x", lambda x, axis, keepdims: _torch_median(x, axis, keepdims, True), static=AXES, results=PAIR,
-    public=False, backward="Nanmedian", kinks=_TIES, doc="torch.nanmedian: the median of the entries that are numbers.",
-)  # fmt: skip
-
-METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
-
-
-def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ignore_nan: bool = False) -> Any:
-    if interpolation not in METHODS:
-        raise ArgumentError(f"quantile: the interpolation must be one of {', '.join(METHODS)}, not {interpolation!r}")
-    if len(q.shape) > 1:
-        raise ArgumentError("quantile: q must be a number or an array of one axis")
-    axes = axes_of(axis, len(x.shape))
-    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
-    lead = tuple(x.shape[a] for a in kept)
-    n = count(x.shape, axis)
-    if not n:
-        raise EvaluationError("the quantile of no entries does not exist")
-    rows = reshape(transpose(x, axes=(*kept, *axes)) if x.shape else x, shape=(*lead, n))
-    ordered = _sort(rows, -1, False, True)[0]
-    valid = _valid(rows, -1)
-    ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (valid - 1 if ignore_nan else where(less(valid, n), math.nan, n - 1.0))
-    below, above = _ranked(ordered, floor(ranks)), _ranked(ordered, ceil(ranks))
-    if interpolation == "lower":
-        found = below
-    elif interpolation == "higher":
-        found = above
-    elif interpolation == "nearest":
-        found = _ranked(ordered, rint(ranks))
-    else:
-        weight = 0.5 if interpolation == "midpoint" else ranks - floor(ranks)
-        found = below + (above - below) * weight
-    shape = tuple(1 if a in axes else s for a, s in enumerate(x.shape)) if keepdims else lead
-    if not q.shape:
-        return reshape(found, shape=shape)
-    order = (len(lead), *range(len(lead)))
-    return reshape(transpose(found, axes=order), shape=(q.shape[0], *shape))
-
-
-def _ranked(ordered: Any, rank: Any) -> Any:
-    """Entries by their rank; the last one, a NaN, where the rank is NaN."""
-    last = ordered.shape[-1] - 1.0
-    place = to_int(where(isnan(rank), last, where(less(rank, 0), last, rank)))
-    return take_along(ordered, place, axis=-1)
-
-
-quantile = composite(
-    "quantile", "x q", _quantile, static={**AXES, "interpolation": "linear"}, kinks=_TIES,
-    doc="The quantiles of the entries at q from 0 to 1, interpolated between the two nearest entries.",
-    examples=("quantile(x, 0.5)",),
-)  # fmt: skip
-nanquantile = composite(
-    "nanquantile", "x q", lambda x, q, axis, keepdims, interpolation: _quantile(x, q, axis, keepdims, interpolation, True),
-    static={**AXES, "interpolation": "linear"}, kinks=_TIES, doc="The quantiles of the entries that are numbers.",
-)  # fmt: skip
-
-
-def _percentile(function: Function) -> Function:
-    return lambda x, q, **static: function(x, q / 100, **static)
-
-
-percentile = composite(
-    "percentile", "x q", _percentile(quantile), static={**AXES, "interpolation": "linear"}, kinks=_TIES,
-    doc="The quantiles at q from 0 to 100.", examples=("percentile(x, 50)",),
-)  # fmt: skip
-nanpercentile = composite(
-    "nanpercentile", "x q", _percentile(nanquantile), static={**AXES, "interpolation": "linear"}, kinks=_TIES,
-    doc="The quantiles at q from 0 to 100 of the entries that are numbers.",
-)  # fmt: skip
-
-
-def _median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool = False) -> Any:
-    return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint", ignore_nan)
-
-
-median = composite(
-    "median", "x", _median, static=AXES, kinks=_TIES, examples=("median(x)",),
-    doc="The median: the middle entry, or the mean of the two in the middle (torch.median: the lower one).",
-)  # fmt: skip
-nanmedian = composite(
-    "nanmedian", "x", lambda x, axis, keepdims: _median(x, axis, keepdims, True), static=AXES, kinks=_TIES,
-    doc="The median of the entries that are numbers.",
+    kinks=TIES, doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
 )  # fmt: skip
 
 
@@ -360,7 +219,7 @@ def _mode(x: Any, axis: int, keepdims: bool) -> Any:
     if not x.shape:
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))
-    return _chosen(x, argmode(x, axis=place), place, keepdims)
+    return chosen(x, argmode(x, axis=place), place, keepdims)
 
 
 def _argmode(x: Any, axis: int) -> Any:
@@ -378,7 +237,7 @@ argmode = structural(
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
 mode = composite(
-    "mode", "x", _mode, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", kinks=_TIES,
+    "mode", "x", _mode, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", kinks=TIES,
     doc="The most frequent entry along an axis, and its index.",
 )  # fmt: skip
 
@@ -391,20 +250,11 @@ aminmax = composite(
     "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
 )
 
-_METHOD = "x, q, axis, -out, -overwrite_input, interpolation|method, keepdims, -weights"
-declare(
-    NUMPY,
-    **{name: signature(name, _METHOD) for name in ("quantile", "nanquantile", "percentile", "nanpercentile")},
-    **{name: signature(name, "x, axis, -out, -overwrite_input, keepdims") for name in ("median", "nanmedian")},
-    argsort=signature("argsort", "x, axis, -kind, -order, -stable"),
-)
+declare(NUMPY, argsort=signature("argsort", "x, axis, -kind, -order, -stable"))
 declare(
     TORCH,
     sort=signature("torch_sort", "x, axis, descending, stable"),
     argsort=signature("argsort", "x, axis, descending, -stable"),
     max=signature("torch_max", "x, axis@y, keepdims, y"),
     min=signature("torch_min", "x, axis@y, keepdims, y"),
-    median=signature("torch_median", "x, axis, keepdims"),
-    nanmedian=signature("torch_nanmedian", "x, axis, keepdims"),
-    **{name: signature(name, "x, q, axis, keepdims, interpolation") for name in ("quantile", "nanquantile")},
 )

@@ -13,9 +13,10 @@ from gradcli.ops.logic import greater, greater_equal, less, maximum, minimum, wh
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import StaticArray, flip, getitem, part_of, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, composite
+from gradcli.ops.spec import Function
 from gradcli.ops.structure import to_int
 
 

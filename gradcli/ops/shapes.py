@@ -10,8 +10,9 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Op, Shape, axes_of, composite, on_arrays, one_axis, shape_by_example, structural
+from gradcli.ops.spec import REQUIRED, Op, Shape, axes_of, on_arrays, one_axis, shape_by_example
 
 
 class StaticArray:

@@ -10,9 +10,10 @@ from gradcli.ops.logic import clip
 from gradcli.ops.losses import held_at
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import norm, sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Kink, axes_of, composite
+from gradcli.ops.spec import Kink, axes_of
 
 _AT_ZERO = (Kink(lambda *_: False, "a vector of zeros", "the length has the slope 0"),)
 

@@ -12,9 +12,10 @@ from gradcli.ops.linalg import inv
 from gradcli.ops.matrices import as_column, no_info, transposed
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import reshape, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Op, Shape, axes_of, composite, structural
+from gradcli.ops.spec import Op, Shape, axes_of
 from gradcli.ops.textbook import eliminate, over_batches
 from gradcli.ops.triangular import equations_shape
 

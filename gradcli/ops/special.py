@@ -8,8 +8,9 @@ import numpy as np
 
 from gradcli.ops.exponential import exp2
 from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.registry import elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Kink, Op, elementwise, scipy_special
+from gradcli.ops.spec import Kink, Op, scipy_special
 
 
 def _polygamma(x: Any, n: int) -> Any:

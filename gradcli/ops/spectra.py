@@ -24,9 +24,10 @@ from gradcli.ops.matrices import (
 )
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.rotations import singular_values, symmetric_eigen
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Kink, Op, Shape, composite, structural
+from gradcli.ops.spec import Function, Kink, Op, Shape
 from gradcli.ops.structure import output
 from gradcli.ops.textbook import blurred, completed, floats, over_batches
 

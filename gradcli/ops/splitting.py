@@ -7,9 +7,10 @@ from typing import Any
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import getitem, part_of
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function, composite, one_axis
+from gradcli.ops.spec import REQUIRED, Function, one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
 

@@ -13,9 +13,10 @@ from gradcli.ops.logic import isnan, less_equal, where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import AXES, count, max_, mean, min_, nanmean, norm, sum_
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import axes_of, composite
+from gradcli.ops.spec import axes_of
 
 
 def _observations(name: str, x: Any) -> Any:

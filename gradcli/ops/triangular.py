@@ -12,9 +12,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.matrices import as_column, lower_part, square, transposed, upper_part, with_unit_diagonal, zeros
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.products import matmul
+from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Function, Op, Shape, composite, structural
+from gradcli.ops.spec import Function, Op, Shape
 from gradcli.ops.textbook import eliminate, over_batches, quotient, valued
 
 

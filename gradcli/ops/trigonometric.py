@@ -9,8 +9,9 @@ from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.exponential import sqrt
 from gradcli.ops.logic import equal, logical_and, where
 from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import Choice, Kink, Op, composite, elementwise
+from gradcli.ops.spec import Choice, Kink, Op
 
 sin = elementwise("sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.")
 cos: Op = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.")

@@ -16,9 +16,10 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import TORCH
+from gradcli.ops.registry import composite
 from gradcli.ops.shapes import StaticArray, getitem, reshape, scatter_add, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, composite
+from gradcli.ops.spec import REQUIRED
 
 Table = np.ndarray  # of shape (windows, places)
 

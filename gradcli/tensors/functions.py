@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.dialects import qualified
 from gradcli.ops.prefixes import TORCH
-from gradcli.ops.spec import find
+from gradcli.ops.registry import find
 from gradcli.tensors import creation, dtypes
 from gradcli.tensors.apply import apply
 from gradcli.tensors.host import call, known, missing

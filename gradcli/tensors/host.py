@@ -11,8 +11,9 @@ from gradcli.errors import AxisError, suggestion
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
 from gradcli.ops.prefixes import TORCH
+from gradcli.ops.registry import named, public_names
 from gradcli.ops.signatures import Signature
-from gradcli.ops.spec import Composite, Op, named, public_names
+from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.apply import apply
 from gradcli.tensors.arguments import HOST, arrangement, rehearsal

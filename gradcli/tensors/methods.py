@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.ops.dialects import names
 from gradcli.ops.prefixes import TORCH
-from gradcli.ops.spec import public_names
+from gradcli.ops.registry import public_names
 from gradcli.tensors import creation
 from gradcli.tensors.apply import apply
 from gradcli.tensors.conversions import CONVERSIONS

@@ -1,0 +1,100 @@
+"""Every operation and composite by its names: where records are made, and where everything else finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from gradcli.ops.spec import Composite, Function, Kind, Op
+
+_REGISTRY: dict[str, Op] = {}
+_COMPOSITES: dict[str, Composite] = {}
+_BY_NAME: dict[str, Op | Composite] = {}
+
+
+def register(record: Any) -> Any:
+    """Add an operation or a composite under its name and aliases; each name belongs to one of them."""
+    for name in (record.name, *record.aliases):
+        if name in _BY_NAME:
+            raise ValueError(f"{name!r} is already {_BY_NAME[name]}")
+        _BY_NAME[name] = record
+    if isinstance(record, Op):
+        _REGISTRY[record.name] = record
+    else:
+        _COMPOSITES[record.name] = record
+    return record
+
+
+def load() -> None:
+    """Import every family; expressions of arithmetic alone never need most of them."""
+    import gradcli.ops.catalogue  # noqa: F401
+
+
+def registry() -> Mapping[str, Op]:
+    """Every operation by its name."""
+    load()
+    return MappingProxyType(_REGISTRY)
+
+
+def composites() -> Mapping[str, Composite]:
+    """Every composite by its name."""
+    load()
+    return MappingProxyType(_COMPOSITES)
+
+
+def find(name: str) -> Op:
+    """The operation of that name or alias; KeyError if there is none."""
+    record = named(name)
+    if not isinstance(record, Op):
+        raise KeyError(name)
+    return record
+
+
+def named(name: str) -> Op | Composite:
+    """The operation or composite of that name or alias; KeyError if there is none."""
+    if name not in _BY_NAME:
+        load()
+    return _BY_NAME[name]
+
+
+def public_names() -> list[str]:
+    """All names under which a program may call an operation."""
+    load()
+    return [name for name, op in _BY_NAME.items() if op.public]
+
+
+def composite(name: str, operands: str, body: Function, *, doc: str, **record: Any) -> Composite:
+    """Register a function made of operations. An operand written ``x?`` may be left out; ``x *more`` takes any number more."""
+    words = operands.lstrip("*").split()
+    rest = words.pop().lstrip("*") if words and words[-1].startswith("*") else ""
+    names = tuple(word.rstrip("?") for word in words)
+    optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
+    found: Composite = register(
+        Composite(name, names, body, doc, variadic=operands.startswith("*"), rest=rest, optional=optional, **record)
+    )
+    return found
+
+
+def elementwise(
+    name: str,
+    operands: str,
+    forward: Function,
+    reference: Function,
+    *partials: Function | None,
+    doc: str,
+    kind: Kind = "smooth",
+    **record: Any,
+) -> Op:
+    """Register an operation that works entry by entry, with one partial for each operand."""
+    op: Op = register(Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **record))
+    return op
+
+
+def structural(name: str, operands: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
+    """Register any other operation, with its VJP."""
+    variadic = operands.startswith("*")
+    op: Op = register(
+        Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **record)
+    )
+    return op
