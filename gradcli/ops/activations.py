@@ -13,10 +13,10 @@ from gradcli.ops.hyperbolic import tanh
 from gradcli.ops.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.probability import ndtr
-from gradcli.ops.reductions import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.shapes import part_of, reshape
 from gradcli.ops.signatures import declare, signature
+from gradcli.ops.softmax import log_softmax, softmax
 from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis
 from gradcli.ops.special import sigmoid, softplus
 

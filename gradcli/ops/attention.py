@@ -11,9 +11,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import equal, where
 from gradcli.ops.masking import is_truth
 from gradcli.ops.products import matmul
-from gradcli.ops.reductions import softmax, sum_
+from gradcli.ops.reductions import sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, reshape, swapaxes
+from gradcli.ops.softmax import softmax
 
 
 def _repeated(x: Any, times: int) -> Any:

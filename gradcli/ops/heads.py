@@ -12,10 +12,11 @@ from gradcli.ops.logic import where
 from gradcli.ops.masking import is_truth
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.products import matmul
-from gradcli.ops.reductions import mean, softmax
+from gradcli.ops.reductions import mean
 from gradcli.ops.registry import composite
 from gradcli.ops.shapes import broadcast_to, concatenate, part_of, reshape, swapaxes, transpose
 from gradcli.ops.signatures import declare, signature
+from gradcli.ops.softmax import softmax
 from gradcli.ops.spec import REQUIRED
 
 _NAME = "multi_head_attention_forward"

@@ -11,9 +11,10 @@ from gradcli.ops.exponential import log, log1p
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import equal, maximum, where
 from gradcli.ops.losses import check_reduction, loss, total
-from gradcli.ops.reductions import log_softmax, mean, sum_
+from gradcli.ops.reductions import mean, sum_
 from gradcli.ops.registry import composite, elementwise, structural
 from gradcli.ops.shapes import expand_dims, reshape
+from gradcli.ops.softmax import log_softmax
 from gradcli.ops.spec import REQUIRED, Shape
 from gradcli.ops.special import sigmoid, softplus
 

@@ -11,7 +11,6 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arithmetic import abs_, sign
 from gradcli.ops.cumulative import exclusive_products
-from gradcli.ops.exponential import exp, expm1
 from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.registry import composite, structural
@@ -40,7 +39,7 @@ def count(shape: Shape, axis: Any) -> int:
     return math.prod(shape[a] for a in axes_of(axis, len(shape)))
 
 
-def _reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
+def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static={**AXES, **record.pop("static", {})}, **record)
 
 
@@ -48,7 +47,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
 
 
-sum_ = _reduction(
+sum_ = reduction(
     "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
     linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
 )
@@ -70,7 +69,7 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return _object(x).sum(axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
-mean = _reduction(
+mean = reduction(
     "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4,
 )
@@ -93,7 +92,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(n - ddof, 0)),)
 
 
-var = _reduction(
+var = reduction(
     "var", _var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
     rounding="operands", ulps=8,
@@ -111,7 +110,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
 
 
-std = _reduction(
+std = reduction(
     "std", _std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
     static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
@@ -123,13 +122,13 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
     return (spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),)
 
 
-prod = _reduction(
+prod = reduction(
     "prod", np.prod, on_arrays(lambda x, axis, keepdims: _object(x).prod(axis=axis, keepdims=keepdims)), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
 )
 
 
-def _by_rows(reduce: Callable[[Any, list[Any]], Any]) -> Function:
+def by_rows(reduce: Callable[[Any, list[Any]], Any]) -> Function:
     """A reference that reduces the scalars along axes, one list of them at a time."""
 
     def reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -146,7 +145,7 @@ def _by_rows(reduce: Callable[[Any, list[Any]], Any]) -> Function:
 
 def _fold(choose: str) -> Function:
     """Largest or smallest along axes, by the scalar operation that a tie is known to."""
-    return _by_rows(lambda m, row: m.extreme(choose, row))
+    return by_rows(lambda m, row: m.extreme(choose, row))
 
 
 def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -165,86 +164,15 @@ def _extreme(forward: Function) -> Function:
     return checked
 
 
-max_ = _reduction(
+max_ = reduction(
     "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
 )
-min_ = _reduction(
+min_ = reduction(
     "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
-)
-
-
-def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
-    return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-
-
-def _logsumexp_of(m: Any, row: list[Any]) -> Any:
-    top = row.pop(row.index(max(row)))
-    return top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
-
-
-_logsumexp_reference = _by_rows(_logsumexp_of)
-
-
-def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
-    return (spread(cotangent, x.shape, axis) * exp(x - spread(out, x.shape, axis)),)
-
-
-logsumexp = _reduction(
-    "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
-    doc="log(sum(exp(x))), without overflow.",
-)
-
-
-def _softmax_shape(shape: Shape, axis: Any) -> Shape:
-    axes_of(axis, len(shape))
-    return shape
-
-
-def _softmax(x: Any, axis: Any) -> Any:
-    small = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
-    return small / np.sum(small, axis=axis, keepdims=True)
-
-
-def _softmax_reference(m: Any, x: Any, axis: Any) -> Any:
-    top = np.vectorize(m.plain, otypes=[object])(x).max(axis=axis, keepdims=True, initial=-math.inf)
-    raised = m.map(m.exp, x - top)
-    return raised / raised.sum(axis=axis, keepdims=True)
-
-
-def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
-
-
-softmax = structural(
-    "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
-)
-
-
-def _log_softmax(x: Any, axis: Any) -> Any:
-    apart = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
-    others = np.sum(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
-    return apart - np.log1p(others + (np.sum(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
-
-
-def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and exp(out) near 1
-    rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
-    return (-(cotangent * expm1(out) + exp(out) * rest),)
-
-
-log_softmax = structural(
-    "log_softmax", "x", _log_softmax, lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True) if x.size else x,
-    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12,
-    doc="log(softmax(x)) along an axis, without overflow.",
 )
 
 
@@ -298,7 +226,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 
-norm = _reduction(
+norm = reduction(
     "norm", _norm, _norm_reference, _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
