@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine.graph import Expr
 from gradcli.errors import (
     AmbiguousError,
@@ -20,12 +18,12 @@ from gradcli.errors import (
     LimitError,
     Source,
     TypeMismatchError,
-    UnknownNameError,
 )
+from gradcli.language.attributes import attribute, property_of
 from gradcli.language.differentiation import DERIVATIVES, derivative, primed
 from gradcli.language.indexing import subscript
 from gradcli.language.meanings import Meanings
-from gradcli.language.names import Function, Module, Results, Unbound, missing_value, unknown_function
+from gradcli.language.names import Function, Module, Unbound, unknown_function
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Attribute,
@@ -44,10 +42,9 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.ops import arithmetic, exponential, logic, products, shapes, structure
+from gradcli.ops import arithmetic, exponential, logic, products, structure
 from gradcli.ops.constants import NAMED
-from gradcli.ops.dialects import qualified
-from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH, named_constant
+from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH
 from gradcli.ops.spec import Op
 
 _BINARY: dict[str, Op] = {
@@ -204,46 +201,7 @@ class Lowering(Meanings):
         return Unbound(name)
 
     def _attribute(self, node: Attribute, activation: _Activation) -> Any:
-        from gradcli.language import calls
-
-        base = activation.results[node.base.place]
-        if isinstance(base, Unbound):
-            raise missing_value(self.scope, base)
-        if isinstance(base, Module):
-            path = f"{base.path}.{node.name}"
-            if path in PREFIXES:
-                return Module(path)
-            name = qualified(node.name, path, PREFIXES[base.path])
-            if calls.exists(name, PREFIXES[base.path]):
-                return Function(name, PREFIXES[base.path])
-            return self._constant(base.path, node.name)
-        if isinstance(base, Results) and node.name in base.names:
-            return base[base.names.index(node.name)]
-        if node.name in ("T", "mT", "shape", "ndim", "size"):
-            return self._property(node.name, self.value(base))
-        if calls.is_method(node.name):
-            return Function(node.name, NUMPY if calls.exists(node.name, NUMPY) else TORCH, base)
-        raise UnknownNameError(f"an array has no attribute '{node.name}'", help=calls.suggested(node.name))
-
-    def _constant(self, path: str, name: str) -> Any:
-        from gradcli.language import calls
-
-        try:
-            value = named_constant(path, name)
-        except UnknownNameError as error:
-            error.help = calls.suggested(name)
-            raise
-        return self.graph.constant(value) if isinstance(value, float) else value
-
-    def _property(self, name: str, base: Expr) -> Any:
-        if name == "T":
-            return base if base.ndim < 2 else shapes.transpose(base, axes=None)
-        if name == "mT":
-            return shapes.swapaxes(base, axis1=-1, axis2=-2)
-        extents = tuple(self.graph.constant(n) for n in base.shape)
-        if name == "shape":
-            return extents
-        return self.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
+        return attribute(self, activation.results[node.base.place], node.name)
 
     # -- calls ------------------------------------------------------------------------------------------------
 
@@ -284,7 +242,7 @@ class Lowering(Meanings):
                 return calls.call(self, target.name, target.library, arguments, keywords)
             return calls.call_method(self, target, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
-            extents = self._property("shape", self.value(results[callee.base.place]))
+            extents = property_of(self, "shape", self.value(results[callee.base.place]))
             return extents[self.integer(arguments[0])] if arguments else extents
         raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
 
