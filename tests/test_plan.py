@@ -141,6 +141,9 @@ def test_registers_are_apart_and_their_memory_is_used_again(monkeypatch: pytest.
     huge = registers.take(3 * max(registers.room(), registers.room(3)))
     registers.give(huge)
     assert registers._kept == []  # what is kept is bounded
+    for piece in [registers.take(registers.room()) for _ in range(100)]:
+        registers.give(piece)
+    assert 1 <= len(registers._kept) < 100
 
 
 def test_plans_in_several_threads_do_not_share_registers() -> None:

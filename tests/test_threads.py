@@ -6,13 +6,14 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import registers, threads
+from gradcli.engine import blocks, registers, threads
 
 TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
 X = np.random.default_rng(3).normal(size=700_001)
@@ -120,19 +121,50 @@ def test_an_interrupt_waits_for_the_blocks_that_are_under_way(monkeypatch: pytes
 
     def work(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        for _ in range(1000):
+        while True:
             f(x=X, out={"x": out})
 
     before = signal.signal(signal.SIGALRM, interrupt)
+    random = np.random.default_rng(4)
     try:
-        for wait in (0.0005, 0.001, 0.002):
+        for _ in range(60):
             with pytest.raises(InterruptedError):
-                work(wait)
-            out[:] = -1
+                work(0.001 + 0.01 * random.random())
+            out.fill(-1)
+            time.sleep(0.004)  # longer than a block takes
             assert (out == -1).all()  # nobody writes any more
     finally:
         signal.signal(signal.SIGALRM, before)
     assert f(x=X)[0] == gradient()[0]
+
+
+def test_a_helper_that_comes_late_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does whose thread could not be started, when another call's thread works off the queue."""
+    late: list[Any] = []
+
+    class Queue:
+        def submit(self, *task: Any) -> None:
+            late.append(task)
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(threads, "_pool", Queue)
+    assert threads.together(blocks_that(lambda: None), 100, 10) == [[*range(0, 100, 10)]]
+    assert len(late) == 2
+    for function, *arguments in late:
+        assert arguments == [[]]  # nor does it keep anything alive
+        function(*arguments)
+
+
+def test_long_rows_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block is one row at least, and each thread has registers of its own."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    shared = []
+    monkeypatch.setattr(blocks, "together", lambda *arguments: (shared.append(arguments), threads.together(*arguments))[1])
+    y = np.arange(8.0).reshape(8, 1)
+    for columns, count in ((50_000, 1), (100_000, 0)):
+        shared.clear()
+        gradcli.value_and_grad("sum(exp(x*y))")(x=np.ones((8, columns)), y=y)
+        assert len(shared) == count
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")

@@ -99,8 +99,9 @@ class LoopWriter:
         rows, *others = self.loop.extent
         size = 8 * (len(parameters) + len(self.registers))
         wide = min(WIDE, room(3) // (4 * size))
-        shared = wide >= WIDE // 2 and rows * math.prod(others) >= 4 * wide
-        step = max(1, (wide if shared else min(MOST, room() // size)) // math.prod(others))
+        row = math.prod(others)
+        shared = wide >= WIDE // 2 and row <= wide and rows * row >= 4 * wide
+        step = max(1, (wide if shared else min(MOST, room() // size)) // row)
         name = source.new("blocks")
         source.add(f"def {name}(begin, end, step):")
         for made in lists:

@@ -49,7 +49,7 @@ def take(size: int) -> np.ndarray:
 
 def give(memory: np.ndarray) -> None:
     """Keep them for another loop."""
-    if memory.size <= max(2 * room(), room(3) // 3):
+    if memory.size + sum([kept.size for kept in _kept]) <= max(4 * room(), room(3)):
         _kept.append(memory)
 
 

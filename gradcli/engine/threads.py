@@ -8,12 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import chain
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
 Lists = tuple[list[Any], ...]
 Blocks = Callable[[int, int, int], Lists]  # of blocks from a row, up to a row, of so many rows each: what they add to each list
@@ -28,35 +29,79 @@ def in_turn(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
 
 
 def together(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
-    """The same by several threads, with the same lists, however many they are: whoever is free takes the next block."""
+    """The same by several threads, with the same lists, however many they are. Nothing runs any more when it ends, in any way."""
     whole = rows - rows % step
-    begins = range(0, whole, step)
-    found: list[Lists] = [()] * len(begins)
-    turns = deque(enumerate(begins))
+    shared = _Shared(blocks, whole, step)
+    offer = [shared]  # what a thread finds that comes late, and what lives on in a queue that is never worked off: nothing
+    try:
+        _call_helpers(offer)
+        shared.work()
+    finally:
+        try:
+            offer.clear()
+        finally:
+            shared.close()
+    return _joined(shared.found, blocks, whole, rows)
 
-    @np.errstate(all="ignore")
-    def work() -> None:
-        while turns:
+
+class _Shared:
+    """The blocks of a loop, taken one by one by whoever is free."""
+
+    def __init__(self, blocks: Blocks, whole: int, step: int) -> None:
+        begins = range(0, whole, step)
+        self.blocks, self.step = blocks, step
+        self.found: list[Lists] = [()] * len(begins)
+        self.turns = deque(enumerate(begins))
+        self.errors: list[BaseException] = []
+        self.helping: list[Any] = []  # a lock of each helper, which it holds while it does
+
+    def work(self) -> None:
+        while self.turns:
             try:
-                turn, begin = turns.popleft()
+                turn, begin = self.turns.popleft()
             except IndexError:
                 return  # another thread was faster
-            found[turn] = blocks(begin, begin + step, step)
+            self.found[turn] = self.blocks(begin, begin + self.step, self.step)
 
-    helpers: list[Future[None]] = []
+    def help(self) -> None:
+        doing = Lock()
+        with np.errstate(all="ignore"), doing:
+            self.helping.append(doing)  # before it takes a turn: who closes clears the turns first
+            try:
+                self.work()
+            except BaseException as error:
+                self.turns.clear()
+                self.errors.append(error)
+            finally:
+                self.helping.remove(doing)
+
+    def close(self) -> None:
+        """Begin no other block, and wait for those that are under way, whatever interrupts: they write into arrays of the call."""
+        interrupts: list[BaseException] = []
+        while True:
+            try:
+                self.turns.clear()
+                while self.helping:
+                    with suppress(IndexError):  # it has done in the meantime
+                        self.helping[0].acquire()  # nobody else waits for it, so it need not be released again
+                break
+            except BaseException as error:
+                interrupts.append(error)
+        if interrupts or self.errors:
+            raise [*interrupts, *self.errors][0]
+
+
+def _call_helpers(offer: list[_Shared]) -> None:
     try:
-        with suppress(RuntimeError):  # the system gives no more threads
-            for _ in range(_threads() - 1):
-                helpers.append(_pool().submit(work))
-        work()
-    finally:
-        turns.clear()  # after an error or an interrupt, nobody begins another turn
-        late = [helper for helper in helpers if not helper.cancel()]
-        errors = [helper.exception() for helper in late]  # waits: they write into arrays of this call
-    for error in errors:
-        if error is not None:
-            raise error
-    return _joined(found, blocks, whole, rows)
+        for _ in range(_threads() - 1):
+            _pool().submit(_help, offer)
+    except RuntimeError:  # the system gives no more threads
+        _pool.cache_clear()
+
+
+def _help(offer: list[_Shared]) -> None:
+    for shared in tuple(offer):
+        shared.help()
 
 
 def _joined(found: list[Lists], blocks: Blocks, begin: int, rows: int) -> list[list[Any]]:

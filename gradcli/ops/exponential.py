@@ -26,7 +26,8 @@ def _pow_reference(m: Any, x: Any, y: Any) -> Any:
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
-    slope = y * (x if type(y) is int and y == 2 else x ** (y - 1))
+    squared = type(x) is np.ndarray and type(y) is int and y == 2  # of arrays alone: a node has to depend on x, whose slope it is
+    slope = y * (x if squared else x ** (y - 1))
     if type(y) is int or type(y) is float:  # no value, but a number of the program
         return slope if y else 0.0
     return where(equal(y, 0), 0.0, slope)

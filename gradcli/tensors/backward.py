@@ -33,7 +33,7 @@ def backward(
     found = _run(outputs, seeds, targets, retain_graph, create_graph, accumulate=inputs is None)
     for node, x in (targets or {}).items():
         if node in found:
-            add_to_grad(x, found[node], create_graph)
+            _accumulate(x, node.watch, found[node], create_graph)
 
 
 def grad(
@@ -136,9 +136,7 @@ def _run(
         if targets is not None and node in targets:
             found[node] = cotangent
         if accumulate and node.op is None and isinstance(node, AccumulateGrad):
-            add_to_grad(node.variable, cotangent, create_graph)
-            for hook in () if watch is None else watch.post_hooks:
-                hook(node.variable)
+            _accumulate(node.variable, watch, cotangent, create_graph)
         return cotangent
 
     def values(node: Node) -> Sequence[Any]:
@@ -196,7 +194,7 @@ def _fitted_tensor(node: Any, place: int, part: Any) -> Any:
 
 def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
-    for hook in list(watch.hooks):
+    for hook in list(watch.hooks.values()):
         seen = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
         replaced = hook(seen)
         if replaced is not None:
@@ -211,6 +209,13 @@ def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     if tensor is not None:
         tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
     return cotangent
+
+
+def _accumulate(variable: Tensor, watch: Watch | None, cotangent: Any, create_graph: bool) -> None:
+    add_to_grad(variable, cotangent, create_graph)
+    if watch is not None:
+        for hook in list(watch.post_hooks.values()):
+            hook(variable)
 
 
 def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:

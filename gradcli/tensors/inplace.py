@@ -69,8 +69,7 @@ def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
         if x._view is not None:
             _through_view(x, result)
         else:
-            x.node = result.node
-            x._requires_grad = result.requires_grad
+            _regraph(x, result)
     return x
 
 
@@ -110,7 +109,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         regenerate(x)
         return
     result = apply(overwrite, (old, new), {"steps": step, "inplace": False})
-    x.node, x._requires_grad = result.node, True
+    _regraph(x, result)
     if state.recorder is not None:
         state.recorder.rename(x, result)
 
@@ -127,6 +126,15 @@ def _squeezed(value: np.ndarray, array: np.ndarray, place: Any) -> np.ndarray:
     return value
 
 
+def _regraph(x: Tensor, result: Tensor) -> None:
+    """Give a tensor the place of a result in the graph; the gradient that it retains is that of its new value."""
+    before, retained = x.node, x.retains_grad
+    x.node, x._requires_grad = result.node, result.requires_grad
+    if retained and before is not None and x.node is not before:
+        before.watched().retained = None
+        x.retain_grad()
+
+
 def _through_view(x: Tensor, result: Tensor) -> None:
     """A view was written to: its base is made of the old base and what was written; the view is taken of it again."""
     assert x._view is not None
@@ -139,7 +147,7 @@ def _replace_base(base: Tensor, new: Tensor, steps: Any) -> None:
     old = Tensor(base.array.copy())
     old.node, old._requires_grad, old._accumulator = base.node, base._requires_grad, base._accumulator
     result = apply(overwrite, (old, new), {"steps": steps, "inplace": False})
-    base.node, base._requires_grad = result.node, True
+    _regraph(base, result)
 
 
 def regenerate(x: Tensor) -> None:
@@ -151,7 +159,7 @@ def regenerate(x: Tensor) -> None:
         current = view.base
         for op, static in view.steps:
             current = apply(op, (current,), dict(static))
-    x.node, x._requires_grad = current.node, current.requires_grad
+    _regraph(x, current)
     if x.node is not None:
         x.node.label = "AsStridedBackward0"
     x._view = View(view.base, view.steps)

@@ -59,7 +59,7 @@ def method(name: str) -> Callable[..., Any]:
         return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        if len(arguments) == 1 and not keywords:
+        if len(arguments) == 1 and not keywords and isinstance(arguments[0], Tensor):
             return apply(alone[0], arguments, alone[1])
         return call(function, TORCH, arguments, keywords)
 

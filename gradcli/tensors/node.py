@@ -6,13 +6,14 @@ A node keeps what its rule reads, until a backward pass frees it, with the versi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.ops.spec import Carrier, Op
+from gradcli.tensors.hooks import Hooks
 
 if TYPE_CHECKING:
     from gradcli.tensors.tensor import Tensor
@@ -62,8 +63,8 @@ class Watch:
     __slots__ = ("hooks", "post_hooks", "retained")
 
     def __init__(self) -> None:
-        self.hooks: list[Callable[[Any], Any]] = []
-        self.post_hooks: list[Callable[..., Any]] = []
+        self.hooks: Hooks = {}
+        self.post_hooks: Hooks = {}
         self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
 
 
