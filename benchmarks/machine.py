@@ -67,12 +67,16 @@ def _version(package: str) -> str:
 
 @contextmanager
 def limited(count: int | None, extra: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Processes that are started meanwhile use so many threads, on as many cores (None: all)."""
+    """Processes that are started meanwhile use so many threads, on as many cores (None: all).
+
+    They keep the bytecode of what they import, as an installed program does, also where the environment forbids it.
+    """
     number = cores() if count is None else count
     before = dict(os.environ)
     pinned = hasattr(os, "sched_setaffinity")
     allowed = os.sched_getaffinity(0) if pinned else set()
     os.environ.update({name: str(number) for name in _THREADS} | dict(extra or {}))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         if pinned:
             os.sched_setaffinity(0, sorted(allowed)[-number:])
