@@ -55,6 +55,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(blocks, "MOST", 4)
     if request.param == "shared":
         monkeypatch.setattr(blocks, "WIDE", 1)
+        monkeypatch.setattr(blocks, "_WORTH", 1)
         monkeypatch.setenv("OMP_NUM_THREADS", "3")
 
 

@@ -15,6 +15,7 @@ from gradcli.ops import reductions, trigonometric
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 
 MOST = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
+_WORTH = 24  # additions of wide blocks, in whose time it pays to wake a thread
 WIDE = 1 << 16  # entries of a block for several threads: they hand over the interpreter's lock at every call
 
 
@@ -98,9 +99,10 @@ class LoopWriter:
         source = self.source
         rows, *others = self.loop.extent
         size = 8 * (len(parameters) + len(self.registers))
-        wide = min(WIDE, room(3) // (4 * size))
+        wide = max(1, min(WIDE, room(3) // (4 * size)))
         row = math.prod(others)
-        shared = wide >= WIDE // 2 and row <= wide and rows * row >= 4 * wide
+        blocks = rows * row // wide
+        shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * self._work() >= _WORTH
         step = max(1, (wide if shared else min(MOST, room() // size)) // row)
         name = source.new("blocks")
         source.add(f"def {name}(begin, end, step):")
@@ -117,6 +119,10 @@ class LoopWriter:
         given = "".join(f"{made}, " for made in lists)
         source.add(f"return ({given})", 2)
         source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if shared else in_turn)}({name}, {rows}, {step})")
+
+    def _work(self) -> int:
+        """About how many additions take the time of the operations on one block."""
+        return sum(4 if node.op is not None and node.op.kind == "smooth" else 1 for node in self.loop.nodes)
 
     def _memory(self, shape: tuple[int, ...]) -> str | None:
         """The registers as arrays of a shape, or of its first rows, in one piece of memory."""
