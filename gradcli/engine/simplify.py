@@ -13,41 +13,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from gradcli.engine.coefficients import ONE, Coefficient, exact, is_binary, plus, raised, times
+from gradcli.engine.coefficients import ONE, Coefficient, plus, raised, times
+from gradcli.engine.collecting import Collector, Factors, Terms, given, is_zero, merge, number_of, unbroadcast
 from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.engine.rewrites import rewrite
 from gradcli.ops import arithmetic, exponential, products
 from gradcli.ops.logic import where
 from gradcli.ops.registry import find
-from gradcli.ops.shapes import broadcast_to, stack, sum_to, transpose
+from gradcli.ops.shapes import broadcast_to, stack, sum_to
 from gradcli.ops.spec import Op
 
-Terms = dict[Expr, Coefficient]
-Factors = dict[Expr, Coefficient]
 
-
-def _number_of(node: Expr) -> Coefficient | None:
-    """A constant's number, if it can be a coefficient."""
-    return exact(node.payload) if node.is_constant else None
-
-
-def _merge(into: dict[Expr, Coefficient], part: Expr, amount: Coefficient) -> None:
-    """Add to a term's coefficient or a factor's exponent; what becomes zero goes."""
-    total = plus(into.get(part, Fraction(0)), amount)
-    if total == 0:
-        into.pop(part, None)
-    else:
-        into[part] = total
-
-
-class Simplifier:
+class Simplifier(Collector):
     """Simplifies nodes of one graph into another; ``graph`` is where results live."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.done: dict[Expr, Expr] = {}
-        self.sums: dict[Expr, tuple[Coefficient, Terms]] = {}
-        self.products: dict[Expr, tuple[Coefficient, Factors]] = {}
         self._collect: dict[Op, Callable[[Expr, list[Expr]], Expr]] = {
             arithmetic.add: self._sum,
             arithmetic.sub: self._sum,
@@ -88,22 +70,6 @@ class Simplifier:
 
     # -- sums -------------------------------------------------------------------------------------------------
 
-    def as_sum(self, node: Expr) -> tuple[Coefficient, Terms]:
-        """A constant and terms with coefficients, whose sum the node is."""
-        known = self.sums.get(node)
-        if known is not None:
-            return known
-        value = _number_of(node)
-        if value is not None:
-            return value, {}
-        inner = _unbroadcast(node)
-        if inner is not node:
-            return self.as_sum(inner)
-        coefficient, factors = self.as_product(node)
-        if coefficient == 1:
-            return Fraction(0), {node: ONE}
-        return Fraction(0), {self._build_product(ONE, factors): coefficient}
-
     def _sum(self, node: Expr, operands: list[Expr]) -> Expr:
         left, right = operands
         sign: Coefficient = Fraction(-1) if node.op is arithmetic.sub else ONE
@@ -111,8 +77,8 @@ class Simplifier:
         extra, more = self.as_sum(right)
         constant, terms = plus(constant, times(sign, extra)), dict(terms)
         for term, coefficient in more.items():
-            _merge(terms, term, times(sign, coefficient))
-        return self._build_sum(constant, self._branches_joined(self._rows_joined(terms)))
+            merge(terms, term, times(sign, coefficient))
+        return self.build_sum(constant, self._branches_joined(self._rows_joined(terms)))
 
     def _branches_joined(self, terms: Terms) -> Terms:
         """where(b, x, 0) + where(b, 0, y) as where(b, x, y)."""
@@ -120,9 +86,9 @@ class Simplifier:
             for right in terms:
                 if left.op is not where or right.op is not where or left is right or left.operands[0] is not right.operands[0]:
                     continue
-                if _is_zero(left.operands[2]) and _is_zero(right.operands[1]):
-                    x = self._scaled(_given(left.operands[1]), terms[left])
-                    y = self._scaled(_given(right.operands[2]), terms[right])
+                if is_zero(left.operands[2]) and is_zero(right.operands[1]):
+                    x = self.scaled(given(left.operands[1]), terms[left])
+                    y = self.scaled(given(right.operands[2]), terms[right])
                     rest = {term: c for term, c in terms.items() if term not in (left, right)}
                     return {**rest, self.graph.apply(where, (left.operands[0], x, y)): ONE}
         return terms
@@ -142,71 +108,19 @@ class Simplifier:
                 extra, more = self.as_sum(part)
                 constant = plus(constant, times(terms[row], extra))
                 for term, coefficient in more.items():
-                    _merge(inner, term, times(terms[row], coefficient))
-            entries.append(self._build_sum(constant, inner))
+                    merge(inner, term, times(terms[row], coefficient))
+            entries.append(self.build_sum(constant, inner))
         rest = {term: c for term, c in terms.items() if term not in rows}
         return {**rest, stack(*entries, axis=0): ONE}
 
     def _negative(self, node: Expr, operands: list[Expr]) -> Expr:
         constant, terms = self.as_sum(operands[0])
         if len(terms) + (constant != 0) > 1:
-            return self._build_sum(times(Fraction(-1), constant), {t: times(Fraction(-1), c) for t, c in terms.items()})
+            return self.build_sum(times(Fraction(-1), constant), {t: times(Fraction(-1), c) for t, c in terms.items()})
         coefficient, factors = self.as_product(operands[0])
-        return self._build_product(times(Fraction(-1), coefficient), factors)
-
-    def _build_sum(self, constant: Coefficient, terms: Terms) -> Expr:
-        parts = list(terms.items())
-        lead = next((i for i, (_, c) in enumerate(parts) if c > 0), None)
-        if lead and not constant > 0:
-            parts.insert(0, parts.pop(lead))
-        result: Expr | None = None
-        if lead is None and constant > 0:
-            result = self._number(constant)
-            rest: Coefficient = Fraction(0)
-        else:
-            rest = constant
-        for term, coefficient in parts:
-            if result is None:
-                result = self._scaled(term, coefficient)
-            elif coefficient < 0:
-                result = result - self._scaled(term, times(Fraction(-1), coefficient))
-            else:
-                result = result + self._scaled(term, coefficient)
-        if result is None:
-            result = self._number(rest)
-        elif rest != 0:
-            result = result + self._number(rest) if rest > 0 else result - self._number(-rest)
-        if len(terms) + (constant != 0) > 1:
-            self.sums[result] = (constant, terms)
-        return result
-
-    def _scaled(self, term: Expr, coefficient: Coefficient) -> Expr:
-        inner, factors = self.as_product(term)
-        return self._build_product(times(coefficient, inner), factors)
-
-    def _number(self, value: Coefficient) -> Expr:
-        if isinstance(value, Fraction):
-            if value.denominator == 1:
-                return self.graph.constant(value.numerator)
-            if is_binary(value):
-                return self.graph.constant(float(value))
-            quotient = self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
-            self.sums[quotient] = self.products[quotient] = (value, {})
-            return quotient
-        return self.graph.constant(int(value) if value.is_integer() and abs(value) < 1e15 else value)
+        return self.build_product(times(Fraction(-1), coefficient), factors)
 
     # -- products ---------------------------------------------------------------------------------------------
-
-    def as_product(self, node: Expr) -> tuple[Coefficient, Factors]:
-        """A coefficient and factors with numeric exponents, whose product the node is."""
-        known = self.products.get(node)
-        if known is not None:
-            return known
-        inner = _unbroadcast(node)
-        value = _number_of(inner)
-        if value is not None:
-            return value, {}
-        return self.as_product(inner) if inner is not node else (ONE, {node: ONE})
 
     def _product(self, node: Expr, operands: list[Expr]) -> Expr:
         if node.op is arithmetic.square:
@@ -224,19 +138,19 @@ class Simplifier:
         for operand in operands:
             coefficient, inner = self.as_product(operand)
             outside = {base: e for base, e in inner.items() if base.shape == ()}
-            core = self._build_product(ONE, {base: e for base, e in inner.items() if base.shape != ()})
+            core = self.build_product(ONE, {base: e for base, e in inner.items() if base.shape != ()})
             if core.shape != operand.shape:
                 return node.graph.apply(products.matmul, operands)
             total = times(total, coefficient)
             for base, exponent in outside.items():
-                _merge(factors, base, exponent)
+                merge(factors, base, exponent)
             cores.append(core)
         left, right = cores
         core = right if _is_identity(left) else left if _is_identity(right) else left @ right
         coefficient, inner = self.as_product(core)
         for base, exponent in inner.items():
-            _merge(factors, base, exponent)
-        return self._build_product(times(total, coefficient), factors)
+            merge(factors, base, exponent)
+        return self.build_product(times(total, coefficient), factors)
 
     def _total(self, node: Expr, operands: list[Expr]) -> Expr:
         """Scalars in front of a sum."""
@@ -245,11 +159,11 @@ class Simplifier:
         if x.shape == node.shape:
             return x
         coefficient, factors = self.as_product(x)
-        core = self._build_product(ONE, {base: e for base, e in factors.items() if base.shape != ()})
+        core = self.build_product(ONE, {base: e for base, e in factors.items() if base.shape != ()})
         if not core.shape:
             # a repeated number, as often as it is summed
             count = Fraction(math.prod(x.shape), max(1, math.prod(node.shape)))
-            return self._build_product(times(coefficient, count), factors)
+            return self.build_product(times(coefficient, count), factors)
         if core.shape != x.shape:
             return node.graph.apply(node.op, operands, node.static)
         inner = {base: e for base, e in factors.items() if base.shape == ()}
@@ -259,12 +173,12 @@ class Simplifier:
             total = find("sum")(core, axis=axis, keepdims=False)
         else:
             total = node.graph.apply(node.op, (core,), node.static)
-        _merge(inner, total, ONE)
-        return self._build_product(coefficient, inner)
+        merge(inner, total, ONE)
+        return self.build_product(coefficient, inner)
 
     def _power(self, node: Expr, operands: list[Expr]) -> Expr:
         base, exponent = operands
-        value = _number_of(exponent)
+        value = number_of(exponent)
         if value is None:
             return self.graph.apply(exponential.pow_, operands)
         if value == 0:
@@ -289,31 +203,8 @@ class Simplifier:
                 return self._plain(parts)
             total = times(total, raised(coefficient, power))
             for base, exponent in inner.items():
-                _merge(factors, base, times(exponent, power))
-        return self._build_product(total, factors)
-
-    def _into_branch(self, coefficient: Coefficient, factors: Factors) -> Expr | None:
-        """c*where(b, x, 0) as where(b, c*x, 0): so that nothing is computed where it does not count."""
-        for base, exponent in factors.items():
-            if base.op is not where or exponent != 1 or (coefficient == 1 and len(factors) == 1):
-                continue
-            condition, x, y = base.operands
-            if not _is_zero(x) and not _is_zero(y):
-                continue
-            rest = {other: power for other, power in factors.items() if other is not base}
-            branches = [_chosen(self._inside(coefficient, rest, branch), condition, place) for place, branch in ((1, x), (2, y))]
-            return self.graph.apply(where, (condition, *branches))
-        return None
-
-    def _inside(self, coefficient: Coefficient, factors: Factors, branch: Expr | None) -> Expr:
-        assert branch is not None
-        if _is_zero(branch):
-            return branch
-        scale, inner = self.as_product(branch)
-        merged = dict(factors)
-        for base, exponent in inner.items():
-            _merge(merged, base, exponent)
-        return self._build_product(times(coefficient, scale), merged)
+                merge(factors, base, times(exponent, power))
+        return self.build_product(total, factors)
 
     def _plain(self, parts: list[tuple[Expr, Fraction]]) -> Expr:
         (result, power), *rest = parts
@@ -322,80 +213,11 @@ class Simplifier:
             result = result * part if exponent > 0 else result / part
         return result
 
-    def _build_product(self, coefficient: Coefficient, factors: Factors) -> Expr:
-        if coefficient == 0 or not factors:
-            return self._number(coefficient)
-        factors = _inverses(factors)
-        branch = self._into_branch(coefficient, factors)
-        if branch is not None:
-            return branch
-        above = [_to_the(base, exponent) for base, exponent in factors.items() if exponent > 0]
-        below = [_to_the(base, -exponent) for base, exponent in factors.items() if exponent < 0]
-        top: Coefficient = coefficient
-        if isinstance(coefficient, Fraction) and (below or not is_binary(coefficient)) and coefficient.denominator != 1:
-            top = Fraction(coefficient.numerator)
-            below.insert(0, self.graph.constant(coefficient.denominator))
-        result: Expr | None = None
-        if not above or top not in (1, -1):
-            result = self._number(top)
-        elif top == -1:
-            first = above.pop(0)
-            result = -first
-        for factor in above:
-            result = factor if result is None else result * factor
-        assert result is not None
-        if below:
-            divisor = below[0]
-            for factor in below[1:]:
-                divisor = divisor * factor
-            result = result / divisor
-        if coefficient != 1 or len(factors) > 1 or next(iter(factors.values())) != 1:
-            self.products[result] = (coefficient, factors)
-        return result
-
-
 def _stripped(node: Expr, operands: list[Expr | None]) -> list[Expr | None]:
     """Operands without the reshaping that broadcasting does anyway."""
-    plain = [None if o is None else _unbroadcast(o) for o in operands]
+    plain = [None if o is None else unbroadcast(o) for o in operands]
     full = any(o is not None and o.shape == node.shape for o in plain)
     return plain if full else operands
-
-
-def _given(node: Expr | None) -> Expr:
-    assert node is not None
-    return node
-
-
-def _chosen(node: Expr, condition: Expr | None, place: int) -> Expr:
-    """A branch under the same condition once more: the condition is decided there."""
-    return _given(node.operands[place]) if node.op is where and node.operands[0] is condition else node
-
-
-def _is_zero(node: Expr | None) -> bool:
-    return node is not None and node.is_constant and not node.shape and node.payload == 0
-
-
-def _to_the(base: Expr, exponent: Coefficient) -> Expr:
-    if exponent == 1:
-        return base
-    whole = isinstance(exponent, Fraction) and exponent.denominator == 1
-    return base.graph.apply(exponential.pow_, (base, int(exponent) if whole else float(exponent)))
-
-
-def _inverses(factors: Factors) -> Factors:
-    """adjugate(X).T/det(X) is inv(X).T."""
-    for base, exponent in factors.items():
-        source = base.operands[0] if base.op is transpose else None
-        if exponent != 1 or source is None or source.op is None or source.op.name != "adjugate":
-            continue
-        for other, power in factors.items():
-            if other.op is not None and other.op.name == "det" and other.operands[0] is source.operands[0] and power <= -1:
-                rest = {b: e for b, e in factors.items() if b not in (base, other)}
-                if power != -1:
-                    rest[other] = power + 1
-                inverse = transpose(find("inv")(source.operands[0]), axes=None)
-                return {**rest, inverse: plus(rest.get(inverse, Fraction(0)), ONE)}
-    return factors
 
 
 def _is_identity(node: Expr) -> bool:
@@ -406,15 +228,6 @@ def _is_identity(node: Expr) -> bool:
         and value.shape[0] == value.shape[1]
         and bool((value == np.eye(len(value))).all())
     )
-
-
-def _unbroadcast(node: Expr) -> Expr:
-    """What a node repeats, where arithmetic would repeat it anyway."""
-    while node.op is broadcast_to or (node.op is not None and node.op.name == "reshape" and node.operand.shape == ()):
-        (inner,) = node.operands
-        assert inner is not None
-        node = inner
-    return node
 
 
 def simplify(roots: list[Expr], graph: Graph) -> list[Expr]:
