@@ -33,14 +33,25 @@ def together(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
     whole = rows - rows % step
     shared = _Shared(blocks, whole, step)
     offer = [shared]  # what a thread finds that comes late, and what lives on in a queue that is never worked off: nothing
+    problems: list[BaseException] = []
     try:
         _call_helpers(offer)
         shared.work()
-    finally:
+    except BaseException as error:
+        problems.append(error)
+    while True:  # whatever interrupts: helpers write into arrays of the call
         try:
             offer.clear()
+            shared.wait()
+            break
+        except BaseException as error:
+            problems.append(error)
+    problems += shared.errors
+    if problems:
+        try:
+            raise problems[0]
         finally:
-            shared.close()
+            problems.clear()  # its traceback has this frame, which would keep the call's arrays alive
     return _joined(shared.found, blocks, whole, rows)
 
 
@@ -66,7 +77,7 @@ class _Shared:
     def help(self) -> None:
         doing = Lock()
         with np.errstate(all="ignore"), doing:
-            self.helping.append(doing)  # before it takes a turn: who closes clears the turns first
+            self.helping.append(doing)  # before it takes a turn: who waits clears the turns first
             try:
                 self.work()
             except BaseException as error:
@@ -75,28 +86,22 @@ class _Shared:
             finally:
                 self.helping.remove(doing)
 
-    def close(self) -> None:
-        """Begin no other block, and wait for those that are under way, whatever interrupts: they write into arrays of the call."""
-        interrupts: list[BaseException] = []
-        while True:
-            try:
-                self.turns.clear()
-                while self.helping:
-                    with suppress(IndexError):  # it has done in the meantime
-                        self.helping[0].acquire()  # nobody else waits for it, so it need not be released again
-                break
-            except BaseException as error:
-                interrupts.append(error)
-        if interrupts or self.errors:
-            raise [*interrupts, *self.errors][0]
+    def wait(self) -> None:
+        """Begin no other block, and wait for those that are under way."""
+        self.turns.clear()
+        while self.helping:
+            with suppress(IndexError):  # it has done in the meantime
+                self.helping[0].acquire()  # nobody else waits for it, so it need not be released again
 
 
 def _call_helpers(offer: list[_Shared]) -> None:
     try:
         for _ in range(_threads() - 1):
             _pool().submit(_help, offer)
-    except RuntimeError:  # the system gives no more threads
+    except RuntimeError as error:  # the system gives no more threads
         _pool.cache_clear()
+        if error.__context__ is not None:  # an interrupt has left a lock of the pool half released
+            raise
 
 
 def _help(offer: list[_Shared]) -> None:
