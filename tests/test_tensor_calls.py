@@ -53,6 +53,22 @@ def test_an_operation_may_run_inside_of_another() -> None:
     assert inner == [[2.0, 2.0]]
 
 
+def test_what_is_kept_of_a_result_does_not_change_with_an_operand() -> None:
+    """An operation that gives its operand back has a result with memory of its own, and so has what backward reads."""
+
+    def forward(before: Any) -> Any:
+        return lambda x, axis: x
+
+    with planted("softmax", forward=forward):
+        x = torch.tensor([0.5, 0.25], requires_grad=True)
+        y = x.softmax(0)
+        with torch.no_grad():
+            x.add_(1.0)
+        y[0].backward()
+    assert y.tolist() == [0.5, 0.25]
+    assert x.grad.tolist() == [0.25, -0.125]
+
+
 def test_threads_compute_at_the_same_time() -> None:
     results: list[Any] = []
 

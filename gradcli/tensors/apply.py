@@ -17,7 +17,7 @@ from gradcli.ops.structure import detach, output, to_float
 from gradcli.tensors import dtypes
 from gradcli.tensors.mistakes import explained
 from gradcli.tensors.modes import state
-from gradcli.tensors.naming import Namer, naming
+from gradcli.tensors.naming import naming
 from gradcli.tensors.node import Node, node_class, save
 from gradcli.tensors.tensor import Tensor
 from gradcli.tensors.views import View
@@ -35,15 +35,13 @@ class _Traits(NamedTuple):
     new: bool  # the result never shares memory
     differentiable: bool
     kind: type[Any] | None  # the class of its nodes, if it is always the same
-    naming: Namer | None  # otherwise their name
 
 
 @cache
 def _traits(op: Op) -> _Traits:
     name = naming(op)
-    kind, namer = (node_class(name), None) if isinstance(name, str) else (None, name)
     differentiable = op.partials is not None or op.vjp is not None
-    return _Traits(op in _VIEWS, isinstance(op.forward, np.ufunc), differentiable, kind, namer)
+    return _Traits(op in _VIEWS, isinstance(op.forward, np.ufunc), differentiable, node_class(name) if isinstance(name, str) else None)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -66,8 +64,9 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         tensor = _viewing(out, op, operands[0], static)
     else:
         tensor = Tensor(out.copy() if _shares_memory(out, arrays) else out)
+    out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
     if sources is not None and out.dtype.kind == "f":
-        kind = traits.kind or _kind(traits, arrays, static)
+        kind = traits.kind or _kind(op, arrays, static)
         saved, versions = save(op, sources, operands, arrays, out, tensor._version_counter)
         tensor.node = kind(op, sources, static, out.shape, out.dtype, saved, versions)
         tensor._requires_grad = True
@@ -125,11 +124,10 @@ def _shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
     return False
 
 
-def _kind(traits: _Traits, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
-    if traits.kind is not None:
-        return traits.kind
-    assert traits.naming is not None
-    return node_class(traits.naming(arrays, static))
+def _kind(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
+    """The class of an operation's nodes."""
+    name = naming(op)
+    return node_class(name if isinstance(name, str) else name(arrays, static))
 
 
 def _several(
@@ -138,7 +136,7 @@ def _several(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
     if sources is not None:
-        kind = _kind(_traits(op), arrays, static)
+        kind = _kind(op, arrays, static)
         saved, versions = save(op, sources, operands, arrays, results, None)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), saved, versions)
         for place, tensor in enumerate(tensors):

@@ -19,6 +19,7 @@ class _State(threading.local):
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
 
+
 state = _State()
 
 

@@ -155,8 +155,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     def __init__(self, variable: Tensor) -> None:
-        self.op, self.operands, self.static, self.versions, self.watch = None, (), {}, None, None
-        self.shape, self.dtype, self.index = variable.array.shape, variable.array.dtype, next_index()
+        super().__init__(None, (), {}, variable.array.shape, variable.array.dtype)
         self.variable = variable
 
 
@@ -178,10 +177,11 @@ def save(
     counter  that of the result's versions, if it is one tensor
     """
     keeps = kept(op, tuple(map(bool, sources)))
-    if op.kind != "structural":
+    if op.elementwise:
         saved: list[Any] = [NOT_KEPT] * (len(arrays) + 1)
     else:
-        saved = [Shaped(value) if isinstance(value, np.ndarray) else value for value in (out, *arrays)]
+        values = enumerate((out, *arrays))
+        saved = [Shaped(value) if place not in keeps and isinstance(value, np.ndarray) else value for place, value in values]
     if not keeps:
         return saved, None
     versions = []
