@@ -24,8 +24,8 @@ from gradcli.report.records import Record
 
 _OFTEN = 3  # meetings of a form, after the first, from which on it is worth compiling
 _WORTH = 20  # queries in which a form is looked for in vain, in the time that one with a known form saves
-_PATIENCE = 1_000
-_NOW_AND_THEN = 16
+_PATIENCE = 1_000  # of them, without one that is known, after which forms are looked for only now and then:
+_NOW_AND_THEN = 16  # in one of so many queries
 
 
 class Number(NamedTuple):
@@ -46,7 +46,7 @@ class Alike:
     def __init__(self, limits: Limits, precision: str) -> None:
         self.limits, self.precision = limits, precision
         self._forms = Forms(limits)
-        self._missed = self._turn = 0  # queries without a known form, less those that had one; all queries
+        self._missed = self._turn = 0  # queries without a known form, less what others saved; all queries
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""

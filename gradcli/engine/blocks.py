@@ -65,8 +65,8 @@ class LoopWriter:
         for node in loop.sums:
             self.body.append(f"{lists[node]}.append(total({self.inside[node.operand]}, None))")
         checked = [node for node in loop.stored if node.kind == FLOAT] if self.checks is not None else []
-        sizes = [source.new("q")] if checked else []  # not of BLAS, which has threads of its own
-        for node in checked:
+        sizes = [source.new("q")] if checked else []
+        for node in checked:  # by a sum: the faster vdot is of BLAS, whose own threads get into the way of ours
             self.body.append(f"{sizes[0]}.append(total({self.inside[node]}, None))")
         self._around(parameters, [*lists.values(), *sizes])
         for node in loop.sums:
@@ -98,12 +98,7 @@ class LoopWriter:
         """The function of some blocks in a row, which gives what they append to the lists, and its call for all of them."""
         source = self.source
         rows, *others = self.loop.extent
-        size = 8 * (len(parameters) + len(self.registers))
-        wide = max(1, min(WIDE, room(3) // (4 * size)))
-        row = math.prod(others)
-        blocks = rows * row // wide
-        shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * self._work() >= _WORTH
-        step = max(1, (wide if shared else min(MOST, room() // size)) // row)
+        step, shared = self._step(8 * (len(parameters) + len(self.registers)))
         name = source.new("blocks")
         source.add(f"def {name}(begin, end, step):")
         for made in lists:
@@ -119,6 +114,16 @@ class LoopWriter:
         given = "".join(f"{made}, " for made in lists)
         source.add(f"return ({given})", 2)
         source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if shared else in_turn)}({name}, {rows}, {step})")
+
+    def _step(self, size: int) -> tuple[int, bool]:
+        """The rows of a block, and whether threads share the blocks; ``size`` bytes are at work for each entry."""
+        rows, *others = self.loop.extent
+        row = math.prod(others)
+        wide = max(1, min(WIDE, room(3) // (4 * size)))
+        blocks = rows * row // wide
+        # a block is a row at least, and each thread has registers of its own
+        shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * self._work() >= _WORTH
+        return max(1, (wide if shared else min(MOST, room() // size)) // row), shared
 
     def _work(self) -> int:
         """About how many additions take the time of the operations on one block."""

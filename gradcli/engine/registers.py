@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 _LINE = 64  # bytes of a cache line
-_kept: list[np.ndarray] = []  # as many as loops have run at once
+_kept: list[np.ndarray] = []  # for the loops that run at once
 
 
 @cache

@@ -10,22 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.engine.graph import Expr, reachable
 from gradcli.errors import EvaluationError, GradcliError, Source
+from gradcli.language.calls import operation
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Binary, Call, Expression, Name, Node, Number, Unary
 from gradcli.limits import Limits
-from gradcli.ops.dialects import lookup
-from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.registry import named
-from gradcli.ops.spec import Op
 
 # As tokens.py has them, in ASCII and without underscores between digits; the name of a function stays in its form.
 _WORD = re.compile(r"(?<![A-Za-z0-9_])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")
@@ -229,21 +225,8 @@ def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
     if isinstance(node, Call):
         if part not in with_names or len(node.arguments) > 1:
             return 0
-        return _TAKEN | _FREE if isinstance(node.callee, Name) and _takes_one_number(node.callee.name) else _TAKEN
+        return _TAKEN | _FREE if isinstance(node.callee, Name) and operation(node.callee.name) is not None else _TAKEN
     return _TAKEN | _FREE
-
-
-@cache
-def _takes_one_number(name: str) -> bool:
-    """Whether a function is one operation on one operand, whatever that is."""
-    signature = lookup(name, NUMPY) or lookup(name, TORCH)
-    if signature is None or any(parameter.otherwise for parameter in signature.parameters):
-        return False
-    try:
-        record = named(signature.target)
-    except KeyError:
-        return False
-    return isinstance(record, Op) and len(record.operands) == 1
 
 
 def _is_plain(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""A tensor's entries as Python's and NumPy's numbers, lists and arrays."""
+"""What holds of a tensor as an array: its shape and dtype, and its entries as Python's and NumPy's numbers, lists and arrays."""
 
 from __future__ import annotations
 
@@ -6,15 +6,54 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.tensors import dtypes
 from gradcli.tensors.operators import Operators
 
 
 class Entries(Operators):
-    """What Python and NumPy ask of an array, or of the one number in it."""
+    """What PyTorch, Python and NumPy ask of an array, or of the one number in it."""
 
     __slots__ = ()
     array: np.ndarray
     _requires_grad: bool
+
+    # -- what they are ----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> dtypes.Size:
+        return dtypes.Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_numpy(self.array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    @property
+    def device(self) -> Any:
+        from gradcli.tensors.creation import device
+
+        return device("cpu")
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def layout(self) -> str:
+        return "torch.strided"
+
+    @property
+    def itemsize(self) -> int:
+        return self.array.itemsize
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        return (None,) * self.array.ndim
+
+    # -- as numbers --------------------------------------------------------------------------------------------
 
     def item(self) -> Any:
         if self.array.size != 1:
@@ -64,3 +103,18 @@ class Entries(Operators):
         if self.array.size != 1 or self.array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.array.item())
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
+
+    # -- NumPy's functions ---------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
+        from gradcli.tensors.protocols import ufunc_on_tensors
+
+        return ufunc_on_tensors(ufunc, how, inputs, keywords)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        from gradcli.tensors.protocols import function_on_tensors
+
+        return function_on_tensors(function, arguments, keywords)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.spec import Op
-from gradcli.tensors import dtypes
 from gradcli.tensors.entries import Entries
 from gradcli.tensors.hooks import Handle
 from gradcli.tensors.modes import state
@@ -66,18 +65,6 @@ class Tensor(Entries):
         return False  # zeros that depend on something have derivatives
 
     # -- what it is ------------------------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> dtypes.Size:
-        return dtypes.Size(self.array.shape)
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        return dtypes.of_numpy(self.array.dtype)
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
 
     def _refresh(self) -> None:
         """Take a view again, in the graph, if its memory has been written to since."""
@@ -159,28 +146,6 @@ class Tensor(Entries):
     @property
     def _base(self) -> Tensor | None:
         return None if self._view is None else self._view.base
-
-    @property
-    def device(self) -> Any:
-        from gradcli.tensors.creation import device
-
-        return device("cpu")
-
-    @property
-    def is_cuda(self) -> bool:
-        return False
-
-    @property
-    def layout(self) -> str:
-        return "torch.strided"
-
-    @property
-    def itemsize(self) -> int:
-        return self.array.itemsize
-
-    @property
-    def names(self) -> tuple[None, ...]:
-        return (None,) * self.array.ndim
 
     # -- the graph -----------------------------------------------------------------------------------------------
 
@@ -287,9 +252,6 @@ class Tensor(Entries):
         self._refresh()
         return show(self.array, None if self.node is None else self.node.label, self._requires_grad)
 
-    def __format__(self, spec: str) -> str:
-        return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.node is not None:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
@@ -316,16 +278,6 @@ class Tensor(Entries):
         from gradcli.tensors.methods import method_names
 
         return sorted({*object.__dir__(self), *method_names()})
-
-    def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
-        from gradcli.tensors.protocols import ufunc_on_tensors
-
-        return ufunc_on_tensors(ufunc, how, inputs, keywords)
-
-    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        from gradcli.tensors.protocols import function_on_tensors
-
-        return function_on_tensors(function, arguments, keywords)
 
 
 @cache
