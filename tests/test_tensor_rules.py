@@ -16,7 +16,7 @@ from gradcli.language.scope import Scope
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
 from gradcli.tensors.apply import apply
-from gradcli.tensors.node import NOT_KEPT, kept
+from gradcli.tensors.node import NOT_KEPT, places
 
 over_cases = pytest.mark.parametrize(
     "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in EVERY]
@@ -130,6 +130,6 @@ def test_partial_reads_only_what_its_record_says_is_saved(op: Any, place: int) -
     operands = [np.full(2, 0.6 + 0.2 * i) for i in range(len(op.operands))]
     with np.errstate(all="ignore"):
         out = np.asarray(op.forward(*operands, **op.static))
-        keeps = kept(op, tuple(i == place for i in range(len(operands))))
+        keeps = places(op, len(operands), 1 << (len(operands) - 1 - place))[0]
         values = [value if i in keeps else NOT_KEPT for i, value in enumerate([out, *operands])]
         op.partials[place](*values, **op.static)

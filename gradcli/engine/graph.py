@@ -40,6 +40,7 @@ class Expr(Operand):
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+    watch = None
 
     def __init__(
         self,
@@ -237,16 +238,20 @@ class Indexed(Protocol):
 N = TypeVar("N", bound=Indexed)
 
 
+_index = attrgetter("index")
+
+
 def reachable(roots: Iterable[N]) -> list[N]:
     """All nodes that the roots depend on, each after its operands; also of nodes behind tensors."""
     seen = set(roots)
-    stack = list(seen)
-    while stack:
-        for operand in stack.pop().operands:
+    nodes = list(seen)
+    for node in nodes:  # which grow
+        for operand in node.operands:
             if operand is not None and operand not in seen:
                 seen.add(operand)
-                stack.append(operand)
-    return sorted(seen, key=attrgetter("index"))
+                nodes.append(operand)
+    nodes.sort(key=_index)
+    return nodes
 
 
 def rebuild(

@@ -1,7 +1,7 @@
 """The backward sweep: the one place where adjoints are seeded, accumulated and un-broadcast.
 
-It is written against a small protocol: a node has ``op``, ``operands``, ``static`` and ``shape``, and a table
-gives each node's value. With a table of arrays the sweep computes numbers; with ``itself`` as the table it
+It is written against a small protocol: a node has ``op``, ``operands``, ``static``, ``shape`` and ``watch``, and a
+table gives each node's value. With a table of arrays the sweep computes numbers; with ``itself`` as the table it
 builds the graph of the gradient; with multi-precision values the judge runs the same rules without rounding; the
 nodes behind eager tensors are swept by the same function.
 """
@@ -15,10 +15,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.ops.arithmetic import chain
+from gradcli.ops.arithmetic import chain, is_finite
 from gradcli.ops.shapes import sum_to
 from gradcli.ops.spec import Carrier, Op
 from gradcli.ops.structure import output
+
+_Array, _Double = np.ndarray, np.float64
 
 
 class Node(Protocol):
@@ -32,6 +34,8 @@ class Node(Protocol):
     def static(self) -> Mapping[str, Any]: ...
     @property
     def shape(self) -> Any: ...
+    @property
+    def watch(self) -> Any: ...  # not None if somebody asks for its adjoint
 
 
 def itself(node: Any) -> Any:
@@ -69,11 +73,10 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
         return [value_of(node), *[None if operand is None else value_of(operand) for operand in operands]]
 
     def arrived(node: Any, cotangent: Any) -> Any:
-        if node in targets:
-            found[node] = cotangent
+        found[node] = cotangent
         return cotangent
 
-    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, needed, values, arrived, _fitted)
+    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, needed, values, arrived, targets)
     return found
 
 
@@ -83,25 +86,29 @@ def sweep(
     needed: AbstractSet[Any],
     values: Callable[[Any], Sequence[Any]],
     arrived: Callable[[Any, Any], Any],
-    fitted: Callable[[Any, int, Any], Any],
+    targets: AbstractSet[Any] = frozenset(),
+    cast: Callable[[Any, Any], Any] | None = None,
+    check: Callable[[Any, int, Any], None] | None = None,
     nothing: Callable[[Any], Any] | None = None,
 ) -> None:
     """Carry adjoints backwards through the nodes that are needed.
 
     values   of a node: its own and its operands', as its rule reads them; asked for once, when the rule is run
-    arrived  is told a node's adjoint when it is complete, and gives what to go on with
-    fitted   makes a contribution of a node fit the operand that it is for, given by its place
+    arrived  is told the adjoint of a leaf, of a target or of a node that is watched when it is complete, and gives what to go on with
+    cast     gives a contribution the dtype of the operand that it is for
+    check    is shown every contribution of a node, with the place of its operand
     nothing  the zeros that an operand gets from a node whose cotangent is zero (without it: no adjoint at all)
     """
     pop, earlier_of, is_needed = adjoints.pop, adjoints.get, needed.__contains__
     for node in reversed(order):
-        adjoint = pop(node, None)
-        if adjoint is None:
+        cotangent = pop(node, None)
+        if cotangent is None:
             continue
-        cotangent = arrived(node, adjoint)
         op, operands = node.op, node.operands
-        if op is None:
-            continue
+        if op is None or node.watch is not None or node in targets:
+            cotangent = arrived(node, cotangent)
+            if op is None:
+                continue
         if op is output:
             _accumulate_output(adjoints, node, cotangent)
             continue
@@ -119,14 +126,13 @@ def sweep(
             if part is None:
                 continue
             operand = operands[place]
-            fitting = fitted(node, place, part)
+            fitting = part if part.shape == operand.shape else sum_to(part, shape=operand.shape)
+            if cast is not None and fitting.dtype is not operand.dtype:
+                fitting = cast(fitting, operand)
+            if check is not None:
+                check(node, place, fitting)
             earlier = earlier_of(operand)
             adjoints[operand] = fitting if earlier is None else earlier + fitting
-
-
-def _fitted(node: Any, place: int, part: Any) -> Any:
-    shape = node.operands[place].shape
-    return part if part.shape == shape else sum_to(part, shape=shape)
 
 
 def _is_zero(cotangent: Any) -> bool:
@@ -139,11 +145,11 @@ def _is_zero(cotangent: Any) -> bool:
 
 def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any]) -> Sequence[Any]:
     """What one node passes back to each operand, before summing to the operand's shape. Its own value is the first of the values."""
-    if op.vjp is not None:
-        parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **node.static)
-        return [part if want else None for part, want in zip(parts, wanted, strict=True)]
-    assert op.partials is not None
     static = node.static
+    if op.vjp is not None:
+        parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **static)
+        return parts if False not in wanted else [part if want else None for part, want in zip(parts, wanted, strict=True)]
+    assert op.partials is not None
     found: list[Any] = [None] * len(wanted)
     for place, partial in enumerate(op.partials):
         if partial is not None and wanted[place]:
@@ -154,17 +160,20 @@ def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, v
 def scaled(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial, with nothing to do for the partials 1 and -1 of sums and differences."""
     kind = type(partial)
-    if kind is np.float64 and type(cotangent) is np.float64:
-        product = cotangent * partial
-        if math.isfinite(product):  # what `chain` would find, too, in many times the time
-            return product
-    elif kind is int or kind is float:
-        if kind is int and partial in (1, -1):
+    if kind is int or kind is float:
+        if kind is int and (partial == 1 or partial == -1):
             return cotangent if partial == 1 else -cotangent
         if math.isfinite(partial) and not isinstance(cotangent, Carrier):
-            return cotangent * partial
-    elif kind is np.ndarray and not isinstance(cotangent, Carrier):
-        return chain.forward(cotangent, partial)
+            return cotangent * float(partial)
+    elif kind is _Array:
+        if type(cotangent) is _Array and partial.dtype is cotangent.dtype:
+            product = cotangent * partial
+            if is_finite(product):  # what `chain` would find, too
+                return product
+    elif kind is _Double and type(cotangent) is _Double:
+        product = cotangent * partial
+        if math.isfinite(product):
+            return product
     return chain(cotangent, partial)
 
 

@@ -58,12 +58,12 @@ def _chain(cotangent: Any, partial: Any) -> Any:
     dtype = np.asarray(cotangent).dtype
     alike = type(partial) is np.ndarray and partial.dtype is dtype
     product = cotangent * partial if alike else np.multiply(cotangent, partial, dtype=dtype, casting="same_kind")
-    if _is_finite(product):
+    if is_finite(product):
         return product
     return np.where(np.equal(cotangent, 0), np.zeros((), np.result_type(product)), product)[()]
 
 
-def _is_finite(x: Any) -> bool:
+def is_finite(x: Any) -> bool:
     flat = x if x.ndim == 1 else x.ravel("K")
     # a sum of squares is finite only if all are, and takes a third of the time
     return math.isfinite(flat.dot(flat)) or bool(np.isfinite(x).all())
@@ -132,14 +132,14 @@ floor_divide = elementwise(
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves=("x", "y"), ulps=0,
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0,
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
     lambda out, x, y: 1, lambda out, x, y: -rint((x - fmod(x, y)) / y),
-    kind="piecewise", saves=("x", "y"), ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
+    kind="piecewise", saves={"y": ("x", "y")}, ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
 )
 square = elementwise(

@@ -82,31 +82,32 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
     # Flattened to matrices: x (rows, n), y moved to (n, columns).
     n = x.shape[-1]
     order = (len(y.shape) - 2, *range(len(y.shape) - 2), len(y.shape) - 1) if len(y.shape) > 1 else (0,)
-    moved = transpose(y, axes=order)
-    left, right = reshape(x, shape=(-1, n)), reshape(moved, shape=(n, -1))
-    c = reshape(cotangent, shape=(left.shape[0], right.shape[1]))
-    by_x = reshape(matmul(c, _t(right)), shape=x.shape) if wanted[0] else None
-    by_y = None
+    moved = tuple(y.shape[axis] for axis in order)
+    rows, columns = math.prod(x.shape[:-1]), math.prod(moved[1:])
+    c = reshape(cotangent, shape=(rows, columns))
+    by_x = by_y = None
+    if wanted[0]:
+        by_x = reshape(matmul(c, _t(reshape(transpose(y, axes=order), shape=(n, columns)))), shape=x.shape)
     if wanted[1]:
-        by_y = transpose(reshape(matmul(_t(left), c), shape=moved.shape), axes=tuple(np.argsort(order).tolist()))
+        by_moved = reshape(matmul(_t(reshape(x, shape=(rows, n))), c), shape=moved)
+        by_y = transpose(by_moved, axes=tuple(np.argsort(order).tolist()))
     return by_x, by_y
 
 
 dot = structural(
-    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves=("x", "y"),
+    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
 )  # fmt: skip
 
 
 def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    flat_x, flat_y = reshape(x, shape=(-1,)), reshape(y, shape=(-1,))
-    by_x = reshape(matmul(cotangent, flat_y), shape=x.shape) if wanted[0] else None
-    by_y = reshape(matmul(flat_x, cotangent), shape=y.shape) if wanted[1] else None
+    by_x = reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape) if wanted[0] else None
+    by_y = reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape) if wanted[1] else None
     return by_x, by_y
 
 
 outer = structural(
-    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves=("x", "y"),
+    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul",
     doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
 )  # fmt: skip

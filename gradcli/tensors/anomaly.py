@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,18 +35,12 @@ def _kind(value: Any) -> str:
     return "nan" if np.isnan(value) else "inf"
 
 
-def watched(fitted: Callable[[Any, int, Any], Any]) -> Callable[[Any, int, Any], Any]:
-    """The same, checking every contribution to a gradient."""
-
-    def fit(node: Node, place: int, part: Any) -> Any:
-        fitting = fitted(node, place, part)
-        array = np.asarray(getattr(fitting, "array", fitting))
-        if state.nan_checks and array.dtype.kind == "f" and not np.isfinite(array).all():
-            where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise RuntimeError(
-                f"Function '{node.label}' returned {_kind(array[where])} values in its {place}th output: element {list(where)} of the "
-                f"gradient is {array[where]}"
-            )
-        return fitting
-
-    return fit
+def check_backward(node: Node, place: int, part: Any) -> None:
+    """Raise if a contribution to a gradient is not finite."""
+    array = np.asarray(getattr(part, "array", part))
+    if state.nan_checks and array.dtype.kind == "f" and not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise RuntimeError(
+            f"Function '{node.label}' returned {_kind(array[where])} values in its {place}th output: element {list(where)} of the "
+            f"gradient is {array[where]}"
+        )

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import Context
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError
 from gradcli.ops.promotion import INTEGRAL
-from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
+from gradcli.ops.shapes import broadcast_to
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output, to_float
 from gradcli.tensors import dtypes
-from gradcli.tensors.mistakes import explained
+from gradcli.tensors.computing import computed, settled, shares_memory
 from gradcli.tensors.modes import state
-from gradcli.tensors.naming import naming
-from gradcli.tensors.node import Node, node_class, save
+from gradcli.tensors.node import Node, kind_of, save
+from gradcli.tensors.short import short_way
 from gradcli.tensors.tensor import Tensor
-from gradcli.tensors.views import View
+from gradcli.tensors.views import VIEWS, View
 
-_VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})
-_Run = Callable[..., Any]
 _Sources = tuple[Node | None, ...]
-_silent: list[_Run] = []  # to run a function in a context in which NumPy does not warn; each is used by one call at a time
 
 
 class _Traits(NamedTuple):
@@ -34,14 +29,11 @@ class _Traits(NamedTuple):
     view: bool  # the result shares its operand's memory where NumPy lets it
     new: bool  # the result never shares memory
     differentiable: bool
-    kind: type[Any] | None  # the class of its nodes, if it is always the same
 
 
 @cache
 def _traits(op: Op) -> _Traits:
-    name = naming(op)
-    differentiable = op.partials is not None or op.vjp is not None
-    return _Traits(op in _VIEWS, isinstance(op.forward, np.ufunc), differentiable, node_class(name) if isinstance(name, str) else None)
+    return _Traits(op in VIEWS, isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -49,26 +41,37 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
     Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
     """
+    way = short_way(op)
+    if way is not None:
+        tensor = way(operands, static)
+        if tensor is not None:
+            return tensor
+    return apply_with_care(op, operands, static)
+
+
+def apply_with_care(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """The long way."""
     traits = _traits(op)
     arrays, sources, dtype = _read(op, operands)
     if sources is not None and not (traits.differentiable and state.recording):
         sources = None
-    out = _computed(op, arrays, static)
+    out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, arrays, static)
     if type(out) is not np.ndarray or out.dtype is not dtype:
         if isinstance(out, tuple):
-            return _several(op, operands, arrays, static, tuple([_settled(op, part, dtype) for part in out]), sources)
-        out = _settled(op, out, dtype)
+            return _several(op, operands, arrays, static, tuple([settled(op, part, dtype) for part in out]), sources)
+        out = settled(op, out, dtype)
     if traits.new:
         tensor = Tensor(out)
     elif traits.view:
         tensor = _viewing(out, op, operands[0], static)
     else:
-        tensor = Tensor(out.copy() if _shares_memory(out, arrays) else out)
+        tensor = Tensor(out.copy() if shares_memory(out, arrays) else out)
     out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
     if sources is not None and out.dtype.kind == "f":
-        kind = traits.kind or _kind(op, arrays, static)
-        saved, versions = save(op, sources, operands, arrays, out, tensor._version_counter)
-        tensor.node = kind(op, sources, static, out.shape, out.dtype, saved, versions)
+        kind = kind_of(op, arrays, static)
+        values = [out, *arrays]
+        versions = save(op, wanted_of(op, sources), tensor, operands, values)
+        tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
     if state.anomaly:
         from gradcli.tensors.anomaly import check_forward
@@ -77,34 +80,6 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
-
-
-def _computed(op: Op, arrays: list[Any], static: Mapping[str, Any]) -> Any:
-    """The result as NumPy has it, infinities and NaNs without a warning."""
-    if op is broadcast_to and arrays[0].shape == static["shape"]:
-        return arrays[0].view()  # NumPy's would be read-only
-    forward, values = op.forward, arrays
-    if op.on_scalars is not None and type(arrays[0]) is np.ndarray and not arrays[0].ndim and arrays[0].dtype == np.float64:
-        forward, values = op.on_scalars, [a[()] if type(a) is np.ndarray else a for a in arrays]
-    try:
-        run = _silent.pop()
-    except IndexError:
-        run = _silent_run()
-    try:
-        return run(forward, *values, **static)
-    except GradcliError:
-        raise
-    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
-        raise explained(op, arrays, static, error) from None
-    finally:
-        _silent.append(run)
-
-
-def _silent_run() -> _Run:
-    """A context of its own costs a tenth of what `np.errstate` does around one operation."""
-    run = Context().run
-    run(np.seterr, all="ignore")
-    return run
 
 
 def _viewing(out: np.ndarray, op: Op, source: Any, static: Mapping[str, Any]) -> Tensor:
@@ -117,17 +92,11 @@ def _viewing(out: np.ndarray, op: Op, source: Any, static: Mapping[str, Any]) ->
     return tensor
 
 
-def _shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
-    for array in arrays:
-        if array is out or (out.base is not None and isinstance(array, np.ndarray) and np.may_share_memory(out, array)):
-            return True
-    return False
-
-
-def _kind(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
-    """The class of an operation's nodes."""
-    name = naming(op)
-    return node_class(name if isinstance(name, str) else name(arrays, static))
+def wanted_of(op: Op, sources: _Sources) -> int:
+    """The operands that require grad as `save` takes them; none by name where what is kept does not depend on it."""
+    if not isinstance(op.saves, Mapping):
+        return 0
+    return sum(1 << place for place, source in enumerate(reversed(sources)) if source is not None)
 
 
 def _several(
@@ -136,9 +105,10 @@ def _several(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
     if sources is not None:
-        kind = _kind(op, arrays, static)
-        saved, versions = save(op, sources, operands, arrays, results, None)
-        node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), saved, versions)
+        kind = kind_of(op, arrays, static)
+        values = [results, *arrays]
+        versions = save(op, wanted_of(op, sources), tensors, operands, values)
+        node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)
@@ -152,15 +122,6 @@ def node_of_part(node: Node, place: int, part: Tensor) -> Node:
     """The node of one of several results."""
     made: Node = type(node)(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
     return made
-
-
-def _settled(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
-    out = result if type(result) is np.ndarray else np.asarray(result)
-    if out.dtype is dtype:
-        return out
-    if dtype is not None and out.dtype != dtype and out.dtype.kind == "f" and op.result != "bool":
-        return out.astype(dtype)
-    return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
 def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, np.dtype[Any] | None]:

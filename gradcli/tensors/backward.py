@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.graph import reachable
 from gradcli.engine.sweep import depending, sweep
-from gradcli.ops.shapes import sum_to
 from gradcli.tensors import dtypes
 from gradcli.tensors.apply import node_of_part
 from gradcli.tensors.modes import state
@@ -30,10 +29,12 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     seeds = _seeds(outputs, gradients, create_graph)
     targets = None if inputs is None else {_target(x): x for x in inputs}
-    found = _run(outputs, seeds, targets, retain_graph, create_graph, accumulate=inputs is None)
+    found = _run(outputs, seeds, targets, retain_graph, create_graph)
     for node, x in (targets or {}).items():
         if node in found:
-            _accumulate(x, node.watch, found[node], create_graph)
+            add_to_grad(x, found[node], create_graph)
+            if node.watch is not None:
+                _after_accumulation(x, node.watch)
 
 
 def grad(
@@ -60,7 +61,7 @@ def grad(
         if not x.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     targets = {_target(x): x for x in xs}
-    found = _run(ys, seeds, targets, retain_graph, create_graph, accumulate=False)
+    found = _run(ys, seeds, targets, retain_graph, create_graph)
     results: list[Tensor | None] = []
     for i, x in enumerate(xs):
         part = found.get(_target(x))
@@ -87,32 +88,32 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
     gradients = [None] * len(outputs) if given is None else _sequence(given)
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    seeds: list[Any] = []
-    for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        if not output.requires_grad:
+    seeds = [_seed(*each, create_graph) for each in zip(range(len(outputs)), outputs, gradients, strict=True)]
+    return [Tensor(s) if not isinstance(s, Tensor) else s for s in seeds] if create_graph else seeds
+
+
+def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
+    if not output.requires_grad:
+        raise RuntimeError(
+            f"element {i} of tensors does not require grad and does not have a grad_fn: nothing that it was made of has "
+            "requires_grad=True, or it was made under torch.no_grad()"
+        )
+    array = output.array
+    if gradient is None:
+        if array.size != 1:
             raise RuntimeError(
-                f"element {i} of tensors does not require grad and does not have a grad_fn: nothing that it was made of has "
-                "requires_grad=True, or it was made under torch.no_grad()"
+                f"grad can be implicitly created only for scalar outputs; this one has the shape {output.shape}: "
+                "give backward(gradient=...) of that shape, or take .sum()"
             )
-        if gradient is None:
-            if output.array.size != 1:
-                raise RuntimeError(
-                    f"grad can be implicitly created only for scalar outputs; this one has the shape {output.shape}: "
-                    "give backward(gradient=...) of that shape, or take .sum()"
-                )
-            seed = np.empty(output.array.shape, output.array.dtype)
-            seed.fill(1)
-            seeds.append(seed)
-            continue
-        if not isinstance(gradient, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-        if gradient.array.shape != output.array.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {output.shape}."
-            )
-        cast = gradient.array.dtype != output.array.dtype
-        seeds.append(gradient if create_graph and not cast else gradient.array.astype(output.array.dtype))
-    return [Tensor(s) if create_graph and not isinstance(s, Tensor) else s for s in seeds]
+        return np.array(1, array.dtype, ndmin=array.ndim)
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient.array.shape != array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {output.shape}."
+        )
+    cast = gradient.array.dtype != array.dtype
+    return gradient if create_graph and not cast else gradient.array.astype(array.dtype)
 
 
 def _run(
@@ -121,7 +122,6 @@ def _run(
     targets: dict[Node, Tensor] | None,
     retain_graph: bool | None,
     create_graph: bool,
-    accumulate: bool,
 ) -> dict[Node, Any]:
     retain = create_graph if retain_graph is None else retain_graph
     roots = [output.gradient_node() for output in outputs]
@@ -133,10 +133,13 @@ def _run(
         watch = node.watch
         if watch is not None:
             cotangent = _seen(watch, cotangent, create_graph)
-        if targets is not None and node in targets:
-            found[node] = cotangent
-        if accumulate and node.op is None and isinstance(node, AccumulateGrad):
-            _accumulate(node.variable, watch, cotangent, create_graph)
+        if targets is not None:
+            if node in targets:
+                found[node] = cotangent
+        elif isinstance(node, AccumulateGrad):
+            add_to_grad(node.variable, cotangent, create_graph)
+            if watch is not None:
+                _after_accumulation(node.variable, watch)
         return cotangent
 
     def values(node: Node) -> Sequence[Any]:
@@ -149,24 +152,22 @@ def _run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        if create_graph:
-            return _as_tensors(node, saved)
-        return saved
+        return _as_tensors(node, saved) if create_graph else saved
 
     adjoints: dict[Node, Any] = {}
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
-    fit: Callable[[Any, int, Any], Any] = _fitted_tensor if create_graph else _fitted
+    check: Any = None
     if state.anomaly:
-        from gradcli.tensors.anomaly import watched
+        from gradcli.tensors.anomaly import check_backward
 
-        fit = watched(fit)
+        check = check_backward
     recording = state.recording
     state.recording = create_graph
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, needed, values, arrived, fit, _zeros)
+            sweep(order, adjoints, needed, values, arrived, (targets or {}).keys(), _cast_tensor if create_graph else _cast, check, _zeros)
     finally:
         state.recording = recording
     return found
@@ -176,19 +177,13 @@ def _zeros(operand: Node) -> np.ndarray:
     return np.zeros(operand.shape, operand.dtype)
 
 
-def _fitted(node: Any, place: int, part: Any) -> Any:
-    operand = node.operands[place]
-    if part.shape != operand.shape:
-        part = sum_to(part, shape=operand.shape)
+def _cast(part: Any, operand: Node) -> Any:
     return part if part.dtype == operand.dtype else part.astype(operand.dtype)
 
 
-def _fitted_tensor(node: Any, place: int, part: Any) -> Any:
-    operand = node.operands[place]
+def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
-        return Tensor(np.asarray(_fitted(node, place, np.asarray(part))))
-    if part.array.shape != operand.shape:
-        part = sum_to(part, shape=tuple(operand.shape))
+        return Tensor(_cast(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else part.to(dtypes.of_numpy(operand.dtype))
 
 
@@ -211,11 +206,9 @@ def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     return cotangent
 
 
-def _accumulate(variable: Tensor, watch: Watch | None, cotangent: Any, create_graph: bool) -> None:
-    add_to_grad(variable, cotangent, create_graph)
-    if watch is not None:
-        for hook in list(watch.post_hooks.values()):
-            hook(variable)
+def _after_accumulation(variable: Tensor, watch: Watch) -> None:
+    for hook in list(watch.post_hooks.values()):
+        hook(variable)
 
 
 def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:

@@ -9,15 +9,39 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
+
+import numpy as np
+
+
+def silent() -> Callable[..., Any]:
+    """What runs a function without NumPy's warnings, one at a time: in a tenth of the time that `np.errstate` takes."""
+    run = Context().run
+    run(np.seterr, all="ignore")
+    return run
 
 
 class _State(threading.local):
+    """Read by every operation; all but ``recording`` are changed by ``change`` only."""
+
     recording = True  # operations on tensors that require grad make nodes
     inference = False
     anomaly = False
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
+    usual = True  # none of these is on, whether operations are recorded or not
+
+    def __init__(self) -> None:
+        self.silently = silent()  # for ufuncs, during which no code of Python's can run another
+
+    def change(self, **fields: Any) -> dict[str, Any]:
+        """Set fields. What they were before."""
+        before = {name: getattr(self, name) for name in fields}
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.usual = not (self.inference or self.anomaly or self.recorder is not None)
+        return before
 
 
 state = _State()
@@ -31,13 +55,10 @@ class _Mode:
         self._before: list[dict[str, bool]] = []
 
     def __enter__(self) -> None:
-        self._before.append({name: getattr(state, name) for name in self.fields})
-        for name, value in self.fields.items():
-            setattr(state, name, value)
+        self._before.append(state.change(**self.fields))
 
     def __exit__(self, *exception: object) -> None:
-        for name, value in self._before.pop().items():
-            setattr(state, name, value)
+        state.change(**self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(function):
@@ -114,11 +135,8 @@ class _Switch(_Mode):
     """A mode that holds from its call on, and as a context manager until the end of the block."""
 
     def __init__(self, **fields: bool) -> None:
-        before = {name: getattr(state, name) for name in fields}
         super().__init__(**fields)
-        for name, value in fields.items():
-            setattr(state, name, value)
-        self._first: dict[str, bool] | None = before
+        self._first: dict[str, bool] | None = state.change(**fields)
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -126,8 +144,7 @@ class _Switch(_Mode):
             self._before[-1], self._first = self._first, None
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        for name, value in (self._first or {}).items():
-            setattr(state, name, value)
+        state.change(**(self._first or {}))
         return super().__call__(function)
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.ops.spec import Carrier, Op
 from gradcli.tensors.hooks import Hooks
+from gradcli.tensors.naming import naming
 
 if TYPE_CHECKING:
     from gradcli.tensors.tensor import Tensor
@@ -25,7 +27,7 @@ SECOND_TIME = (
     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
     "backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
-_INFERENCE = (
+INFERENCE = (
     "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd."
 )
 _PAIRS = frozenset({"add", "sub", "mul", "div", "matmul", "maximum", "minimum", "concatenate", "stack", "overwrite"})
@@ -126,10 +128,19 @@ class Node:
         return f"<{self.label} object at {hex(id(self))}>"
 
 
+_naming = cache(naming)
+
+
 @cache
 def node_class(label: str, base: type[Node] = Node) -> type[Any]:
     """The class of the nodes of this name."""
     return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
+
+
+def kind_of(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
+    """The class of an operation's nodes."""
+    name = _naming(op)
+    return node_class(name(arrays, static) if callable(name) else name)
 
 
 def _saved_under(name: str, place: int) -> property:
@@ -153,10 +164,18 @@ class AccumulateGrad(Node):
     """The end of the graph: the gradient of a leaf is added up in its ``grad``."""
 
     __slots__ = ("variable",)
+    op = None
+    operands = ()
+    static: Mapping[str, Any] = MappingProxyType({})
+    saved = None
+    versions = None
 
     def __init__(self, variable: Tensor) -> None:
-        super().__init__(None, (), {}, variable.array.shape, variable.array.dtype)
         self.variable = variable
+        self.shape = variable.array.shape
+        self.dtype = variable.array.dtype
+        self.index = next_index()
+        self.watch = None
 
 
 def saved_value(node: Node, place: int) -> Any:
@@ -169,46 +188,41 @@ def saved_value(node: Node, place: int) -> Any:
     return rejoined(value, node if place == 0 else node.operands[place - 1])
 
 
-def save(
-    op: Op, sources: tuple[Node | None, ...], tensors: Sequence[Any], arrays: Sequence[Any], out: Any, counter: list[int] | None
-) -> tuple[list[Any], Versions | None]:
-    """What a node's rule reads, as named in the operation's record for the operands that require grad, and the versions.
+def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list[Any]) -> Versions | None:
+    """Leave of an operation's values (its result's and its operands') what a node's rule reads; the versions of what is left.
 
-    counter  that of the result's versions, if it is one tensor
+    wanted  the operands that require grad, a bit for each, that of the first one the highest
+    result  the tensor, or the tuple of tensors
     """
-    keeps = kept(op, tuple(map(bool, sources)))
-    if op.elementwise:
-        saved: list[Any] = [NOT_KEPT] * (len(arrays) + 1)
-    else:
-        values = enumerate((out, *arrays))
-        saved = [Shaped(value) if place not in keeps and isinstance(value, np.ndarray) else value for place, value in values]
+    keeps, drops = places(op, len(operands), wanted)
+    for place in drops:
+        value = values[place]
+        if op.elementwise:
+            values[place] = NOT_KEPT
+        elif isinstance(value, np.ndarray):
+            values[place] = Shaped(value)
     if not keeps:
-        return saved, None
+        return None
     versions = []
     for place in keeps:
-        if not place:
-            saved[0] = out
-            if counter is not None:
-                versions.append((counter, counter[0], 0))
-            continue
-        saved[place] = arrays[place - 1]
-        tensor = tensors[place - 1]
+        tensor = operands[place - 1] if place else result
         if isinstance(tensor, Carrier):
             if tensor._inference:  # type: ignore[attr-defined]
-                raise RuntimeError(_INFERENCE)
-            version = tensor._version_counter  # type: ignore[attr-defined]
-            versions.append((version, version[0], place))
-    return saved, versions
+                raise RuntimeError(INFERENCE)
+            counter = tensor._version_counter  # type: ignore[attr-defined]
+            versions.append((counter, counter[0], place))
+    return versions
 
 
-@cache
-def kept(op: Op, wanted: tuple[bool, ...]) -> list[int]:
-    """What is kept when derivatives by the wanted operands will be taken: 0 is the result, 1 the first operand."""
+@lru_cache(4096)
+def places(op: Op, operands: int, wanted: int) -> tuple[list[int], list[int]]:
+    """What is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand."""
+    names = op.operands * operands if op.variadic else op.operands
     read: set[str] = set()
     if isinstance(op.saves, Mapping):
-        for name, want in zip(op.operands, wanted, strict=True):
-            read |= set(op.saves.get(name, ())) if want else set()
+        for place, name in enumerate(reversed(names)):
+            read |= set(op.saves.get(name, ())) if wanted >> place & 1 else set()
     else:
         read = set(op.saves)
-    names = ("out", *((op.operands[0],) * len(wanted) if op.variadic else op.operands))
-    return [i for i, name in enumerate(names) if name in read]
+    keeps = [place for place, name in enumerate(("out", *names)) if name in read]
+    return keeps, [place for place in range(operands + 1) if place not in keeps]

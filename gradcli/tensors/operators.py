@@ -1,36 +1,21 @@
-"""Python's operators and plain methods of tensors."""
+"""Python's operators of tensors: those of two operands by name (methods.py), the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.carrier import Operand
 from gradcli.ops import arithmetic, exponential, logic, products
-from gradcli.ops.spec import Op
 
-_OPERANDS = (Operand, int, float, np.ndarray, np.generic)
-_Method = Callable[[Any, Any], Any]
-
-
-def _operator(op: Op) -> _Method:
-    """The method of an operator; Python asks the other operand if this is no number."""
-
-    def operator(self: Any, other: Any) -> Any:
-        return self.apply_op(op, (self, other), {}) if isinstance(other, _OPERANDS) else NotImplemented
-
-    return operator
-
-
-def _reflected(op: Op) -> _Method:
-    """The method for the operand on the right."""
-
-    def operator(self: Any, other: Any) -> Any:
-        return self.apply_op(op, (other, self), {}) if isinstance(other, _OPERANDS) else NotImplemented
-
-    return operator
+OPERATORS = {
+    "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "truediv": arithmetic.div, "pow": exponential.pow_,
+    "floordiv": arithmetic.floor_divide, "mod": arithmetic.remainder, "matmul": products.matmul,
+}  # fmt: skip
+COMPARISONS = {
+    "eq": logic.equal, "ne": logic.not_equal, "lt": logic.less, "le": logic.less_equal, "gt": logic.greater, "ge": logic.greater_equal,
+}  # fmt: skip
 
 
 class Operators(Operand):
@@ -38,20 +23,6 @@ class Operators(Operand):
 
     __slots__ = ()
 
-    # a number on the left: the tensor is the first operand where the order does not matter, as in PyTorch
-
-    __add__ = __radd__ = _operator(arithmetic.add)
-    __mul__ = __rmul__ = _operator(arithmetic.mul)
-    __sub__, __rsub__ = _operator(arithmetic.sub), _reflected(arithmetic.sub)
-    __truediv__, __rtruediv__ = _operator(arithmetic.div), _reflected(arithmetic.div)
-    __floordiv__, __rfloordiv__ = _operator(arithmetic.floor_divide), _reflected(arithmetic.floor_divide)
-    __mod__, __rmod__ = _operator(arithmetic.remainder), _reflected(arithmetic.remainder)
-    __pow__, __rpow__ = _operator(exponential.pow_), _reflected(exponential.pow_)
-    __matmul__, __rmatmul__ = _operator(products.matmul), _reflected(products.matmul)
-
-    __eq__, __ne__ = _operator(logic.equal), _operator(logic.not_equal)
-    __lt__, __le__ = _operator(logic.less), _operator(logic.less_equal)
-    __gt__, __ge__ = _operator(logic.greater), _operator(logic.greater_equal)
     __hash__ = object.__hash__
 
     def __pos__(self) -> Any:

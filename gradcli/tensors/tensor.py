@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from types import FunctionType, MethodType
-from typing import Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gradcli.tensors.modes import state
 from gradcli.tensors.node import AccumulateGrad, Node
 from gradcli.tensors.views import View
 
+_Array = np.ndarray
 _ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -40,7 +41,7 @@ class Tensor(Entries):
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
-        if type(array) is not np.ndarray:
+        if type(array) is not _Array:
             from gradcli.tensors.creation import legacy
 
             array, requires_grad = legacy(array, requires_grad), False
@@ -50,7 +51,7 @@ class Tensor(Entries):
         self._grad: Tensor | None = None
         self._version_counter = [0]
         self._view: View | None = None
-        self._accumulator: Any = None
+        self._accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
         self._inference = state.inference
 
     # -- as a carrier of rules ----------------------------------------------------------------------------------
@@ -155,15 +156,17 @@ class Tensor(Entries):
             self._refresh()
         if not self._requires_grad:
             return None
-        return self.node or self.gradient_node()
+        return self.node or self.leaf_node()
 
     def gradient_node(self) -> Node:
         """The node that this tensor's gradient would go to."""
         if self._view is not None:
             self._refresh()
-        if self.node is not None:
-            return self.node
-        node = self._accumulator() if self._accumulator is not None else None
+        return self.node or self.leaf_node()
+
+    def leaf_node(self) -> Node:
+        """The node of a leaf, which lives as long as the graphs that it is in."""
+        node: Node | None = self._accumulator()
         if node is None:
             node = AccumulateGrad(self)
             self._accumulator = weakref.ref(node)
@@ -266,18 +269,9 @@ class Tensor(Entries):
 
     __hash__ = object.__hash__
 
-    # -- every function of the catalogue ---------------------------------------------------------------------------
+    if TYPE_CHECKING:  # every function of the catalogue: methods.py
 
-    def __getattr__(self, name: str) -> Any:
-        function = _methods()(name)
-        if isinstance(function, FunctionType):
-            setattr(Tensor, name, function)  # from now on a method like any other
-        return MethodType(function, self)
-
-    def __dir__(self) -> list[str]:
-        from gradcli.tensors.methods import method_names
-
-        return sorted({*object.__dir__(self), *method_names()})
+        def __getattr__(self, name: str) -> Any: ...
 
 
 @cache
@@ -285,13 +279,6 @@ def _backward() -> Callable[..., None]:
     from gradcli.tensors.backward import backward
 
     return backward
-
-
-@cache
-def _methods() -> Callable[[str], Callable[..., Any]]:
-    from gradcli.tensors.methods import method
-
-    return method
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:

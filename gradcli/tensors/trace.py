@@ -80,9 +80,8 @@ def _same(x: Any, y: Any) -> bool:
 def traced(function: Callable[..., Any], arguments: Sequence[Any], inputs: Sequence[Tensor], names: Sequence[str]) -> tuple[Any, Trace]:
     """A function's result and its trace with respect to some of its arguments."""
     trace = Trace(inputs, names)
-    before = state.recorder
-    state.recorder = trace
+    before = state.change(recorder=trace)
     try:
         return function(*arguments), trace
     finally:
-        state.recorder = before
+        state.change(**before)

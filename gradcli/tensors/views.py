@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import detach
 
 if TYPE_CHECKING:
     from gradcli.tensors.tensor import Tensor
+
+VIEWS = frozenset({reshape, transpose, swapaxes, getitem, broadcast_to, detach})  # where NumPy lets them, results share memory
 
 
 class View:
