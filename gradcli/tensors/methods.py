@@ -24,7 +24,6 @@ from gradcli.tensors.short import short_way
 from gradcli.tensors.tensor import Tensor
 from gradcli.tensors.writes import WRITES
 
-
 _OPERANDS = (Operand, int, float, np.ndarray, np.generic)
 _NO_STATIC: Mapping[str, Any] = MappingProxyType({})
 
