@@ -26,6 +26,7 @@ from gradcli.ops.promotion import FLOAT, numpy_dtype
 from gradcli.options import Options
 
 Key = tuple[Any, ...]
+_Array = np.ndarray
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 
 
@@ -77,17 +78,18 @@ class Function:
         """
         if at is not None:
             bindings = {**at, **bindings}
-        shapes: list[Any] = []
+        parts: list[Any] = list(bindings)
+        dtype = self._float
         for name, value in bindings.items():
-            if type(value) is np.ndarray and value.dtype is self._float:
-                shapes.append(value.shape)
+            if type(value) is _Array and value.dtype is dtype:
+                parts.append(value.shape)
             else:
                 bindings[name] = array = self._array(name, value)
-                shapes.append((array.dtype.kind, array.shape))
+                parts.append((array.dtype.kind, array.shape))
         if seed is not None:
-            seed = np.asarray(seed, self._float)
-            shapes.append(seed.shape)
-        key = (*bindings, *shapes)
+            seed = np.asarray(seed, dtype)
+            parts.append(seed.shape)
+        key = tuple(parts)
         compiled = self._plans.get(key)
         if compiled is None or compiled.consulted:
             compiled = self._compiled(key, bindings, seed)
@@ -170,21 +172,22 @@ class _Compiled:
         values = [bindings[name] for name in self.names]
         if self.whole:
             values = [value.astype(self.dtype) if value.dtype.kind in "iu" else value for value in values]
-        values += self.fixed
+        if self.fixed:
+            values += self.fixed
         if seed is not None:
             values.append(seed)
         outs = () if out is None else (None, *self._outs(out, values))
         try:
-            results = self.plan(values, outs)
+            value, *gradients = self.plan(values, outs)
         except GradcliError as error:
             raise locate(error, self.scope, self.query.statement) from None
-        grads = dict(zip(self.wrt, results[1:], strict=True))
+        grads = dict(zip(self.wrt, gradients, strict=True))
         if out is not None:
             for name, array in out.items():
                 if grads[name] is not array:
                     np.copyto(array, grads[name])
                     grads[name] = array
-        return results[0], grads
+        return value, grads
 
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
         """The caller's arrays, where a plan can write straight into them."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.engine import blocks, registers, schedule, trigonometry
+from gradcli.engine import blocks, plan, registers, schedule, trigonometry, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -30,17 +30,17 @@ def agree(found: Any, wanted: Any, what: str, scale: float = 0.0) -> None:
 
 
 def compare(text: str, values: dict[str, Any], dtype: str = "float64") -> None:
-    plain = gradcli.evaluate(text, at=values, seed=None, check=False, formula=False, dtype=dtype) if _is_scalar(text, values) else None
+    wanted = gradcli.evaluate(text, at=values, seed=None, check=False, formula=False, dtype=dtype) if _is_scalar(text, values) else None
     seed = None
-    if plain is None:
+    if wanted is None:
         shape = np.shape(gradcli.compile(text)(values))
         seed = seed_of(shape)
-        plain = gradcli.evaluate(text, at=values, seed=seed, check=False, formula=False, dtype=dtype)
+        wanted = gradcli.evaluate(text, at=values, seed=seed, check=False, formula=False, dtype=dtype)
     value, grads = gradcli.value_and_grad(text, dtype=dtype)(values, seed=seed)
-    agree(value, plain.value, text)
-    assert plain.grad is not None
-    assert list(grads) == list(plain.grad)
-    for name, gradient in plain.grad.items():
+    agree(value, wanted.value, text)
+    assert wanted.grad is not None
+    assert list(grads) == list(wanted.grad)
+    for name, gradient in wanted.grad.items():
         agree(grads[name], gradient, f"{text} by {name}", 1.0)
 
 
@@ -48,8 +48,13 @@ def _is_scalar(text: str, values: dict[str, Any]) -> bool:
     return np.size(gradcli.compile(text)(values)) == 1
 
 
-@pytest.fixture(params=["whole", "in blocks", "shared"])
+@pytest.fixture(params=["entry by entry", "whole", "in blocks", "shared"])
 def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "entry by entry":
+        for name in ("_MOST", "_CALL", "_LONGEST"):
+            monkeypatch.setattr(unrolling, name, 10**6)
+        return
+    monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
     if request.param != "whole":
         monkeypatch.setattr(schedule, "LARGE", 1)
         monkeypatch.setattr(blocks, "MOST", 4)

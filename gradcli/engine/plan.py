@@ -22,6 +22,7 @@ from gradcli.engine.program import Compiled, compiled, settled
 from gradcli.engine.schedule import Loop, Step, schedule
 from gradcli.engine.sweep import backward, itself
 from gradcli.engine.transforms import ones_like, zeros_like
+from gradcli.engine.unrolling import unrolled
 from gradcli.errors import EvaluationError
 
 
@@ -37,6 +38,7 @@ class Plan:
         self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
         self.precision = precision
         roots, risky = self._folded(swift=True)
+        self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
         steps = schedule(roots)
         self._in_blocks = _nothing_but_loops(steps)
         has_floats = any(not leaf.shape for leaf in leaves)  # whose infinities are made otherwise than NumPy's
@@ -47,6 +49,13 @@ class Plan:
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
+        if self._unrolled is not None:
+            try:
+                small = self._unrolled(*values, *out)
+            except (ArithmeticError, ValueError):
+                small = None
+            if small is not None:
+                return small
         try:
             results, checks = self._swift(*values, *out)
         except (ArithmeticError, ValueError, TypeError):

@@ -17,21 +17,25 @@ from gradcli.ops import arithmetic, exponential, hyperbolic, logic, reductions, 
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 from gradcli.ops.spec import Op
 
-_ON_FLOATS: dict[Op, str] = {
-    arithmetic.add: "{} + {}", arithmetic.sub: "{} - {}", arithmetic.mul: "{} * {}", arithmetic.div: "{} / {}",
-    arithmetic.neg: "-{}", arithmetic.square: "{0} * {0}", arithmetic.abs_: "abs({})",
-    exponential.pow_: "pow({}, {})", exponential.sqrt: "sqrt({})", exponential.exp: "exp({})", exponential.log: "log({})",
-    exponential.log1p: "log1p({})", exponential.expm1: "expm1({})", trigonometric.sin: "sin({})", trigonometric.cos: "cos({})",
-    trigonometric.tan: "tan({})", trigonometric.atan: "atan({})", hyperbolic.tanh: "tanh({})",
-    logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
-    logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}",
+_OF_MATH: dict[Op, str] = {  # functions of Python's mathematics, which may differ from NumPy's in the last bit
+    exponential.exp: "exp", exponential.log: "log", exponential.log1p: "log1p", exponential.expm1: "expm1",
+    exponential.log2: "log2", exponential.log10: "log10", trigonometric.sin: "sin", trigonometric.cos: "cos",
+    trigonometric.tan: "tan", trigonometric.asin: "asin", trigonometric.acos: "acos", trigonometric.atan: "atan",
+    hyperbolic.sinh: "sinh", hyperbolic.cosh: "cosh", hyperbolic.tanh: "tanh", hyperbolic.asinh: "asinh",
+    hyperbolic.acosh: "acosh", hyperbolic.atanh: "atanh",
 }  # fmt: skip
-_IN_LAST_BIT = frozenset((  # where Python's mathematics and NumPy's may differ
-    exponential.exp, exponential.log, exponential.log1p, exponential.expm1, trigonometric.sin, trigonometric.cos, trigonometric.tan,
-    trigonometric.atan, hyperbolic.tanh,
-))  # fmt: skip
+ON_FLOATS: dict[Op, str] = {
+    arithmetic.add: "{} + {}", arithmetic.sub: "{} - {}", arithmetic.mul: "{} * {}", arithmetic.div: "{} / {}",
+    arithmetic.neg: "-{}", arithmetic.square: "{0} * {0}", arithmetic.reciprocal: "1.0 / {}", arithmetic.abs_: "abs({})",
+    arithmetic.sign: "1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
+    exponential.pow_: "pow({}, {})", exponential.sqrt: "sqrt({})",
+    logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
+    logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}", logic.isnan: "{0} != {0}",
+    logic.logical_and: "bool({} and {})", logic.logical_or: "bool({} or {})", logic.logical_not: "not {}",
+    **{op: f"{name}({{}})" for op, name in _OF_MATH.items()},
+}  # fmt: skip
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
-_MATH = {name: getattr(math, name) for name in ("pow", "sqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "atan", "tanh")}
+_MATH = {name: getattr(math, name) for name in ("pow", "sqrt", *_OF_MATH.values())}
 
 
 class Source:
@@ -83,18 +87,19 @@ class Source:
         if not self.swift or node.shape or self.precision != "float64":
             return None
         assert node.op is not None
-        template = self._to_the_bit(node, node.op) if self.exact else _ON_FLOATS.get(node.op)
-        return None if template is None else template.format(*[self._number(o) for o in node.operands if o is not None])
+        template = self._to_the_bit(node, node.op) if self.exact else ON_FLOATS.get(node.op)
+        return None if template is None else template.format(*[self.number(o) for o in node.operands if o is not None])
 
     def _to_the_bit(self, node: Expr, op: Op) -> str | None:
         """The same with the bits of what runs on NumPy's scalars, if that is one call."""
-        if op in _ON_FLOATS and op not in _IN_LAST_BIT:
-            return _ON_FLOATS[op]
+        if op in ON_FLOATS and op not in _OF_MATH:
+            return ON_FLOATS[op]
         if not isinstance(op.forward, np.ufunc) or node.static:
             return None
         return f"float({self.constant(op.forward)}({', '.join(['{}'] * len(node.operands))}))"
 
-    def _number(self, node: Expr) -> str:
+    def number(self, node: Expr) -> str:
+        """A node's value as a number of Python."""
         if node.is_constant and math.isfinite(node.payload):
             literal = repr(bool(node.payload) if node.kind != FLOAT else float(node.payload))
             return f"({literal})"

@@ -1,0 +1,118 @@
+"""Programs on small arrays, entry by entry: which they are, and what they do where Python's floats and NumPy differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_plan import compare
+
+import gradcli
+from gradcli.engine import plan
+
+ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
+SMALL = [
+    ("sum(3*a**3 - b**2)", {"a": (2,), "b": (2,)}),
+    ("(1 - x[0])**2 + 100*(x[1] - x[0]**2)**2", {"x": (2,)}),
+    (ROSENBROCK, {"x": (8,)}),
+    ("mean((A @ x - b)**2)", {"A": (3, 2), "x": (2,), "b": (3,)}),
+    ("x @ A @ x", {"x": (3,), "A": (3, 3)}),
+    ("sum((A @ B).T * c)", {"A": (2, 2), "B": (2, 3), "c": (1, 2)}),
+    ("x @ y * s", {"x": (4,), "y": (4,), "s": ()}),
+    ("sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))", {"x": (4,)}),
+    ("sum(x**p)", {"x": (3,), "p": ()}),
+    ("sum(where(x > y, x*y, tan(x)))", {"x": (2,), "y": (2,)}),
+    ("sum([x[0], x[1]**2, s]*[1, 2, 3])", {"x": (2,), "s": ()}),
+    ("sum(x[[0, 0, 1]]**2)", {"x": (2,)}),
+    ("sum(sqrt(sum(A**2, axis=1)))", {"A": (2, 2)}),
+    ("sum(x) + 0*sum(y)", {"x": (1,), "y": (1, 1)}),
+    ("sum(sum(A, axis=0, keepdims=True)*A)", {"A": (2, 2)}),
+]
+
+
+def positive(shapes: dict[str, Any]) -> dict[str, Any]:
+    random = np.random.default_rng(len(shapes))
+    return {name: random.uniform(0.3, 2.0, shape) for name, shape in shapes.items()}
+
+
+def unrolled(function: Any) -> bool:
+    return any(compiled.plan._unrolled is not None for compiled in function._plans.values())
+
+
+@pytest.mark.parametrize(("text", "shapes"), SMALL, ids=[text for text, _ in SMALL])
+def test_small_arrays_are_unrolled(text: str, shapes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    values = positive(shapes)
+    function = gradcli.value_and_grad(text)
+    value, grads = function(values)
+    assert unrolled(function)
+    compare(text, values)
+    monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
+    other_value, other_grads = gradcli.value_and_grad(text)(values)
+    np.testing.assert_allclose(value, other_value, rtol=1e-14)
+    assert type(value) is type(other_value)
+    for name, gradient in grads.items():
+        assert type(gradient) is type(other_grads[name])
+        np.testing.assert_allclose(gradient, other_grads[name], rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "dtype"),
+    [
+        (ROSENBROCK, {"x": np.linspace(0.0, 1.0, 65)}, "float64"),
+        ("sum(exp(x)*sin(x))", {"x": np.linspace(0.0, 1.0, 64)}, "float64"),
+        (ROSENBROCK, {"x": np.linspace(0.0, 1.0, 4)}, "float32"),
+        ("sum(logsumexp(x, 0)*x)", {"x": np.linspace(0.0, 1.0, 4)}, "float64"),
+        ("sum(x)", {"x": np.zeros(0)}, "float64"),
+        ("x*y", {"x": np.array(2.0), "y": np.array(3.0)}, "float64"),
+    ],
+)
+def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
+    function = gradcli.value_and_grad(text, dtype=dtype)
+    function(values)
+    assert not unrolled(function)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("sum(log(x))", {"x": [0.0, 1.0]}),
+        ("sum(log(x))", {"x": [-1.0, 1.0]}),
+        ("sum(1/x)", {"x": [0.0, -0.0, 1.0]}),
+        ("sum(exp(x))", {"x": [1000.0, 1.0]}),
+        ("sum(x**0.5)", {"x": [0.0, -1.0]}),
+        ("sum(x**3)", {"x": [1e200, 1.0]}),
+        ("sum(x*y)", {"x": [np.inf, 1.0], "y": [0.0, 2.0]}),
+        ("sum(x*y)", {"x": [np.nan, 1.0], "y": [0.0, 2.0]}),
+        ("sum(where(x > 0, x*log(x), 0*x))", {"x": [0.0, 2.0]}),
+        ("sum(x) + sum(y)", {"x": [1.7e308, 1e307], "y": [-1.7e308, 5.0]}),
+    ],
+)
+def test_where_floats_raise_or_are_not_finite_the_result_is_that_of_numpy(text: str, values: dict[str, Any]) -> None:
+    arrays = {name: np.array(value) for name, value in values.items()}
+    function = gradcli.value_and_grad(text)
+    function({name: np.ones_like(array) for name, array in arrays.items()})
+    assert unrolled(function)
+    compare(text, arrays)
+
+
+def test_results_are_arrays_of_the_callers_own() -> None:
+    function = gradcli.value_and_grad("sum(x) + sum(x*y)")
+    x, y = np.array([1.0, 2.0]), np.array([[3.0, 4.0]])
+    _, first = function(x=x, y=y)
+    _, second = function(x=x, y=y)
+    assert first["x"] is not second["x"]
+    first["y"][...] = 7.0
+    np.testing.assert_array_equal(second["y"], [[1.0, 2.0]])
+    np.testing.assert_array_equal(x, [1.0, 2.0])
+    room = np.zeros((1, 2))
+    _, grads = function(x=x, y=y, out={"y": room})
+    assert grads["y"] is room
+    np.testing.assert_array_equal(room, [[1.0, 2.0]])
+
+
+def test_inputs_of_any_layout() -> None:
+    function = gradcli.value_and_grad("sum(A[0]*A[1]**2)")
+    wanted = function(A=np.array([[1.0, 2.0], [3.0, 4.0]]))[1]["A"]
+    for A in (np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 3.0], [2.0, 4.0]]).T, [[1, 2], [3, 4]]):
+        np.testing.assert_array_equal(function(A=A)[1]["A"], wanted)
