@@ -29,6 +29,15 @@ class Standing:
         return median(self.samples) if self.samples else None
 
 
+def ratio(one: Standing, other: Standing) -> float | None:
+    """How many times the other's time one takes: the median of the rounds' ratios, as a machine that is slow for a while is so for both."""
+    if one.seconds is None or other.seconds is None:
+        return None
+    if len(one.samples) == len(other.samples):
+        return median(x / y for x, y in zip(one.samples, other.samples, strict=True))
+    return one.seconds / other.seconds
+
+
 @dataclass
 class Result:
     """A workload's standings and how its goals ended."""
@@ -41,9 +50,12 @@ class Result:
 
     def figure(self, goal: Goal) -> float | None:
         """What a goal limits: seconds, bytes, or a ratio of them; None where it was not measured."""
-        found = getattr(self.of(goal.subject), goal.measure)
+        subject = self.of(goal.subject)
+        found = getattr(subject, goal.measure)
         if not goal.of or found is None:
             return None if found is None else float(found)
+        if goal.measure == "seconds":
+            return ratio(subject, self.of(goal.of))
         other = getattr(self.of(goal.of), goal.measure)
         return found / other if other else None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmarks.contest import Goal
-from benchmarks.measuring import Result, Standing
+from benchmarks.measuring import Result, Standing, ratio
 
 _HEAD = ("contestant", "time", "ratio", "peak memory", "runs", "")
 
@@ -76,19 +76,15 @@ def _rows(result: Result) -> list[tuple[str, ...]]:
     return [_row(result, standing) for standing in result.standings]
 
 
-def _first_measured(result: Result) -> float:
-    """What an item costs the first contestant that was measured; for each item, as some contestants get fewer."""
-    return next(standing.seconds / standing.contestant.items for standing in result.standings if standing.seconds is not None)
-
-
 def _row(result: Result, standing: Standing) -> tuple[str, ...]:
     contestant, seconds, unit = standing.contestant, standing.seconds, result.workload.unit
     if seconds is None:
         return contestant.name, standing.note or "not measured", "", "", "", ""
-    ratio = f"{seconds / contestant.items / _first_measured(result):.2f}"
+    first = next(other for other in result.standings if other.seconds is not None)
+    relative = f"{(ratio(standing, first) or 0.0) * first.contestant.items / contestant.items:.2f}"  # of an item, as some get fewer
     peak = "" if standing.peak is None else bytes_text(standing.peak)
     each = f"{time_text(seconds / contestant.items)} for each {unit}" if unit else ""
-    return contestant.name, time_text(seconds), ratio, peak, str(len(standing.samples)), "; ".join(filter(None, (each, standing.note)))
+    return contestant.name, time_text(seconds), relative, peak, str(len(standing.samples)), "; ".join(filter(None, (each, standing.note)))
 
 
 def _goal_line(result: Result, goal: Goal) -> str:

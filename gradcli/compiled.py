@@ -169,7 +169,7 @@ class _Compiled:
         self.plan = Plan(root, list(wrt.values()), order, function.dtype, seeds[0] if seeds else None)
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        values = [bindings[name] for name in self.names]
+        values = [*map(bindings.__getitem__, self.names)]
         if self.whole:
             values = [value.astype(self.dtype) if value.dtype.kind in "iu" else value for value in values]
         if self.fixed:
@@ -178,10 +178,11 @@ class _Compiled:
             values.append(seed)
         outs = () if out is None else (None, *self._outs(out, values))
         try:
-            value, *gradients = self.plan(values, outs)
+            results = iter(self.plan(values, outs))
         except GradcliError as error:
             raise locate(error, self.scope, self.query.statement) from None
-        grads = dict(zip(self.wrt, gradients, strict=True))
+        value = next(results)
+        grads = dict(zip(self.wrt, results, strict=True))
         if out is not None:
             for name, array in out.items():
                 if grads[name] is not array:

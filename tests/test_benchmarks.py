@@ -19,7 +19,7 @@ sys.path.append(str(ROOT))
 
 from benchmarks.contest import Command, Contestant, Goal, InProcess, Run, Workload  # noqa: E402
 from benchmarks.expressions import VALUES, chain, chain_point, rosenbrock, textbook  # noqa: E402
-from benchmarks.measuring import Result, Standing, measure  # noqa: E402
+from benchmarks.measuring import Result, Standing, measure, ratio  # noqa: E402
 from benchmarks.table import as_markdown, as_text  # noqa: E402
 
 
@@ -134,3 +134,13 @@ def test_textbook_expressions() -> None:
 def test_chains() -> None:
     record = gradcli.evaluate(chain(5), at={f"x{i}": value for i, value in enumerate(chain_point(5))}, check=False)
     assert float(record.value) == pytest.approx(rosenbrock(chain_point(5)), rel=1e-14)
+
+
+def test_ratios_are_those_of_rounds() -> None:
+    """A machine that was slow for one round was so for both."""
+    ours = Standing(InProcess(name="ours", build=right), [1.0, 9.0, 3.0])
+    peer = Standing(InProcess(name="peer", build=right), [2.0, 18.0, 3.0])
+    assert ratio(ours, peer) == 0.5
+    peer.samples.pop()
+    assert ratio(ours, peer) == 3.0 / 10.0
+    assert ratio(ours, Standing(peer.contestant)) is None
