@@ -65,6 +65,7 @@ def test_small_arrays_are_unrolled(text: str, shapes: dict[str, Any], monkeypatc
         ("sum(logsumexp(x, 0)*x)", {"x": np.linspace(0.0, 1.0, 4)}, "float64"),
         ("sum(x)", {"x": np.zeros(0)}, "float64"),
         ("x*y", {"x": np.array(2.0), "y": np.array(3.0)}, "float64"),
+        ("sum(x > 1)", {"x": np.array([0.0, 2.0])}, "float64"),
     ],
 )
 def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
@@ -116,3 +117,9 @@ def test_inputs_of_any_layout() -> None:
     wanted = function(A=np.array([[1.0, 2.0], [3.0, 4.0]]))[1]["A"]
     for A in (np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 3.0], [2.0, 4.0]]).T, [[1, 2], [3, 4]]):
         np.testing.assert_array_equal(function(A=A)[1]["A"], wanted)
+
+
+def test_truth_stays_truth() -> None:
+    found = gradcli.compile("x > 1")(x=np.array([0.0, 2.0]))
+    assert found.dtype == np.bool_
+    assert found.tolist() == [False, True]

@@ -51,7 +51,7 @@ class Plan:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
         if self._unrolled is not None:
             try:
-                small = self._unrolled(*values, *out)
+                small = self._unrolled(*values, *out) if out else self._unrolled(*values)
             except (ArithmeticError, ValueError):
                 small = None
             if small is not None:

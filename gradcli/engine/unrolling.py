@@ -33,7 +33,8 @@ def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
     large ones, or with operations that floats do not have.
     """
     nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)  # leaves may be of another graph
-    if not all(node.op is None or node.op in ON_FLOATS or node.op in _STRUCTURAL for node in nodes):
+    known = all(node.op is None or node.op in ON_FLOATS or node.op in _STRUCTURAL for node in nodes)
+    if not known or any(root.kind != FLOAT for root in roots):
         return None
     if all(not node.shape for node in nodes) or not all(0 < math.prod(node.shape) <= _MOST for node in nodes):
         return None
@@ -105,16 +106,17 @@ def _written(
             return None
         source.names[step] = source.new("e")
         source.add(f"{source.names[step]} = {text}")
-    results = {entry: source.number(entry) for root in roots for entry in entries[root].flat}
-    source.add(f"size = sum(({', '.join(results.values())},))")
+    results = {root: [source.number(entry) for entry in entries[root].flat] for root in roots}
+    for number, texts in enumerate(results.values()):
+        source.add(f"size {'+=' if number else '='} {' + '.join(texts)}")
     source.add("if size - size != 0.0: return None")
     for root, out in zip(roots, outs, strict=True):
         if root.shape:
             source.add(f"if {out} is None: {out} = empty({root.shape})")
-            for place in np.ndindex(root.shape):
-                source.add(f"{out}[{', '.join(map(str, place))}] = {results[entries[root][place]]}")
+            for place, text in zip(np.ndindex(root.shape), results[root], strict=True):
+                source.add(f"{out}[{', '.join(map(str, place))}] = {text}")
         else:
-            source.add(f"{out} = number({results[entries[root][()]]})")
+            source.add(f"{out} = number({results[root][0]})")
     source.add(f"return [{', '.join(outs)}]")
     source.namespace["number"] = np.float64
     return source.compiled("program")
