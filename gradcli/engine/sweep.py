@@ -97,7 +97,7 @@ def sweep(
     arrived  is told the adjoint of a leaf, of a target or of a node that is watched when it is complete, and gives what to go on with
     cast     gives a contribution the dtype of the operand that it is for
     check    is shown every contribution of a node, with the place of its operand
-    nothing  the zeros that an operand gets from a node whose cotangent is zero (without it: no adjoint at all)
+    nothing  the zeros that an operand gets from a node whose cotangent is zero, or that is flat (without it: no adjoint at all)
     """
     pop, earlier_of, is_needed = adjoints.pop, adjoints.get, needed.__contains__
     for node in reversed(order):
@@ -123,9 +123,11 @@ def sweep(
                         adjoints[operand] = nothing(operand)
             continue
         for place, part in enumerate(contributions(node, op, wanted, cotangent, values(node))):
-            if part is None:
-                continue
             operand = operands[place]
+            if part is None:
+                if nothing is not None and op.kind == "flat" and wanted[place] and operand not in adjoints:
+                    adjoints[operand] = nothing(operand)
+                continue
             fitting = part if part.shape == operand.shape else sum_to(part, shape=operand.shape)
             if cast is not None and fitting.dtype is not operand.dtype:
                 fitting = cast(fitting, operand)

@@ -180,11 +180,13 @@ rsub = composite(
     "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, backward="Rsub", doc="y - alpha*x, as in PyTorch.",
 )
 torch_div = composite(
-    "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False, backward="Div",
+    "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False,
+    backward=lambda given, static: "Div.2" if given.get("rounding_mode") else "Div",
     doc="torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc').",
 )
 round_decimals = composite(
-    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False, backward="Round",
+    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False,
+    backward=lambda given, static: "Round.1" if given.get("decimals") else "Round",
     doc="x rounded to decimals, halves to even.",
 )
 frac = composite("frac", "x", lambda x: x - trunc(x), backward="Frac", doc="What x has beyond its integer towards 0; the derivative is 1.")

@@ -54,6 +54,11 @@ def _matmul(arrays: Sequence[Any], static: Any) -> str:
     return _PRODUCTS.get(ranks, "SqueezeBackward4" if 1 in ranks else "UnsafeViewBackward0")
 
 
+def _by_last(name: str) -> Namer:
+    """Whether the last operand is a number or a tensor."""
+    return lambda arrays, static: f"{name}Backward{int(isinstance(arrays[-1], np.ndarray))}"
+
+
 def _getitem(arrays: Sequence[Any], static: Any) -> str:
     index = tuple(part for part in static["index"] if part is not ...) or static["index"]
     if any(hasattr(part, "array") for part in index):
@@ -73,5 +78,6 @@ _VARIANTS: dict[str, Namer] = {
     "pow": lambda arrays, static: (
         "PowBackward2" if not isinstance(arrays[0], np.ndarray) else f"PowBackward{int(isinstance(arrays[1], np.ndarray))}"
     ),
+    **{name: _by_last(camel(name)) for name in ("remainder", "fmod", "lerp")},
     "clip": lambda arrays, static: "ClampBackward1" if not any(isinstance(a, np.ndarray) for a in arrays[1:]) else "ClampBackward0",
 }
