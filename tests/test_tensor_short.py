@@ -136,3 +136,15 @@ def test_methods_are_found_on_the_class() -> None:
     assert {"exp", "exp_", "cumsum", "logsumexp"} <= set(dir(x))
     with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'bogus'$"):
         _ = x.bogus
+
+
+def test_a_subclass_calls_the_method_that_it_overrides() -> None:
+    calls = []
+
+    class Own(torch.Tensor):
+        def erfcx(self) -> Any:
+            calls.append("own")
+            return super().erfcx()
+
+    assert Own(np.zeros(2)).erfcx().tolist() == [1.0, 1.0]
+    assert calls == ["own"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class _Unbound:
     def __get__(self, x: Tensor | None, owner: type[Tensor]) -> Any:
         function = _method(self.name)
         setattr(Tensor, self.name, function)
-        return getattr(owner if x is None else x, self.name)
+        return function if x is None else MethodType(function, x)
 
 
 def _method(name: str) -> Callable[..., Any]:
