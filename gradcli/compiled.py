@@ -78,7 +78,7 @@ class Function:
         """
         if at is not None:
             bindings = {**at, **bindings}
-        parts: list[Any] = list(bindings)
+        parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype = self._float
         for name, value in bindings.items():
             if type(value) is _Array and value.dtype is dtype:
@@ -151,7 +151,7 @@ class _Compiled:
         options = Options(wrt=function.wrt)
         wrt = variables(scope, reachable([root]), options) if root.kind == FLOAT else {}
         self.wrt = list(wrt)
-        self.gradients = list(enumerate(self.wrt, 1))
+        self.places = list(enumerate(self.wrt, 1))  # of gradients among a plan's results
         if seed is None and wrt and math.prod(root.shape) != 1:
             raise ShapeError(
                 f"the value has the shape {root.shape}; only a scalar has a gradient without a seed",
@@ -184,7 +184,7 @@ class _Compiled:
         except GradcliError as error:
             raise locate(error, self.scope, self.query.statement) from None
         grads = {}
-        for place, name in self.gradients:  # in half the time of dict(zip(...))
+        for place, name in self.places:  # in half the time of dict(zip(...))
             grads[name] = results[place]
         if out is not None:
             for name, array in out.items():

@@ -147,3 +147,26 @@ def test_a_network_whose_arrays_are_worked_on_in_blocks_and_reused() -> None:
         assert plain.grad is not None
         for name, gradient in plain.grad.items():
             np.testing.assert_allclose(grads[name], gradient, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("x > 1", {"x": 2.0}),
+        ("x > 1 and y > 5", {"x": 2.0, "y": 3.0}),
+        ("[x > 1, y > 5]", {"x": 2.0, "y": 3.0}),
+        ("[x > 1 and y > 1, y > 5 or x > 9]", {"x": 2.0, "y": 3.0}),
+        ("[isnan(x), not y]", {"x": 2.0, "y": 0.0}),
+        ("broadcast_to(isnan(x), (2,))", {"x": 2.0}),
+        ("x > 1", {"x": [0.0, 2.0]}),
+        ("argmax(x)", {"x": [0.0, 2.0]}),
+        ("where(x > 1, x > 3, 2.0)", {"x": 2.0}),
+        ("-where(x > 1, x > 3, 2.0)", {"x": [2.0, 0.0]}),
+    ],
+)
+def test_truth_and_whole_numbers_stay_so(text: str, values: dict[str, Any]) -> None:
+    found = gradcli.compile(text)(values)
+    wanted = gradcli.evaluate(text, at=values, seed=np.ones(np.shape(found)), check=False, formula=False).value
+    assert type(found) is type(wanted)
+    assert found.dtype == wanted.dtype
+    assert found.tobytes() == wanted.tobytes()

@@ -65,13 +65,18 @@ def test_small_arrays_are_unrolled(text: str, shapes: dict[str, Any], monkeypatc
         ("sum(logsumexp(x, 0)*x)", {"x": np.linspace(0.0, 1.0, 4)}, "float64"),
         ("sum(x)", {"x": np.zeros(0)}, "float64"),
         ("x*y", {"x": np.array(2.0), "y": np.array(3.0)}, "float64"),
-        ("sum(x > 1)", {"x": np.array([0.0, 2.0])}, "float64"),
+        ("x > 1", {"x": np.array([0.0, 2.0])}, "float64"),
+        # most of the work has no axes, and is done on floats in any case
+        ("*".join(f"(s - {i}.5)" for i in range(40)) + " + sum(A @ A)", {"A": np.ones((8, 8)), "s": np.array(1.0)}, "float64"),
+        # a program that would take too long to compile
+        ("+".join(f"sum((x - {i})**2*x)" for i in range(300)), {"x": np.linspace(0.0, 1.0, 12)}, "float64"),
+        ("\n".join(["h0 = A", *(f"h{i + 1} = A @ h{i}" for i in range(100)), "sum(h100)"]), {"A": np.full((8, 8), 0.1)}, "float64"),
     ],
 )
 def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
-    function = gradcli.value_and_grad(text, dtype=dtype)
-    function(values)
-    assert not unrolled(function)
+    for function in (gradcli.value_and_grad(text, dtype=dtype), gradcli.compile(text, dtype=dtype)):
+        function(values, **({} if text != "x > 1" or isinstance(function, gradcli.compiled.Value) else {"seed": np.ones(2)}))
+        assert not unrolled(function)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,25 @@ def test_inputs_of_any_layout() -> None:
         np.testing.assert_array_equal(function(A=A)[1]["A"], wanted)
 
 
-def test_truth_stays_truth() -> None:
-    found = gradcli.compile("x > 1")(x=np.array([0.0, 2.0]))
-    assert found.dtype == np.bool_
-    assert found.tolist() == [False, True]
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("sum(-x)", {"x": [0.0, 0.0]}),
+        ("mean(x)", {"x": [-0.0, -0.0]}),
+        ("sum(A, axis=1) @ x", {"A": [[-0.0, -0.0], [0.0, -0.0]], "x": [1.0, -0.0]}),
+        ("x @ y", {"x": [-0.0, 0.0], "y": [1.0, -1.0]}),
+        ("sum(x*y)", {"x": [0.0, 0.0], "y": -1.0}),
+        ("sum(x*y + z)", {"x": [-0.0, 0.0], "y": [[0.0], [-0.0]], "z": -0.0}),
+        ("sum(x*-where(x > 1, y > 0, 2.0))", {"x": [3.0, 0.0], "y": [-1.0, 1.0]}),
+        ("sum(x[[0, 0, 1]]*-y)", {"x": [0.0, 1.0], "y": [0.0, -0.0, 0.0]}),
+    ],
+)
+def test_zeros_have_the_signs_that_numpy_gives_them(text: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = {name: np.array(value) for name, value in values.items()}
+    function = gradcli.value_and_grad(text)
+    found = function(arrays)
+    assert unrolled(function)
+    monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
+    wanted = gradcli.value_and_grad(text)(arrays)
+    assert np.asarray(found[0]).tobytes() == np.asarray(wanted[0]).tobytes()
+    assert {name: array.tobytes() for name, array in found[1].items()} == {name: array.tobytes() for name, array in wanted[1].items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gradcli.engine import trigonometry
 from gradcli.engine.graph import Expr
 from gradcli.engine.registers import give, places, room, take
-from gradcli.engine.schedule import Loop
+from gradcli.engine.schedule import Loop, additions
 from gradcli.engine.source import Source, fills_buffers
 from gradcli.engine.threads import in_turn, together
 from gradcli.ops import reductions, trigonometric
@@ -122,12 +122,8 @@ class LoopWriter:
         wide = max(1, min(WIDE, room(3) // (4 * size)))
         blocks = rows * row // wide
         # a block is a row at least, and each thread has registers of its own
-        shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * self._work() >= _WORTH
+        shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * sum(map(additions, self.loop.nodes)) >= _WORTH
         return max(1, (wide if shared else min(MOST, room() // size)) // row), shared
-
-    def _work(self) -> int:
-        """About how many additions take the time of the operations on one block."""
-        return sum(4 if node.op is not None and node.op.kind == "smooth" else 1 for node in self.loop.nodes)
 
     def _memory(self, shape: tuple[int, ...]) -> str | None:
         """The registers as arrays of a shape, or of its first rows, in one piece of memory."""

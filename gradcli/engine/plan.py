@@ -4,7 +4,8 @@ value and gradients ──sweep──▶ joint graph ──fold──▶ smaller
 
 A plan gives what the forward pass and the sweep give, to a few units in the last place. Its swift program assumes that all
 is finite; where something is not, the result is computed again: in blocks with the sweep's own products and zeros if the
-program is nothing but loops, and otherwise by the forward pass and the sweep themselves.
+program is nothing but loops, and otherwise by the forward pass and the sweep themselves. Where all arrays are small, a
+program of Python's floats comes before all these (unrolling.py).
 """
 
 from __future__ import annotations
@@ -39,23 +40,18 @@ class Plan:
         self.precision = precision
         roots, risky = self._folded(swift=True)
         self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
-        steps = schedule(roots)
-        self._in_blocks = _nothing_but_loops(steps)
-        has_floats = any(not leaf.shape for leaf in leaves)  # whose infinities are made otherwise than NumPy's
-        # where a cotangent of zeros ends the sweep, and the program goes on
-        ends = any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([root]))
-        checked = risky or has_floats or (ends and bool(wrt))
-        self._swift = compiled(leaves, roots, steps, precision, swift=True, checked=checked)
+        if self._unrolled is None:
+            self._swift = self._compiled(roots, risky)
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
         if self._unrolled is not None:
             try:
-                small = self._unrolled(*values, *out) if out else self._unrolled(*values)
+                found = self._unrolled(*values, *out) if out else self._unrolled(*values)
             except (ArithmeticError, ValueError):
-                small = None
-            if small is not None:
-                return small
+                found = None
+            if found is not None:
+                return found
         try:
             results, checks = self._swift(*values, *out)
         except (ArithmeticError, ValueError, TypeError):
@@ -72,6 +68,19 @@ class Plan:
         gradients = [found[x] if x in found else zeros_like(x) for x in self.wrt]
         folder = Folder(Graph(self.root.graph.limits), swift=swift)
         return folder.fold([self.root, *gradients]), folder.risky
+
+    @cached_property
+    def _swift(self) -> Compiled:
+        return self._compiled(*self._folded(swift=True))
+
+    def _compiled(self, roots: Sequence[Expr], risky: bool) -> Compiled:
+        steps = schedule(roots)
+        self._in_blocks = _nothing_but_loops(steps)
+        has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
+        # where a cotangent of zeros ends the sweep, and the program goes on
+        ends = any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([self.root]))
+        checked = risky or has_floats or (ends and bool(self.wrt))
+        return compiled(self.leaves, roots, steps, self.precision, swift=True, checked=checked)
 
     @cached_property
     def _careful(self) -> Compiled:

@@ -54,7 +54,7 @@ class Writer:
         self.checks = source.new("q") if checked else None
         self.spare: dict[Any, list[str]] = {}  # arrays of ours that nobody reads any more
         self.owned: set[Expr] = set()
-        self.floats: set[Expr] = set()  # Python's floats, which only ufuncs take for NumPy's
+        self.floats: set[Expr] = set()  # Python's floats and booleans, which only ufuncs take for NumPy's
         self.last_use = _last_uses(steps, roots)
         self.viewed = _viewed(steps)
         self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
@@ -109,7 +109,7 @@ class Writer:
 
     def _operand(self, node: Expr, operand: Expr) -> str:
         name = self.source.name(operand)
-        return f"number({name})" if operand in self.floats and not makes_new(node) else name
+        return f"{self.source.scalar(operand.kind)}({name})" if operand in self.floats and not makes_new(node) else name
 
     def _buffer(self, node: Expr, place: int) -> str | None:
         """An array of ours that may take the result: small ones are cheaper to use again than to make."""
@@ -131,7 +131,7 @@ class Writer:
 
     def _return(self, given: Sequence[str]) -> None:
         source = self.source
-        source.namespace.update(settled=settled, number=source.dtype.type)
+        source.namespace["settled"] = settled
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
                 if root.kind == FLOAT and not in_blocks(root):
@@ -142,7 +142,7 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"number({name})")
+                results.append(f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (in_blocks(root) or makes_new(root)):
                 results.append(f"settled({name}, {out})")
             else:

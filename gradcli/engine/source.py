@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import Expr, constant_value
-from gradcli.ops import arithmetic, exponential, hyperbolic, logic, reductions, trigonometric
+from gradcli.ops import arithmetic, exponential, hyperbolic, logic, reductions, structure, trigonometric
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 from gradcli.ops.spec import Op
 
@@ -31,7 +31,7 @@ ON_FLOATS: dict[Op, str] = {
     exponential.pow_: "pow({}, {})", exponential.sqrt: "sqrt({})",
     logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
     logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}", logic.isnan: "{0} != {0}",
-    logic.logical_and: "bool({} and {})", logic.logical_or: "bool({} or {})", logic.logical_not: "not {}",
+    structure.to_float: "float({})", logic.logical_and: "bool({} and {})", logic.logical_or: "bool({} or {})", logic.logical_not: "not {}",
     **{op: f"{name}({{}})" for op, name in _OF_MATH.items()},
 }  # fmt: skip
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
@@ -83,12 +83,20 @@ class Source:
         return value if value.dtype == self.dtype else value.astype(self.dtype)
 
     def on_floats(self, node: Expr) -> str | None:
-        """A scalar operation as an expression of Python, if it is one that either gives what NumPy gives, or raises."""
+        """A scalar operation as an expression of Python, if it is one that gives what NumPy gives (but for last bits) or raises."""
         if not self.swift or node.shape or self.precision != "float64":
             return None
         assert node.op is not None
         template = self._to_the_bit(node, node.op) if self.exact else ON_FLOATS.get(node.op)
-        return None if template is None else template.format(*[self.number(o) for o in node.operands if o is not None])
+        if template is None:
+            return None
+        operands = [operand for operand in node.operands if operand is not None]
+        numbers = [self.number(operand) for operand in operands]
+        if node.op is logic.where and node.kind == FLOAT:  # of truth and numbers, these
+            for place in (1, 2):
+                if operands[place].kind != FLOAT:
+                    numbers[place] = f"float({numbers[place]})"
+        return template.format(*numbers)
 
     def _to_the_bit(self, node: Expr, op: Op) -> str | None:
         """The same with the bits of what runs on NumPy's scalars, if that is one call."""
@@ -104,6 +112,10 @@ class Source:
             literal = repr(bool(node.payload) if node.kind != FLOAT else float(node.payload))
             return f"({literal})"
         return self.name(node)
+
+    def scalar(self, kind: str) -> str:
+        """The name of NumPy's type of the numbers of a kind."""
+        return self.constant(numpy_dtype(kind, self.precision).type)
 
     def call(self, node: Expr, operands: Sequence[str], out: str | None = None) -> str:
         """An operation on arrays; with ``out``, which only ufuncs take, into a buffer."""

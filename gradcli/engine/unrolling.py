@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import Expr, Graph, constant_value, reachable
+from gradcli.engine.schedule import additions
 from gradcli.engine.source import ON_FLOATS, Source
 from gradcli.ops import products, reductions, shapes
 from gradcli.ops.promotion import FLOAT
 
 Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # entries of an array
-_CALL = 24  # additions of Python floats in the time of one operation of NumPy on a small array
-_LONGEST = 10_000  # entries of all arrays: a longer program takes long to compile
-_STRUCTURAL = frozenset((
-    shapes.reshape, shapes.transpose, shapes.swapaxes, shapes.broadcast_to, shapes.getitem, shapes.scatter_add, shapes.sum_to,
-    shapes.concatenate, shapes.stack, reductions.sum_, reductions.mean, products.matmul, products.dot, products.outer,
+_CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
+_STORE = 2  # and of storing a float in an array
+_LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
+_SUMS = frozenset((shapes.sum_to, reductions.sum_, reductions.mean, products.matmul, products.dot))
+_STRUCTURAL = _SUMS | frozenset((
+    shapes.reshape, shapes.transpose, shapes.swapaxes, shapes.broadcast_to, shapes.getitem, shapes.scatter_add, shapes.concatenate,
+    shapes.stack, shapes.flip, products.outer,
 ))  # fmt: skip
 
 
@@ -32,27 +35,42 @@ def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
     It gives None where these are not all finite, and raises where Python's floats do. There is none for programs without arrays, with
     large ones, or with operations that floats do not have.
     """
-    nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)  # leaves may be of another graph
-    known = all(node.op is None or node.op in ON_FLOATS or node.op in _STRUCTURAL for node in nodes)
-    if not known or any(root.kind != FLOAT for root in roots):
-        return None
-    if all(not node.shape for node in nodes) or not all(0 < math.prod(node.shape) <= _MOST for node in nodes):
-        return None
-    calls = sum(node.op is not None for node in nodes)
-    if sum(math.prod(node.shape) for node in nodes) > min(_CALL * calls + _MOST, _LONGEST):
+    # operands first: the indices of leaves, which may be of another graph, say nothing here
+    nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)
+    if not _is_worth_it(nodes, roots) or any(root.kind != FLOAT for root in roots):
         return None
     entries = _entries(nodes)
     if entries is None:
         return None
     steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
-    if _work(steps) + 2 * sum(entries[root].size for root in roots) > _CALL * calls:
-        return None
-    return _written(leaves, roots, entries, steps)
+    return _written(leaves, roots, entries, steps) if all(step.op in ON_FLOATS for step in steps) else None
 
 
-def _work(steps: Sequence[Expr]) -> int:
-    """About how many additions of Python's floats take the time of these operations."""
-    return sum(3 if step.op is not None and step.op.kind == "smooth" else 1 for step in steps)
+def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
+    """Whether all can be done on floats, in less time than NumPy takes. What has no axes is done on floats in any case."""
+    calls = work = 0
+    for node in nodes:
+        op = node.op
+        if op is not None and not (op in ON_FLOATS or op in _STRUCTURAL):
+            return False
+        size = math.prod(node.shape)
+        if not 0 < size <= _MOST:
+            return False
+        if op is not None and (node.shape or any(operand is not None and operand.shape for operand in node.operands)):
+            calls += 1
+            work += size * _work(node)
+    stored = sum(math.prod(root.shape) for root in roots if root.shape)
+    return 0 < work + _STORE * stored <= _CALL * calls and work + len(nodes) <= _LONGEST
+
+
+def _work(node: Expr) -> int:
+    """About how many additions take the time of one entry of a result."""
+    if node.op in ON_FLOATS:
+        return additions(node)
+    if node.op not in _SUMS:
+        return int(node.op is products.outer)
+    largest = max(math.prod(operand.shape) for operand in node.operands if operand is not None)
+    return largest // math.prod(node.shape) if len(node.operands) == 1 else 2 * max(1, node.operand.shape[-1] if node.operand.shape else 1)
 
 
 def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
@@ -73,6 +91,8 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
             found = op.forward(*operands, **node.static)
         if found is None:
             return None
+        if op in _SUMS and node.shape != node.operand.shape:
+            found = found + 0.0  # NumPy's begin with it: the sum of negative zeros is positive
         entries[node] = np.asarray(numbers(np.asarray(found, object)), object)
     return entries
 
@@ -89,7 +109,7 @@ def _given(graph: Graph, node: Expr) -> Any:
 
 def _written(
     leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]
-) -> Unrolled | None:
+) -> Unrolled:
     source = Source("float64", swift=True)
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
@@ -102,8 +122,6 @@ def _written(
         source.add(f"{', '.join(source.names[number] for number in numbers)}, = {taken}")
     for step in steps:
         text = source.on_floats(step)
-        if text is None:
-            return None
         source.names[step] = source.new("e")
         source.add(f"{source.names[step]} = {text}")
     results = {root: [source.number(entry) for entry in entries[root].flat] for root in roots}
@@ -116,7 +134,6 @@ def _written(
             for place, text in zip(np.ndindex(root.shape), results[root], strict=True):
                 source.add(f"{out}[{', '.join(map(str, place))}] = {text}")
         else:
-            source.add(f"{out} = number({results[root][0]})")
+            source.add(f"{out} = {source.scalar(FLOAT)}({results[root][0]})")
     source.add(f"return [{', '.join(outs)}]")
-    source.namespace["number"] = np.float64
     return source.compiled("program")
