@@ -53,7 +53,7 @@ def apply_with_care(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) 
     """The long way."""
     traits = _traits(op)
     arrays, sources, dtype = _read(op, operands)
-    if sources is not None and not (traits.differentiable and state.recording):
+    if sources is not None and not (traits.differentiable and state.recording and not state.inference):
         sources = None
     out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, arrays, static)
     if type(out) is not np.ndarray or out.dtype is not dtype:

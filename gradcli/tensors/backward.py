@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.engine.graph import reachable
 from gradcli.engine.sweep import depending, sweep
+from gradcli.ops.structure import clone
 from gradcli.tensors import dtypes
-from gradcli.tensors.apply import node_of_part
+from gradcli.tensors.apply import apply, node_of_part
 from gradcli.tensors.modes import state
 from gradcli.tensors.node import FREED, SECOND_TIME, AccumulateGrad, Node, Watch
 from gradcli.tensors.tensor import Tensor
@@ -31,7 +32,7 @@ def backward(
     targets = None if inputs is None else {_target(x): x for x in inputs}
     found = _run(outputs, seeds, targets, retain_graph, create_graph)
     for node, x in (targets or {}).items():
-        if node in found:
+        if node in found and not x.retains_grad:  # which has been added already
             add_to_grad(x, found[node], create_graph)
             if node.watch is not None:
                 _after_accumulation(x, node.watch)
@@ -130,13 +131,15 @@ def _run(
     found: dict[Node, Any] = {}
 
     def arrived(node: Node, cotangent: Any) -> Any:
+        if create_graph and not isinstance(cotangent, Tensor):
+            cotangent = Tensor(np.asarray(cotangent))
         watch = node.watch
         if watch is not None:
             cotangent = _seen(watch, cotangent, create_graph)
         if targets is not None:
             if node in targets:
                 found[node] = cotangent
-        elif isinstance(node, AccumulateGrad):
+        elif isinstance(node, AccumulateGrad) and node.variable._requires_grad:
             add_to_grad(node.variable, cotangent, create_graph)
             if watch is not None:
                 _after_accumulation(node.variable, watch)
@@ -202,7 +205,7 @@ def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
             cotangent = replaced if create_graph else replaced.array
     tensor = None if watch.retained is None else watch.retained()
     if tensor is not None:
-        tensor._grad = cotangent if create_graph else Tensor(np.array(cotangent))
+        add_to_grad(tensor, cotangent, create_graph)
     return cotangent
 
 
@@ -211,16 +214,21 @@ def _after_accumulation(variable: Tensor, watch: Watch) -> None:
         hook(variable)
 
 
+def _copied(cotangent: Tensor) -> Tensor:
+    """A gradient of one's own, which may be differentiated again."""
+    copy: Tensor = apply(clone, (cotangent,), {})
+    if copy.node is not None:
+        copy.node.label = "CopyBackwards"
+    return copy
+
+
 def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
     """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
     before = variable._grad
     if create_graph:
-        part = cotangent if isinstance(cotangent, Tensor) else Tensor(np.array(cotangent))
-        variable._grad = part if before is None else before + part
+        variable._grad = _copied(cotangent) if before is None else before + cotangent
     elif before is None:
         variable._grad = Tensor(np.array(cotangent))
-    elif before.requires_grad:
-        variable._grad = before + Tensor(np.asarray(cotangent))
     else:
         before.array += cotangent
         before._version_counter[0] += 1

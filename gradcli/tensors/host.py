@@ -25,7 +25,7 @@ from gradcli.tensors.results import named_results
 from gradcli.tensors.tensor import Tensor
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot"})  # which take tensors of one dtype
-_COPIES = frozenset({"repeat", "tile", "roll", "flip", "rot90"})  # whose result is never the operand itself
+_COPIES = frozenset({"repeat", "torch_repeat", "tile", "roll", "flip", "torch_flip", "rot90"})  # whose result is never the operand itself
 
 
 @cache
@@ -83,7 +83,7 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
             _relabel(record, given, part, start)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _as_result(result)
-    if record.name in _COPIES and any(result is a for a in arguments):
+    if record.name in _COPIES and any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
         result = apply(clone, [result], {})
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)

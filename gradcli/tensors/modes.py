@@ -128,7 +128,7 @@ class inference_mode(_Mode):
         return self
 
     def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
-        super().__init__(**({"recording": False, "inference": True} if mode else {}))
+        super().__init__(recording=not mode, inference=bool(mode))
 
 
 class _Switch(_Mode):
