@@ -50,7 +50,7 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 
 def apply_with_care(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The long way."""
+    """The same the long way, whatever the operands are and whoever watches."""
     traits = _traits(op)
     arrays, sources, dtype = _read(op, operands)
     if sources is not None and not (traits.differentiable and state.recording and not state.inference):
@@ -70,7 +70,7 @@ def apply_with_care(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) 
     if sources is not None and out.dtype.kind == "f":
         kind = kind_of(op, arrays, static)
         values = [out, *arrays]
-        versions = save(op, wanted_of(op, sources), tensor, operands, values)
+        versions = save(op, _wanted(op, sources), tensor, operands, values)
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
     if state.anomaly:
@@ -92,8 +92,8 @@ def _viewing(out: np.ndarray, op: Op, source: Any, static: Mapping[str, Any]) ->
     return tensor
 
 
-def wanted_of(op: Op, sources: _Sources) -> int:
-    """The operands that require grad as `save` takes them; none by name where what is kept does not depend on it."""
+def _wanted(op: Op, sources: _Sources) -> int:
+    """The operands that require grad, as `save` takes them; not looked for where what is kept does not depend on them."""
     if not isinstance(op.saves, Mapping):
         return 0
     return sum(1 << place for place, source in enumerate(reversed(sources)) if source is not None)
@@ -107,7 +107,7 @@ def _several(
     if sources is not None:
         kind = kind_of(op, arrays, static)
         values = [results, *arrays]
-        versions = save(op, wanted_of(op, sources), tensors, operands, values)
+        versions = save(op, _wanted(op, sources), tensors, operands, values)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
