@@ -31,7 +31,9 @@ def backward(
     seeds = _seeds(outputs, gradients, create_graph)
     targets = None if inputs is None else {_target(x): x for x in inputs}
     found = _run(outputs, seeds, targets, retain_graph, create_graph)
-    for node, x in (targets or {}).items():
+    if targets is None:
+        return
+    for node, x in targets.items():
         if node in found and not x.retains_grad:  # which has been added already
             add_to_grad(x, found[node], create_graph)
             if node.watch is not None:
@@ -89,7 +91,7 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
     gradients = [None] * len(outputs) if given is None else _sequence(given)
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    seeds = [_seed(*each, create_graph) for each in zip(range(len(outputs)), outputs, gradients, strict=True)]
+    seeds = [_seed(i, output, gradients[i], create_graph) for i, output in enumerate(outputs)]
     return [Tensor(s) if not isinstance(s, Tensor) else s for s in seeds] if create_graph else seeds
 
 

@@ -41,7 +41,7 @@ def _none(op: Op) -> None:
 
 def _of_one(op: Op) -> Way:
     forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
-    ufunc = isinstance(forward, np.ufunc)
+    ufunc = isinstance(getattr(forward, "__self__", forward), np.ufunc)  # or its reduce
     keeps_out, keeps_x = (place in places(op, 1, 1)[0] for place in range(2))
     always = kind_of(op, (np.ones(1),), {}) if elementwise else None
 
@@ -59,7 +59,10 @@ def _of_one(op: Op) -> Way:
         elif source is None and x._requires_grad:
             source = x.leaf_node()
         if ufunc and (any_rank or a.ndim):
-            out = state.silently(forward, a)
+            try:
+                out = state.silently(forward, a, **static) if static else state.silently(forward, a)
+            except Exception:  # the long way says what is wrong
+                return None
         else:
             out = computed(op, (a,), static)
             if type(out) is _Array and shares_memory(out, (a,)):
