@@ -32,11 +32,7 @@ def short_way(op: Op) -> Way | None:
     one_float = op.outputs == 1 and op.result == "float" and (op.partials is not None or op.vjp is not None)
     if not one_float or op.variadic or op.indices or op.operands[0] == "condition" or op in VIEWS:
         return None
-    return {1: _of_one, 2: _of_two}.get(len(op.operands), _none)(op)
-
-
-def _none(op: Op) -> None:
-    return None
+    return _of_one(op) if len(op.operands) == 1 else _of_two(op) if len(op.operands) == 2 else None
 
 
 def _of_one(op: Op) -> Way:
@@ -71,6 +67,7 @@ def _of_one(op: Op) -> Way:
             out = settled(op, out, dtype)
         tensor = Tensor(out)
         if source is not None and state.recording:
+            kind = always or kind_of(op, (a,), static)
             versions = []
             if keeps_x:
                 if x._inference:
@@ -81,7 +78,6 @@ def _of_one(op: Op) -> Way:
                 a = NOT_KEPT if elementwise else Shaped(a)
             if keeps_out:
                 versions.append((tensor._version_counter, 0, 0))
-            kind = always or kind_of(op, (a,), static)
             kept = out if keeps_out else NOT_KEPT if elementwise else Shaped(out)
             tensor.node = kind(op, (source,), static, out.shape, dtype, [kept, a], versions or None)
             tensor._requires_grad = True
