@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +23,9 @@ from gradcli.options import Options
 from gradcli.report.records import Record
 
 COMMAND = [sys.executable, "-m", "gradcli.cli.main"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells do for what they start in the background: programs under test inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def plain_environment() -> dict[str, str]:
