@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.engine import transforms
 from gradcli.engine.evaluate import Values, forward
 from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.sweep import backward
+from gradcli.engine.indeterminate import gradients
 from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError
 from gradcli.language.program import Program
 from gradcli.language.scope import Scope
@@ -26,7 +26,7 @@ def gradient(
     """The vector-Jacobian products of a query, each in its variable's shape."""
     try:
         with np.errstate(all="ignore"):
-            found = backward(order or reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+            found = gradients(order or reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
     except (ValueError, ArithmeticError) as error:
         raise EvaluationError(f"the gradient has no value: {error}") from None
     dtype = numpy_dtype("float", scope.precision)
@@ -56,7 +56,7 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
             order = reachable([root])
             for i in range(rows):
                 seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-                found = backward(order, {root: seed}, [x], values.__getitem__).get(x)
+                found = gradients(order, {root: seed}, [x], values.__getitem__).get(x)
                 if found is None:
                     break
                 out[i] = np.ravel(found)

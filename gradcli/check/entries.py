@@ -56,6 +56,8 @@ class Comparison:
         tolerance = m.mpf(10) ** -self.rule
         sides = self.sides.get(i)
         if sides is not None:
+            if sides.limit is None and sides.inside is not None:
+                return self._edge(i, sides)
             if sides.limit is None:
                 return self._kink(i, sides)
             reference = self.reference[i] = sides.limit
@@ -93,6 +95,14 @@ class Comparison:
         """The float of the result's precision that is nearest to an exact number."""
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
+
+    def _edge(self, i: int, sides: Sides) -> Verdict:
+        """At the edge of the domain there is a derivative from one side only; where it is zero, zero is right."""
+        if sides.inside == 0 and self.computed[i] == 0:
+            self.reference[i] = self.m.zero
+            return Verdict.AGREE
+        self.reasons[i] = f"at the edge of the domain, where the derivative from within is {self.m.nstr(sides.inside, 6)}"
+        return Verdict.UNDEFINED
 
     def _kink(self, i: int, sides: Sides) -> Verdict:
         computed, bound = self.computed[i], self.bounds[i]

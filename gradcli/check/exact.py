@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.check.zeros import MinusZeros
 from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.sweep import backward
+from gradcli.engine.indeterminate import gradients
 from gradcli.exact.algebra import Numbers
 from gradcli.exact.values import constant_array, exact_array
 from gradcli.ops.constants import Constant
@@ -84,7 +84,7 @@ def _plain(value: Any) -> Any:
 def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:
     """The gradients of the engine's rules without rounding; the table is that of `forward_exact`."""
     start = Reals(table[root].algebra, exact_array(m, seed, "float"))
-    found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
+    found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
     out = []
     for x in wrt:
         part = found.get(x)

@@ -18,14 +18,18 @@ from gradcli.exact.values import exact_array
 if TYPE_CHECKING:
     from gradcli.check.judge import Judge
 
-PROBING_DIGITS = 200
-_STEPS = (-40, -60)  # powers of ten, relative to the entry
+PROBING_DIGITS = 300
+_STEPS = (-60, -90)  # powers of ten, relative to the entry
+_TINY = 1e-4  # below, what shrinks tends to zero
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
 @dataclass(eq=False)
 class Sides:
-    """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number."""
+    """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number.
+
+    inside  the derivative from within, at the edge of the domain
+    """
 
     left: Any
     right: Any
@@ -35,6 +39,7 @@ class Sides:
     convention: str
     probed: bool = True
     least: Any = None  # of all values between them, that of least norm
+    inside: Any = None
 
 
 def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -110,21 +115,28 @@ def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None) -
 
     ``beside`` takes a sign and a power of ten, and gives the derivatives and the value that far to one side; ``value`` is that between.
     """
-    ends = {}
-    jump = False
+    ends, jumps, outside = {}, {}, {}
     for sign in (-1, 1):
         (near, _), (nearer, there) = (beside(sign, step) for step in _STEPS)
         ends[sign] = [_end(m, a, b) for a, b in zip(np.ravel(near), np.ravel(nearer), strict=True)]
-        pairs = zip(np.ravel(there), np.ravel(value), strict=True)
-        jump = jump or any(not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b)) for a, b in pairs)
-    return [_sides(m, left, right, jump, event) for left, right in zip(ends[-1], ends[1], strict=True)]
+        pairs = list(zip(np.ravel(there), np.ravel(value), strict=True))
+        outside[sign] = any(a != a for a, _ in pairs)
+        jumps[sign] = any(not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b)) for a, b in pairs)
+    found = [_sides(m, left, right, any(jumps.values()), event) for left, right in zip(ends[-1], ends[1], strict=True)]
+    inner = next((sign for sign in (-1, 1) if outside[-sign] and not jumps[sign]), None)
+    if inner is not None:
+        for sides, slope in zip(found, ends[inner], strict=True):
+            sides.inside = slope if m.isfinite(slope) else None
+    return found
 
 
 def _end(m: Any, near: Any, nearer: Any) -> Any:
     """What a derivative tends to, from its values at two small distances."""
-    if m.isfinite(nearer) and _close(m, near, nearer):
-        return nearer
-    return m.nan if nearer != nearer else m.inf * m.sign(nearer)
+    if not m.isfinite(near) or not m.isfinite(nearer):
+        return m.nan if nearer != nearer else m.inf * m.sign(nearer)
+    if abs(nearer) <= abs(near) / 10 and abs(nearer) < _TINY:
+        return m.zero
+    return nearer if _close(m, near, nearer) else m.inf * m.sign(nearer)
 
 
 def _close(m: Any, x: Any, y: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.check.judge import Judge
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable, rebuild
-from gradcli.engine.sweep import backward
+from gradcli.engine.indeterminate import gradients as gradients_of
 from gradcli.language.printing import formula
 from gradcli.language.program import Program
 from gradcli.language.scope import Scope
@@ -103,7 +103,7 @@ def _standing(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> t
     """How bad a function's value and gradients are at the bound values: the less the better."""
     values = forward([root], scope.values, scope.precision)
     with np.errstate(all="ignore"):
-        found = backward(reachable([root]), {root: seed}, wrt.values(), values.__getitem__)
+        found = gradients_of(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
     gradients = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()}
     value, variables = Judge(scope, root, dict(wrt), seed, gradients).decide(values[root])
     parts: list[VariableCheck] = [*variables.values(), *([] if value is None else [value])]
@@ -220,4 +220,15 @@ def _product(node: Expr, say: Say) -> Found:
     return None
 
 
-_RULES: tuple[Rule, ...] = (_logarithm, _quotient, _difference, _root, _product)
+def _undone(node: Expr, say: Say) -> Found:
+    """A root and its power, an exponential and its logarithm."""
+    if _named(node, "exp") and _named(node.operand, "log"):
+        return say(node.operand.operand)
+    inner = node.operand
+    if inner.op is None or inner.op.power is None or not inner.op.power < 1:
+        return None
+    exponent = node.operands[1].payload if _named(node, "pow") and node.operands[1].is_constant else node.op.power if node.op else None
+    return say(inner.operand) if exponent is not None and exponent * inner.op.power == 1 else None
+
+
+_RULES: tuple[Rule, ...] = (_undone, _logarithm, _quotient, _difference, _root, _product)

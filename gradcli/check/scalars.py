@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.dependence import dependent
 from gradcli.exact.algebra import Algebra, Scalar, number, real
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Kink, Op
@@ -130,10 +131,15 @@ class Tracing(Algebra):
         return plain(x)
 
     def arithmetic(self, name: str, *arguments: Any) -> Any:
-        arguments = tuple(self.m.mpf(int(a)) if isinstance(a, (int, np.integer)) else a for a in arguments)
+        arguments = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
         value = real(self.m, _ARITHMETIC[name][0], *[plain(a) for a in arguments])
+        if name == "mul" and value == 0 and any(type(a) is not Traced and a == 0 for a in arguments):
+            return self.zero  # whatever the other factor is around the point
         self._note(name, value, arguments)
         return Traced(self, value, name, arguments)
+
+    def _whole(self, x: Any) -> Any:
+        return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
     def _note(self, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
         """Remember the first operation without a finite value, although its operands have one."""
@@ -154,7 +160,8 @@ class Tracing(Algebra):
         value = number(self.m, op, static, *values)
         self._note(op.name, value, arguments)
         if op.name == "pow":
-            return Traced(self, value, "pow", arguments)
+            constant = type(arguments[1]) is not Traced and arguments[1] == 0
+            return value if constant else Traced(self, value, "pow", arguments)
         from gradcli.symbolic.translate import smooth_function
 
         return Traced(self, value, (op.name, smooth_function(op, len(arguments), static)), arguments)
@@ -194,36 +201,54 @@ class Tracing(Algebra):
     def pull(self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False) -> list[Any]:
         """The derivatives of the seeded sum with respect to some scalars; traced ones can be differentiated again.
 
-        An exactly zero cotangent contributes nothing, whatever the partial.
+        A zero cotangent that meets an infinite partial contributes nothing to what it does not depend on, and NaN to what it does: then
+        it is zero at the point only.
         """
         adjoints: dict[int, Any] = {}
         nodes: dict[int, Traced] = {}
         for node, seed in seeds.items():
+            if type(seed) is not Traced and seed == 0:
+                continue  # it stays zero
             nodes[node.serial] = node
             adjoints[node.serial] = adjoints[node.serial] + seed if node.serial in adjoints else seed
-        stack = list(seeds)
+        roots = list(nodes.values())
+        stack = list(roots)
         while stack:
             for argument in stack.pop().arguments:
                 if type(argument) is Traced and argument.serial not in nodes:
                     nodes[argument.serial] = argument
                     stack.append(argument)
+        open_products: list[tuple[Traced, Traced]] = []
         for serial in sorted(nodes, reverse=True):
             cotangent = adjoints.get(serial)
             node = nodes[serial]
-            if cotangent is None or node.function is None or (type(cotangent) is not Traced and cotangent == 0):
+            if cotangent is None or node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):
                 continue
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:
                     continue
                 partial = self._partial(node, place, traced)
                 if cotangent == 0 and not self.m.isfinite(plain(partial)):
+                    open_products.append((node, argument))
                     continue
                 part = cotangent * partial
-                if not traced and not self.m.isfinite(node.value):
+                if not traced and not self.m.isfinite(node.value) and cotangent != 0:
                     part = self.nan  # a result that has no value has no derivative
                 if self.trouble is None and not self.m.isfinite(plain(part)):
-                    name = node.function if isinstance(node.function, str) else node.function[0]
-                    self.trouble = (f"the derivative of {name}", [plain(a) for a in node.arguments])
+                    self.trouble = (f"the derivative of {_name(node)}", [plain(a) for a in node.arguments])
                 earlier = adjoints.get(argument.serial)
                 adjoints[argument.serial] = part if earlier is None else earlier + part
-        return [adjoints.get(x.serial, self.zero) for x in wrt]
+        found = [adjoints.get(x.serial, self.zero) for x in wrt]
+        if open_products:
+            undecided = dependent(open_products, roots, nodes)
+            if undecided and self.trouble is None:
+                node, _ = open_products[0]
+                self.trouble = (f"zero times the derivative of {_name(node)}", [plain(a) for a in node.arguments])
+            unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
+            found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
+        return found
+
+
+def _name(node: Traced) -> str:
+    name: str = node.function if isinstance(node.function, str) else node.function[0]
+    return name

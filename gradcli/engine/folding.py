@@ -152,9 +152,21 @@ class Folder:
         if constant or (factor is not None and math.isfinite(factor)):
             return self._product(cotangent, partial)
         if not self.swift:
-            return None
+            return self._guarded(cotangent, partial)
         self.risky = True
         return self._product(cotangent, partial)
+
+    def _guarded(self, cotangent: Expr, partial: Expr) -> Expr:
+        """A product that is zero where the cotangent is that of a branch not taken, whatever the partial is there."""
+        if cotangent.op is logic.where:
+            condition, x, y = cotangent.operands
+            assert condition is not None and x is not None and y is not None
+            if _plain(x) == 0 or _plain(y) == 0:
+                branches = [branch if _plain(branch) == 0 else self._guarded(branch, partial) for branch in (x, y)]
+                chosen: Expr = self.graph.apply(logic.where, (condition, *branches))
+                return chosen
+        product = self._product(cotangent, partial)
+        return self.graph.apply(arithmetic.mul, (cotangent, partial)) if product is None else product
 
     def _quotient(self, x: Expr, y: Expr) -> Expr | None:
         a, u = _split(x)

@@ -3,8 +3,8 @@
 value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──schedule──▶ steps ──write──▶ Python that calls NumPy
 
 A plan gives what the forward pass and the sweep give, to a few units in the last place. Its swift program assumes that all
-is finite; where something is not, the result is computed again: in blocks with the sweep's own products and zeros if the
-program is nothing but loops, and otherwise by the forward pass and the sweep themselves. Where all arrays are small, a
+is finite; where something is not, the result is computed again: in blocks, with zeros for branches not taken, if the
+program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep themselves. Where all arrays are small, a
 program of Python's floats comes before all these (unrolling.py).
 """
 
@@ -19,12 +19,16 @@ import numpy as np
 from gradcli.engine.evaluate import forward
 from gradcli.engine.folding import Folder
 from gradcli.engine.graph import Expr, Graph, reachable
+from gradcli.engine.indeterminate import gradients, has_nan
 from gradcli.engine.program import Compiled, compiled, settled
 from gradcli.engine.schedule import Loop, Step, schedule
 from gradcli.engine.sweep import backward, itself
 from gradcli.engine.transforms import ones_like, zeros_like
 from gradcli.engine.unrolling import unrolled
 from gradcli.errors import EvaluationError
+
+
+_DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the plain way holds all intermediate values
 
 
 class Plan:
@@ -59,7 +63,11 @@ class Plan:
         else:
             if not checks or np.isfinite(checks).all():
                 return results
-        return self._careful(*values, *out)[0] if self._in_blocks else self._plain(values, out)
+        if not self._in_blocks:
+            return self._plain(values, out)
+        results = self._careful(*values, *out)[0]
+        open_ = any(has_nan(gradient) for gradient in results[1:])
+        return self._plain(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
 
     def _folded(self, *, swift: bool) -> tuple[list[Expr], bool]:
         """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
@@ -95,7 +103,7 @@ class Plan:
         seed = np.ones_like(value) if self.seed is None else given[self.seed]
         try:
             with np.errstate(all="ignore"):
-                found = backward(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+                found = gradients(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
         except (ValueError, ArithmeticError) as error:
             raise EvaluationError(f"the gradient has no value: {error}") from None
         results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]

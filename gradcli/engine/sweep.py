@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.ops.arithmetic import chain, is_finite
+from gradcli.ops.arithmetic import chain, is_finite, mul
 from gradcli.ops.shapes import sum_to
 from gradcli.ops.spec import Carrier, Op
 from gradcli.ops.structure import output
@@ -55,12 +55,20 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
     return needed
 
 
-def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any], value_of: Callable[[Any], Any]) -> dict[Any, Any]:
+def backward(
+    order: Sequence[Any],
+    seeds: Mapping[Any, Any],
+    wrt: Iterable[Any],
+    value_of: Callable[[Any], Any],
+    *,
+    bare: bool = False,
+) -> dict[Any, Any]:
     """The adjoint of every node of ``wrt`` that a seeded node depends on.
 
     order     the nodes, each after its operands
     seeds     cotangents of outputs, each of its output's shape
     value_of  the table of values
+    bare      zero times infinity is NaN; else a zero cotangent contributes nothing
     """
     targets = set(wrt)
     needed = depending(order, targets)
@@ -76,7 +84,7 @@ def backward(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Iterable[Any],
         found[node] = cotangent
         return cotangent
 
-    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, needed, values, arrived, targets)
+    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, needed, values, arrived, targets, times=scaled if bare else guarded)
     return found
 
 
@@ -90,6 +98,7 @@ def sweep(
     cast: Callable[[Any, Any], Any] | None = None,
     check: Callable[[Any, int, Any], None] | None = None,
     nothing: Callable[[Any], Any] | None = None,
+    times: Callable[[Any, Any], Any] | None = None,
 ) -> None:
     """Carry adjoints backwards through the nodes that are needed.
 
@@ -98,6 +107,7 @@ def sweep(
     cast     gives a contribution the dtype of the operand that it is for
     check    is shown every contribution of a node, with the place of its operand
     nothing  the zeros that an operand gets from a node whose cotangent is zero, or that is flat (without it: no adjoint at all)
+    times    cotangent times partial; without it, `guarded`
     """
     pop, earlier_of, is_needed = adjoints.pop, adjoints.get, needed.__contains__
     for node in reversed(order):
@@ -122,7 +132,7 @@ def sweep(
                     if operand in needed and operand not in adjoints:
                         adjoints[operand] = nothing(operand)
             continue
-        for place, part in enumerate(contributions(node, op, wanted, cotangent, values(node))):
+        for place, part in enumerate(contributions(node, op, wanted, cotangent, values(node), times or guarded)):
             operand = operands[place]
             if part is None:
                 if nothing is not None and op.kind == "flat" and wanted[place] and operand not in adjoints:
@@ -145,7 +155,9 @@ def _is_zero(cotangent: Any) -> bool:
     return not (cotangent.size and cotangent.item(0)) and not cotangent.any()  # mostly, the first entry tells
 
 
-def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any]) -> Sequence[Any]:
+def contributions(
+    node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any], times: Callable[[Any, Any], Any]
+) -> Sequence[Any]:
     """What one node passes back to each operand, before summing to the operand's shape. Its own value is the first of the values."""
     static = node.static
     if op.vjp is not None:
@@ -155,12 +167,26 @@ def contributions(node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, v
     found: list[Any] = [None] * len(wanted)
     for place, partial in enumerate(op.partials):
         if partial is not None and wanted[place]:
-            found[place] = scaled(cotangent, partial(*values, **static) if static else partial(*values))
+            found[place] = times(cotangent, partial(*values, **static) if static else partial(*values))
     return found
 
 
 def scaled(cotangent: Any, partial: Any) -> Any:
-    """cotangent * partial, with nothing to do for the partials 1 and -1 of sums and differences."""
+    """cotangent * partial as IEEE has it, in the cotangent's precision."""
+    kind = type(partial)
+    if kind is int and (partial == 1 or partial == -1):
+        return cotangent if partial == 1 else -cotangent
+    if isinstance(cotangent, Carrier) or isinstance(partial, Carrier):
+        return mul(cotangent, partial)
+    if kind is float or kind is int:
+        return cotangent * cotangent.dtype.type(partial)
+    if partial.dtype is cotangent.dtype:
+        return cotangent * partial
+    return np.multiply(cotangent, partial, dtype=cotangent.dtype, casting="same_kind")
+
+
+def guarded(cotangent: Any, partial: Any) -> Any:
+    """cotangent * partial, where a zero cotangent gives zero; with nothing to do for the partials 1 and -1 of sums and differences."""
     kind = type(partial)
     if kind is int or kind is float:
         if kind is int and (partial == 1 or partial == -1):

@@ -46,11 +46,11 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases=("negative",), doc="-x", linear=True, ulps=0, on_scalars=operator.neg,
+    kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, on_scalars=operator.neg,
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", linear=True, ulps=0,
+    kind="piecewise", doc="+x", linear=True, power=1, ulps=0,
 )
 
 
@@ -115,7 +115,7 @@ rint = _flat(
 
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
-    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0,
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0, power=1,
     kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
     doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
 )
@@ -143,11 +143,11 @@ fmod: Op = elementwise(
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
 )
 square = elementwise(
-    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), doc="x**2",
+    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), domain="x is not 0", doc="1 / x",
+    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
 )
 
 

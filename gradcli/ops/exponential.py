@@ -44,16 +44,16 @@ pow_ = elementwise(
     examples=("x**3", "2**x"), ulps=1, on_scalars=operator.pow,
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",),
+    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
     domain="x >= 0", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves=("x", "out"), power=-0.5, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",),
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=1,
 )
 exp = elementwise("exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), doc="e to the power x.")

@@ -94,6 +94,7 @@ class Op:
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     work        scalar operations of the reference on a matrix of n rows, in units of n**3
+    power       near 0 the result is the first operand to this power, but for a factor
     domain      in words, for messages and documentation
     ulps        error bound of the forward pass, measured, in units of the last place of what ``rounding`` says
     rounding    what rounding is relative to: the "result", the "terms" of a sum, or the largest of the "operands"
@@ -123,6 +124,7 @@ class Op:
     core_dims: tuple[int, ...] | None = None
     work: float = 1.0
     linear: bool = False
+    power: float | None = None
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     ulps: float = 1.0
