@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.budget import Undecided
 from gradcli.check.claims import Given, decide
 from gradcli.check.conventions import Conventions
 from gradcli.check.deadline import OutOfTime, deadline
-from gradcli.check.judge import Judge, Undecided
+from gradcli.check.judge import Judge
 from gradcli.engine import transforms
 from gradcli.engine.graph import Expr
 from gradcli.errors import GradcliError
@@ -21,8 +22,6 @@ from gradcli.language.scope import Scope
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
-DEFAULT_TIMEOUT = 20.0
-_REPAIR_SECONDS = 5.0
 _WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
 
@@ -56,16 +55,16 @@ def _decided(
     seed_leaf: Expr | None, convention: str | None,
 ) -> Check:  # fmt: skip
     try:
-        with deadline(DEFAULT_TIMEOUT if timeout is None else timeout):
+        with deadline(timeout):
             check = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
+            if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
+                check.repairs = _repairs(scope, root, wrt, record)
     except OutOfTime:
-        return _undetermined(wrt, "the time limit of the cross-check was reached", record)
+        return _undetermined(wrt, "the time limit that was given (--timeout) was reached", record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
     except _WITHOUT_REFERENCE as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
-    if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
-        check.repairs = _repairs(scope, root, wrt, record)
     check.verdict = check.worst
     return check
 
@@ -95,7 +94,7 @@ def _repairs(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> 
     from gradcli.check.repairs import repairs
 
     seed = np.ones(root.shape)[()] if record.seed is None else record.seed
-    with suppress(OutOfTime, Undecided, *_WITHOUT_REFERENCE), deadline(_REPAIR_SECONDS):
+    with suppress(Undecided, *_WITHOUT_REFERENCE):
         return repairs(scope, root, wrt, seed)
     return []
 

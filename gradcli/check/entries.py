@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT = 15  # the same where the reference is a limit from both sides
+_SHOWN = 1e-7  # of an entry: a bound beyond is named
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
-_A_FEW = 3
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
+ENOUGH = {"float32": 3, "float16": 1}
 
 
 class Comparison:
@@ -133,22 +134,18 @@ class Comparison:
         name, arguments = self.trouble
         return f"{name} at {', '.join(self.m.nstr(a, 6) for a in arguments)} is not finite"
 
-    def result(self, source: str, entries: int, masses: Callable[[], np.ndarray] | None = None, largest: float = 0.0) -> VariableCheck:
-        """The entries' verdicts as one, with the worst entry and the errors.
-
-        ``masses`` gives the size of the terms summed for each entry, ``largest`` that of the whole gradient.
-        """
+    def result(self, source: str, entries: int) -> VariableCheck:
+        """The entries' verdicts as one, with the worst entry and the errors."""
+        errors = self._all_errors()
+        self._conditioning(errors)
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
-        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
-        errors = {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
         check.wrong = self.verdicts.count(Verdict.MISMATCH)
         if errors:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = _digits(check.max_rel_error)
-            if verdict is Verdict.AGREE and check.digits < _ENOUGH and masses is not None:
-                self._conditioning(check, errors, masses(), largest)
+        check.bound = loosest(self.bounds, [0.0 if isinstance(r, bool) else abs(float(r)) for r in self.reference])
         check.mask = self.mask
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
@@ -161,6 +158,18 @@ class Comparison:
         ]
         return check
 
+    def _all_errors(self) -> dict[int, tuple[float, float]]:
+        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
+        return {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
+
+    def _conditioning(self, errors: Mapping[int, tuple[float, float]]) -> None:
+        """Each entry by itself: a right one with too few right digits is ill-conditioned, however large its neighbours are."""
+        enough = ENOUGH.get(str(self.dtype), _ENOUGH)
+        for i, (_, relative) in errors.items():
+            if self.verdicts[i] is Verdict.AGREE and (digits := _digits(relative)) < enough:
+                self.verdicts[i] = Verdict.ILL_CONDITIONED
+                self.reasons[i] = f"{digits} digits are right, rounding costs the rest"
+
     @property
     def mask(self) -> np.ndarray | None:
         """Which entries are wrong, if any."""
@@ -170,20 +179,6 @@ class Comparison:
     def largest(self) -> float:
         """The size of the largest reference."""
         return max((abs(float(r)) for r in self.reference if not isinstance(r, bool) and self.m.isfinite(r)), default=0.0)
-
-    def _conditioning(self, check: VariableCheck, errors: dict[int, tuple[float, float]], masses: np.ndarray, largest: float) -> None:
-        """Digits lost by summing entries are nobody's fault; digits lost on the way are.
-
-        An entry that is small beside the whole gradient, as near a minimum, is held to the gradient's size as long
-        as a few digits of its own are right.
-        """
-        terms = np.ravel(masses)
-        for i, (off, relative) in errors.items():
-            size = max(float(terms[i]), largest if _digits(relative) >= _A_FEW else 0.0)
-            if _digits(relative) < _ENOUGH and not off <= 10.0**-_ENOUGH * size:
-                check.verdict = Verdict.ILL_CONDITIONED
-                check.reason = f"{_digits(relative)} digits are right, rounding costs the rest"
-                return
 
     def _errors(self, i: int) -> tuple[float, float]:
         if not math.isfinite(self.computed[i]):
@@ -203,6 +198,15 @@ class Comparison:
 
     def _worst(self, i: int) -> Worst:
         return Worst(self._index(i), self.computed[i], float(self.reference[i]))
+
+
+def loosest(bounds: Any, sizes: Any) -> float | None:
+    """The largest bound relative to its entry, if it is large enough to hide something; what is truly zero has no size."""
+    allowed, size = np.asarray(bounds, float), np.asarray(sizes, float)
+    with np.errstate(all="ignore"):
+        relative = np.where(size > 1e-20 * allowed, allowed / size, 0.0)
+    found = float(np.max(relative, initial=0.0))
+    return None if math.isnan(found) or found <= _SHOWN else found
 
 
 def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:
@@ -237,6 +241,7 @@ def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) 
         place = tuple(int(p) for p in np.unravel_index(worst, np.shape(computed))) if np.ndim(computed) else ()
         check.worst = Worst(place, float(found[worst]), float(right[worst]))
         check.mask = wrong.reshape(np.shape(computed)) if check.wrong else None
+    check.bound = loosest(allowed, np.where(undefined, 0.0, size))
     if verdict is Verdict.UNDEFINED:
         check.reason = f"the true value is not finite at {int(undefined.sum())} entries"
     return check

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PROBING_DIGITS = 300
 _STEPS = (-60, -90)  # powers of ten, relative to the entry
 _TINY = 1e-4  # below, what shrinks tends to zero
+_EVALUATIONS = 8  # passes through all operations that one probe takes
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
@@ -65,6 +66,7 @@ class Prober:
     def __init__(self, judge: Judge, composed: Composed, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
         self.judge, self.composed, self.value, self.found = judge, composed, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // judge.size))
+        self.cost = _EVALUATIONS * judge.size
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
@@ -75,13 +77,15 @@ class Prober:
         places = sorted({*events, *(i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v))})
         sides = {}
         before = m.dps
+        judge_budget = self.judge.budget
         for i in places:
-            if self.left <= 0:
+            if self.left <= 0 or not judge_budget.allows(self.cost):
                 event = events.get(i)
                 if event is not None:
                     sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, probed=False)
                 continue
             self.left -= 1
+            judge_budget.spend(self.cost)
             m.dps = max(PROBING_DIGITS, before)
             try:
                 sides[i] = self._sides(x, i, events.get(i))

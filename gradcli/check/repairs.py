@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.judge import Judge
+from gradcli.check.judge import Judge, scalar_operations
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable, rebuild
 from gradcli.engine.indeterminate import gradients as gradients_of
@@ -22,6 +22,7 @@ from gradcli.language.scope import Scope
 from gradcli.report.verdicts import VariableCheck
 
 _MOST = 3
+_LARGEST = 5_000  # scalar operations of a function that is judged anew with each rewrite
 _DIGITS = 2  # how many more must be right
 Found = str | None
 Say = Callable[[Expr], str]  # the text of an operand
@@ -47,6 +48,8 @@ def repairs(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> lis
 
     A rewrite repairs if the function without it, but with all others, is worse: there may be several troubles at once.
     """
+    if scalar_operations(reachable([root])) > _LARGEST:
+        return []
     tried = candidates(root)[:_MOST]
 
     def standing(chosen: Sequence[Candidate]) -> tuple[int, int]:

@@ -1,14 +1,18 @@
-"""How far rounding may take the engine: one ulp at every node, carried to the result.
+"""How far rounding may take the engine: an error bound for every value and adjoint, carried through the engine's own rules.
 
-The engine's own forward pass and sweep are run again in float64 with every result moved by its operation's error
-bound at most, at random, a few times; the spread bounds what rounding explains (stochastic arithmetic,
-J. Vignes, Mathematics and Computers in Simulation 35, 1993). `summed_terms` tells the loss of digits by summing
-entries, which no calculation avoids, from a loss within the formula.
+The forward pass and the sweep are run once more in float64 on `Bounded` arrays: values with bounds of their errors. An operation's result
+is off by what its operands' errors make of it, and by its own rounding: units in the last place as its record has them, times the number
+of additions where entries are added up. Entry by entry, the function at the corners of the operands' intervals shows what their errors do;
+of operations that only add, the same sums of the errors; of the others, a few samples (stochastic arithmetic, J. Vignes, Mathematics
+and Computers in Simulation 35, 1993). A bound is never less than what is likely, and usually a multiple of it; it depends on the clock,
+on the number of threads and on what is judged in no way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,21 +20,32 @@ import numpy as np
 from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, constant_value, reachable
 from gradcli.engine.sweep import backward
+from gradcli.ops.arithmetic import chain, mul
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 
-RUNS = 4
-NO_NOISE: Any = 0.0
-_SAFETY = 32.0
+_SAFETY = 4.0
+_SAMPLES, _SAMPLE_SAFETY = 3, 16.0
 _ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
+_PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
+_BLOCK = 8_192  # entries that plans add up at a time
+_SMALLEST, _SMALLEST_NORMAL = 2.0**-1074, 2.0**-1022
+_A_FEW = 64
+_ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
 
 
-class _Floats(Operand):
-    """A float64 array that rules compute with."""
+class Bounded(Operand):
+    """A float64 array that rules compute with, and how far its entries may be from the truth.
 
-    __slots__ = ("value",)
+    error  a bound for each entry; of booleans, which may be either. 0.0 where nothing is rounded
+    unit   the rounding error of the precision that is judged, relative to a number
+    """
+
+    __slots__ = ("error", "random", "unit", "value")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-    value: Any
+
+    def __init__(self, value: Any, error: Any, unit: float, random: np.random.Generator) -> None:
+        self.value, self.error, self.unit, self.random = value, error, unit, random
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,111 +56,170 @@ class _Floats(Operand):
         return np.ndim(self.value)
 
     def is_zero(self) -> bool:
-        return not np.any(self.value)
-
-
-class Noisy(_Floats):
-    """An array each of whose results is off by its rounding error."""
-
-    __slots__ = ("epsilon", "random")
-
-    def __init__(self, value: Any, random: np.random.Generator, epsilon: Any) -> None:
-        self.value, self.random, self.epsilon = value, random, epsilon
+        return not np.any(self.value) and not np.any(self.error)
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        values = [o.value if isinstance(o, Noisy) else o for o in operands]
-        if op.core_dims is not None and op.name != "matmul":
-            # backward stable: right for operands that are off by rounding, relative to their size
-            values = [self._moved(v, np.max(np.abs(v), initial=0.0)) for v in values]
-        elif op.elementwise and op.ulps > _ELEMENTARY:
-            values = [v if v is None or np.asarray(v).dtype.kind != "f" else self._moved(v, np.abs(v)) for v in values]
+        values = [o.value if isinstance(o, Bounded) else o for o in operands]
+        errors = [o.error if isinstance(o, Bounded) else 0.0 for o in operands]
         result = op.forward(*values, **static)
         if isinstance(result, tuple):
-            # factors of a matrix: LAPACK hides what moves the operand by less than it drops itself
-            sizes = [np.max(np.abs(part), initial=0.0) for part in result]
-            return tuple(type(self)(self._moved(part, size), self.random, self.epsilon) for part, size in zip(result, sizes, strict=True))
-        if op.ulps and result.dtype.kind == "f" and not _is_exact(op, values, result):
-            size = _rounded_relative_to(op, values, static, result)
-            result = self._moved(result, size, op.ulps + 0.5)
-            if op.name in _UNDERFLOWS:
-                result = self._underflown(result, values)
-        return type(self)(result, self.random, self.epsilon)
+            spread = self._sampled(op, values, errors, static, result)
+            return tuple(self._like(part, off + self._rounding(op, values, static, part)) for part, off in zip(result, spread, strict=True))
+        carried = self._carried(op, values, errors, static, result)
+        return self._like(result, carried + self._rounding(op, values, static, result))
 
-    def _moved(self, value: Any, size: Any, ulps: float = 1.0) -> Any:
-        if self.epsilon is NO_NOISE:
-            return value
-        moved = value + self._drawn(value) * (self.epsilon * ulps * size)
-        return np.where(np.isfinite(value), moved, value)[()]
+    def _like(self, value: Any, error: Any) -> Bounded:
+        return Bounded(value, error, self.unit, self.random)
 
+    def _carried(self, op: Op, values: list[Any], errors: list[Any], static: Mapping[str, Any], result: Any) -> Any:
+        """What the errors of the operands make of a result."""
+        if op.elementwise:
+            if op.ulps > _ELEMENTARY:
+                errors = [e if v is None or not _is_float(v) else e + self.unit * np.abs(v) for v, e in zip(values, errors, strict=True)]
+            if op.linear:
+                return sum(errors[1:], errors[0])
+            if op is mul or op is chain:
+                (x, y), (e, f) = values, errors
+                return _product(np.abs(x), f) + _product(e, np.abs(y)) + _product(e, f)
+            return _at_corners(op, values, errors, static, result)
+        if op.core_dims is not None and op.name != "matmul":
+            # backward stable: right for operands that are off by rounding, relative to their size
+            errors = [e + self.unit * np.max(np.abs(v), initial=0.0) for v, e in zip(values, errors, strict=True)]
+        if not any(np.any(e) for e in errors):
+            return 0.0
+        if any(np.any(e) and not _is_float(v) for v, e in zip(values, errors, strict=True)):
+            return np.full(np.shape(result), np.inf)  # which entry is meant is not certain
+        spread = [np.broadcast_to(e, np.shape(v)) if v is not None else None for v, e in zip(values, errors, strict=True)]
+        if op.linear:
+            return op.forward(*[e if _is_float(v) else v for v, e in zip(values, spread, strict=True)], **static)
+        if op.rounding == "terms" and len(values) == 2 and all(_is_float(v) for v in values):  # a product
+            x, y, e, f = np.abs(values[0]), np.abs(values[1]), *spread
+            return op.forward(x, f, **static) + op.forward(e, y, **static) + op.forward(e, f, **static)
+        return self._sampled(op, values, errors, static, (result,))[0]
 
-    def _underflown(self, result: Any, values: Sequence[Any]) -> Any:
-        """A result that is too small for its digits, though no operand is zero or infinite, moved away from zero by the last of them."""
-        lost = np.abs(result) < _SMALLEST_NORMAL
-        if self.epsilon is NO_NOISE or not np.any(lost):
-            return result
-        for value in values:
-            lost = lost & (value != 0) & np.isfinite(value)
-        noise = np.abs(self._drawn(result)) * np.where(np.equal(self.epsilon, 0), 0.0, 4 * _SMALLEST)
-        return np.where(lost, result + np.copysign(noise, result), result)[()]
+    def _sampled(self, op: Op, values: list[Any], errors: list[Any], static: Mapping[str, Any], result: tuple[Any, ...]) -> list[Any]:
+        """What the errors make of each result, by operands moved within them."""
+        spread: list[Any] = [0.0] * len(result)
+        if not any(np.any(e) for e in errors):
+            return spread
+        for _ in range(_SAMPLES):
+            moved = [v + self._drawn(v) * e if _is_float(v) and np.any(e) else v for v, e in zip(values, errors, strict=True)]
+            found = op.forward(*moved, **static)
+            for i, (part, still) in enumerate(zip(found if isinstance(found, tuple) else (found,), result, strict=True)):
+                spread[i] = np.maximum(spread[i], _distance(part, still))
+        return [_SAMPLE_SAFETY * part for part in spread]
 
     def _drawn(self, value: Any) -> Any:
         return self.random.uniform(-1.0, 1.0, np.shape(value))
 
-
-class Lanes(Noisy):
-    """A scalar in several runs at once, the first of them without noise."""
-
-    __slots__ = ()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return ()
-
-    @property
-    def ndim(self) -> int:
-        return 0
-
-    def _drawn(self, value: Any) -> Any:
-        return self.random.uniform(-1.0, 1.0, RUNS + 1)
+    def _rounding(self, op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
+        """How far an operation's own rounding may take its result."""
+        if not op.ulps or not _is_float(result) or _is_exact(op, values, result):
+            return 0.0
+        if op.name == "cumsum":  # each partial sum is rounded
+            return self.unit * op.forward(np.abs(result), **static)
+        size = _rounded_relative_to(op, values, static, result)
+        error = self.unit * (op.ulps + 0.5 + _additions(op, values, result)) * size
+        return np.where(np.isfinite(result), error + (0.0 if op.linear else _underflow(op, values, result)), 0.0)
 
 
-_SMALLEST, _SMALLEST_NORMAL = 2.0**-1074, 2.0**-1022
-_UNDERFLOWS = frozenset(  # what is zero of operands that are not only where it is too small for a float
-    {"mul", "chain", "div", "square", "reciprocal", "pow", "exp", "exp2", "exp_square", "sigmoid", "erfc", "softmax", "ndtr"}
-)
-_ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
+def _underflow(op: Op, values: Sequence[Any], result: Any) -> Any:
+    """What is lost beneath the normal numbers, though no operand is zero or infinite; adding loses nothing there."""
+    lost = np.abs(result) < _SMALLEST_NORMAL
+    if not np.any(lost):
+        return 0.0
+    factor: Any = 1.0  # of a product within the operation, such as that of silu
+    for value in values:
+        if _is_float(value):
+            inside = np.isfinite(value) & (value != 0)
+            lost = lost & (inside if op.elementwise else np.any(inside))
+            factor = np.maximum(factor, np.abs(value)) if op.elementwise else factor
+    return np.where(lost, 4 * _SMALLEST * factor, 0.0)
+
+
+def _product(x: Any, y: Any) -> Any:
+    """A product of sizes, where what is exactly right makes no error even beside an infinity."""
+    product = x * y
+    return product if np.all(np.isfinite(product)) else np.where(np.equal(x, 0) | np.equal(y, 0), 0.0, product)
+
+
+def _is_float(value: Any) -> bool:
+    return value is not None and np.asarray(value).dtype.kind == "f"
+
+
+def _distance(x: Any, y: Any) -> Any:
+    """How far values are apart; infinite where one of them is NaN, and 0 where both are the same."""
+    off = np.where(np.equal(x, y), 0.0, np.abs(np.asarray(x, float) - np.asarray(y, float)))
+    return np.where(np.isnan(off), np.where(np.isnan(np.asarray(x, float)), 0.0, np.inf), off)
+
+
+def _at_corners(op: Op, values: list[Any], errors: list[Any], static: Mapping[str, Any], result: Any) -> Any:
+    """The farthest that an operation gets from its result at the ends of the operands' intervals."""
+    moving = [i for i, e in enumerate(errors) if np.any(e)]
+    if not moving:
+        return 0.0
+    found: Any = 0.0
+    for ends in _ends(len(moving)):
+        moved = list(values)
+        for i, end in zip(moving, ends, strict=True):
+            moved[i] = _end(values[i], errors[i], end)
+        found = np.maximum(found, _distance(op.forward(*moved, **static), result))
+    return found
+
+
+def _ends(count: int) -> Iterator[tuple[int, ...]]:
+    return itertools.product((-1, 1), repeat=count)
+
+
+def _end(value: Any, error: Any, sign: int) -> Any:
+    if not _is_float(value):
+        return value if sign < 0 else np.not_equal(value, error)  # the other truth, where it is not certain
+    return np.where(np.isfinite(value), value + sign * error, value)
+
+
+def _additions(op: Op, values: Sequence[Any], result: Any) -> float:
+    """How many roundings of partial sums an entry of a result may have gone through."""
+    if op.rounding != "terms":
+        return 0.0
+    largest = max((np.size(v) for v in values if v is not None), default=1)
+    if len(values) > 1:  # products: the length of what is added up
+        return float(max((np.shape(v)[-1] if np.ndim(v) else 1) for v in values if v is not None))
+    count = largest / max(1, np.size(result))
+    return min(count, _PAIRWISE + 2 * math.log2(count) + count / _BLOCK) if np.size(result) == 1 and count > 1 else count
 
 
 def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
     """The size that an operation's rounding is relative to."""
     if op.rounding == "terms":
-        return op.forward(*[v if v is None or np.asarray(v).dtype.kind != "f" else np.abs(v) for v in values], **static)
+        return op.forward(*[np.abs(v) if _is_float(v) else v for v in values], **static)
     largest = max((float(np.max(np.abs(v), initial=0.0)) for v in values if v is not None), default=0.0)
     return np.abs(result) + (largest if op.rounding == "operands" else 0.0)
 
 
 def _is_exact(op: Op, values: list[Any], result: Any) -> bool:
-    """Whether arithmetic on whole numbers has not been rounded, such as the 2 - 1 of an exponent."""
-    return op.name in _ALGEBRAIC and all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 2**53)) for v in [*values, result])
+    """Whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
+    if op.name not in _ALGEBRAIC:
+        return False
+    if np.size(result) <= _A_FEW and op.name == "mul":
+        wide = [np.asarray(v, np.longdouble) for v in values]
+        return bool(np.all(wide[0] * wide[1] == result))
+    return all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 2**53)) for v in [*values, result])
 
 
-def noisy_table(
-    root: Expr, leaves: Mapping[Expr, Any], random: np.random.Generator, epsilon: Any, precision: str, carrier: type[Noisy] = Noisy
-) -> dict[Expr, Any]:
-    """One forward pass with every node off by its rounding."""
+def bounded_table(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+    """One forward pass with a bound of each node's error."""
     table: dict[Expr, Any] = {}
     dtype = np.dtype(precision)
+    unit = float(np.finfo(dtype).eps) / 2
+    random = np.random.default_rng(20)
     for node in reachable([root]):
         if node in leaves:
             value = leaves[node]
-            table[node] = carrier(value.astype(np.float64) if value.dtype.kind == "f" else value, random, epsilon)
+            table[node] = Bounded(value.astype(np.float64) if value.dtype.kind == "f" else value, 0.0, unit, random)
         elif node.op is None:
             value = constant_value(node.payload, dtype, node.kind)
             value = value.astype(np.float64) if node.kind == "float" else value
-            noisy = carrier(value, random, epsilon)
-            if isinstance(node.payload, Constant):
-                noisy.value = noisy._moved(value, np.abs(value))
-            table[node] = noisy
+            table[node] = Bounded(value, unit * np.abs(value) if isinstance(node.payload, Constant) else 0.0, unit, random)
         elif node.op.name == "output":
             table[node] = table[node.operand][node.static["place"]]
         else:
@@ -158,71 +232,24 @@ def noisy_table(
 def allowances(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything.
-
-    The spread is that around a run without noise, never around what is being judged.
-    """
-    epsilon = float(np.finfo(np.dtype(precision)).eps)
-    tiny = float(np.finfo(np.dtype(precision)).smallest_subnormal)
-    random = np.random.default_rng(20)
-    order = reachable([root])
-
-    def run(noise: Any, carrier: type[Noisy] = Noisy) -> list[Any]:
-        table = noisy_table(root, leaves, random, noise, precision, carrier)
-        start = carrier(np.asarray(seed, np.float64)[()], random, noise)
-        found = backward(order, {root: start}, wrt, table.__getitem__)
-        return [table[root].value, *(found[x].value if x in found else np.zeros(x.shape) for x in wrt)]
-
+    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""
+    info = np.finfo(np.dtype(precision))
     with np.errstate(all="ignore"):
-        if all(node.shape == () and (node.op is None or node.op.elementwise) for node in order):
-            together = [np.broadcast_to(part, RUNS + 1) for part in run(np.array([0.0] + RUNS * [epsilon]), Lanes)]
-            still, runs = [part[0] for part in together], [[part[i + 1] for part in together] for i in range(RUNS)]
-        else:
-            still, runs = run(NO_NOISE), [run(epsilon) for _ in range(RUNS)]
-        spread = [np.zeros(np.shape(value)) for value in still]
-        for noisy in runs:
-            for i, (moved, fixed) in enumerate(zip(noisy, still, strict=True)):
-                if np.asarray(fixed).dtype.kind == "f":
-                    off = np.where(moved == fixed, 0.0, np.abs(moved - fixed))
-                    spread[i] = spread[i] + np.where(np.isnan(off), np.inf, off)
-        bounds = [_SAFETY * s + 4 * epsilon * np.abs(fixed) + 64 * tiny for s, fixed in zip(spread, still, strict=True)]
-        bounds = [np.where(np.isnan(bound), np.inf, bound) for bound in bounds]
+        table = bounded_table(root, leaves, precision)
+        top = table[root]
+        start = Bounded(np.asarray(seed, np.float64)[()], 0.0, top.unit, top.random)
+        found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
+        parts = [top, *(found.get(x) for x in wrt)]
+        shapes = [root.shape, *(x.shape for x in wrt)]
+        bounds = [
+            np.zeros(shape) if part is None else _allowed(part, shape, float(info.eps), float(info.smallest_subnormal))
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
     return bounds[0], bounds[1:]
 
 
-class Massed(_Floats):
-    """A cotangent with the size of the terms that were summed over entries to make it."""
-
-    __slots__ = ("mass",)
-
-    def __init__(self, value: Any, mass: Any) -> None:
-        self.value, self.mass = value, mass
-
-    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        values = [o.value if isinstance(o, Massed) else o for o in operands]
-        result = op.forward(*values, **static)
-        size = np.abs(result)
-        if op.name in ("add", "sub"):
-            extra: Any = 0.0
-            for o in operands:
-                if isinstance(o, Massed):
-                    extra = extra + (o.mass - np.abs(o.value))
-            mass = size + extra
-        elif op.linear or op.name in ("mul", "chain", "div", "where", "neg", "matmul", "dot", "outer"):
-            sizes = [o.mass if isinstance(o, Massed) else _size(o, op, i) for i, o in enumerate(operands)]
-            mass = np.abs(op.forward(*sizes, **static))
-        else:
-            mass = size
-        return Massed(result, np.maximum(mass, size))
-
-
-def _size(operand: Any, op: Op, place: int) -> Any:
-    return operand if op.name == "where" and place == 0 else np.abs(operand)
-
-
-def summed_terms(root: Expr, wrt: Sequence[Expr], values: Mapping[Expr, Any], seed: Any) -> list[np.ndarray]:
-    """For each gradient, the size of the terms summed over entries."""
-    with np.errstate(all="ignore"):
-        start = Massed(seed, np.abs(seed))
-        found = backward(reachable([root]), {root: start}, wrt, values.__getitem__)
-    return [np.asarray(found[x].mass if x in found else np.zeros(x.shape)) for x in wrt]
+def _allowed(part: Bounded, shape: tuple[int, ...], epsilon: float, tiny: float) -> np.ndarray:
+    if not _is_float(part.value):
+        return np.zeros(shape)
+    bound = _SAFETY * part.error + 2 * epsilon * np.abs(part.value) + 64 * tiny
+    return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)

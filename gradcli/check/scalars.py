@@ -150,7 +150,8 @@ class Tracing(Algebra):
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
-        for kink in op.kinks or ((_SWITCH,) if op.name in _COMPARISONS else ()):
+        alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
+        for kink in () if alike else op.kinks or ((_SWITCH,) if op.name in _COMPARISONS else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in arguments):

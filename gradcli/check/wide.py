@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from gradcli.ops.shapes import numpy_index
 from gradcli.ops.spec import Op, axes_of
 
 WIDE = np.longdouble
+_UNIT = float(np.finfo(WIDE).eps)
 _MOVES = frozenset({"reshape", "broadcast_to", "transpose", "getitem", "alias", "stack", "concatenate"})
+_BRANCHES = frozenset({"where", "relu", "maximum", "minimum"})
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min"})
 _PARTIALS: dict[str, tuple[Callable[..., Any], ...]] = {
     "add": (lambda x, y: 1, lambda x, y: 1),
@@ -43,23 +45,37 @@ _PARTIALS: dict[str, tuple[Callable[..., Any], ...]] = {
 }
 
 
-def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> tuple[Any, list[np.ndarray]]:
-    """The value and the vector-Jacobian products in long double. Raises Unsupported for operations that are not covered."""
+class Reference(NamedTuple):
+    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands."""
+
+    value: Any
+    slopes: list[np.ndarray]
+    errors: list[np.ndarray]
+
+
+def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
+    """The derivative in long double. Raises Unsupported for operations that are not covered, and where long doubles are doubles."""
+    if np.finfo(WIDE).nmant <= np.finfo(np.float64).nmant:
+        raise Unsupported("long doubles have no more digits than doubles on this machine")
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = _forward(order, leaves, precision)
-        adjoints: dict[Expr, Any] = {root: np.broadcast_to(np.asarray(seed, WIDE), root.shape)}
+        start = np.broadcast_to(np.asarray(seed, WIDE), root.shape)
+        adjoints: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
         needed = _needed(order, wrt)
         for node in reversed(order):
-            cotangent = adjoints.get(node)
-            if cotangent is None or node.op is None or node not in needed:
+            adjoint = adjoints.get(node)
+            if adjoint is None or node.op is None or node not in needed:
                 continue
             operands = [table[o] for o in node.operands if o is not None]
-            for operand, part in zip(node.operands, _pulled(node, node.op, cotangent, operands), strict=True):
+            for operand, part in zip(node.operands, _pulled(node, node.op, adjoint, operands), strict=True):
                 if operand is not None and operand in needed and part is not None:
-                    fitting = _summed(part, operand.shape)
-                    adjoints[operand] = fitting if operand not in adjoints else adjoints[operand] + fitting
-    return table[root], [np.asarray(adjoints.get(x, np.zeros(x.shape, WIDE)), WIDE) for x in wrt]
+                    slope, error, live = (_summed(p, operand.shape) for p in part)
+                    earlier = adjoints.get(operand)
+                    adjoints[operand] = (slope, error, live) if earlier is None else (earlier[0] + slope, earlier[1] + error, earlier[2] + live)
+    nothing = [(np.zeros(x.shape, WIDE),) * 3 for x in wrt]
+    found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
+    return Reference(table[root], [np.asarray(f[0], WIDE) for f in found], [np.asarray(f[1], float) for f in found])
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
@@ -116,40 +132,68 @@ def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
     return result
 
 
-def _pulled(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequence[Any]:
-    """What a node's cotangent is to its operands."""
+Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
+
+
+def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Sequence[Part | None]:
+    """What a node's cotangent is to its operands, each with the error of this and all later steps."""
+    cotangent, error, live = adjoint
     if op.name == "matmul":
         x, y = operands
         if x.ndim < 2 or y.ndim < 2:
             raise Unsupported("matmul of vectors of so many entries")
-        return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
-    if op.name in _REDUCTIONS:
-        x = operands[0]
-        axes = axes_of(node.static["axis"], x.ndim)
-        kept = np.reshape(cotangent, [1 if i in axes else n for i, n in enumerate(x.shape)])
-        spread = np.broadcast_to(kept, x.shape)
-        if op.name in ("max", "min"):
-            best = (np.max if op.name == "max" else np.min)(x, axis=axes, keepdims=True)
-            chosen = (x == best).astype(WIDE)
-            return (spread * chosen / chosen.sum(axis=axes, keepdims=True),)
-        return (spread / WIDE(math.prod(x.shape[a] for a in axes)) if op.name == "mean" else spread,)
-    if op.name in _MOVES:
-        return _moved_back(node, op, cotangent, operands)
+        sizes = np.abs(x), np.abs(y)
+        off = error + _UNIT * x.shape[-1] * np.abs(cotangent)
+        return list(zip(_factors(cotangent, x, y), _factors(off, *sizes), _factors(live, *map(np.ones_like, sizes)), strict=True))
+    if op.name in _REDUCTIONS or op.name in _MOVES:
+        pull = _spread if op.name in _REDUCTIONS else _moved_back
+        return list(zip(*(pull(node, op, part, operands) for part in adjoint), strict=True))
     if op.kind == "flat" or op.name == "detach":
         return (None,) * len(operands)
     partials = _PARTIALS.get(op.name)
-    slopes = [p(*operands) for p in partials] if partials is not None else _smooth(op, node.static, operands)
-    # nothing flows back from a result that nothing depends on, whatever the slope
-    return [None if s is None else np.where(cotangent == 0, WIDE(0), cotangent * s) for s in slopes]
+    if partials is not None:
+        slopes = [p(*operands) for p in partials]
+        sizes = [None if s is None else np.abs(s) for s in slopes]
+    else:
+        slopes, sizes = _smooth(op, node.static, operands)
+    found: list[Part | None] = []
+    for slope, size in zip(slopes, sizes, strict=True):
+        if slope is None:
+            found.append(None)
+            continue
+        flows = live * np.not_equal(slope, 0) if op.name in _BRANCHES else live * np.ones(np.shape(slope))
+        off = np.abs(error * slope) + 4 * _UNIT * np.abs(cotangent * size)
+        # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
+        found.append((np.where(flows, cotangent * slope, WIDE(0)), np.where(flows, off, 0.0), flows))
+    return found
 
 
-def _smooth(op: Op, static: Mapping[str, Any], operands: list[Any]) -> list[Any]:
+def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
+
+
+def _spread(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequence[Any]:
+    x = operands[0]
+    axes = axes_of(node.static["axis"], x.ndim)
+    kept = np.reshape(cotangent, [1 if i in axes else n for i, n in enumerate(x.shape)])
+    spread = np.broadcast_to(kept, x.shape)
+    if op.name in ("max", "min"):
+        best = (np.max if op.name == "max" else np.min)(x, axis=axes, keepdims=True)
+        chosen = (x == best).astype(WIDE)
+        return (spread * chosen / chosen.sum(axis=axes, keepdims=True),)
+    return (spread / WIDE(math.prod(x.shape[a] for a in axes)) if op.name == "mean" else spread,)
+
+
+def _smooth(op: Op, static: Mapping[str, Any], operands: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of."""
     if op.kind != "smooth":
         raise Unsupported(f"{op.name} of so many entries")
     from gradcli.symbolic.translate import smooth_function
 
     smooth = smooth_function(op, len(operands), static)
-    return [np.asarray(smooth.partial(i).on_arrays(operands), WIDE) for i in range(len(operands))]
+    partials = [smooth.partial(i) for i in range(len(operands))]
+    sizes = [np.asarray(p.magnitude().on_arrays(operands), WIDE) for p in partials]
+    return [np.asarray(p.on_arrays(operands), WIDE) for p in partials], sizes
 
 
 def _moved_back(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequence[Any]:

@@ -160,7 +160,9 @@ class Folder:
         """A product that is zero where the cotangent is that of a branch not taken, whatever the partial is there."""
         if cotangent.op is logic.where:
             condition, x, y = cotangent.operands
-            assert condition is not None and x is not None and y is not None
+            assert condition is not None
+            assert x is not None
+            assert y is not None
             if _plain(x) == 0 or _plain(y) == 0:
                 branches = [branch if _plain(branch) == 0 else self._guarded(branch, partial) for branch in (x, y)]
                 chosen: Expr = self.graph.apply(logic.where, (condition, *branches))

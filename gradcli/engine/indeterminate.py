@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.carrier import Operand
-from gradcli.engine.graph import Expr
 from gradcli.engine.sweep import backward
 from gradcli.ops.arithmetic import add, div, mul, sub
 from gradcli.ops.exponential import pow_
@@ -251,8 +250,9 @@ def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: An
 def _orders(value: Any, still: Any) -> Any:
     """Orders by the values alone: not known of zeros that move, nor of infinities."""
     floats = _floats(value)
-    zero = np.where(still, _ALWAYS, np.nan)
-    return np.where(floats == 0, zero, np.where(np.isinf(floats), np.where(still, -_ALWAYS, np.nan), np.where(np.isnan(floats), np.nan, 0.0)))
+    zero, infinite = np.where(still, _ALWAYS, np.nan), np.where(still, -_ALWAYS, np.nan)
+    rest = np.where(np.isinf(floats), infinite, np.where(np.isnan(floats), np.nan, 0.0))
+    return np.where(floats == 0, zero, rest)
 
 
 def _floats(value: Any) -> Any:

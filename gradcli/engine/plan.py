@@ -4,8 +4,8 @@ value and gradients ──sweep──▶ joint graph ──fold──▶ smaller
 
 A plan gives what the forward pass and the sweep give, to a few units in the last place. Its swift program assumes that all
 is finite; where something is not, the result is computed again: in blocks, with zeros for branches not taken, if the
-program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep themselves. Where all arrays are small, a
-program of Python's floats comes before all these (unrolling.py).
+program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep themselves.
+Where all arrays are small, a program of Python's floats comes before all these (unrolling.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from gradcli.engine.sweep import backward, itself
 from gradcli.engine.transforms import ones_like, zeros_like
 from gradcli.engine.unrolling import unrolled
 from gradcli.errors import EvaluationError
-
 
 _DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the plain way holds all intermediate values
 

@@ -84,7 +84,8 @@ def backward(
         found[node] = cotangent
         return cotangent
 
-    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, needed, values, arrived, targets, times=scaled if bare else guarded)
+    adjoints = {node: seed for node, seed in seeds.items() if node in needed}
+    sweep(order, adjoints, needed, values, arrived, targets, times=scaled if bare else guarded)
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.ops.constants import SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.error_functions import erfcx
 from gradcli.ops.exponential import exp_square, log
-from gradcli.ops.logic import clip, isnan, less, where
+from gradcli.ops.logic import clip, greater, isnan, less, minimum, where
 from gradcli.ops.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
@@ -41,7 +41,11 @@ ndtr = elementwise(
     saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=8,
 )
 log_ndtr = elementwise(
-    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference, lambda out, x: 1 / erfcx(-x / SQRT_2) * SQRT_2_BY_PI,
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
+    # beyond 1 without the overflow of erfcx
+    lambda out, x: where(
+        greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
+    ),
     symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), saves=("x",), backward="SpecialLogNdtr", ulps=8,
     doc="The logarithm of ndtr, without underflow.",
 )

@@ -122,6 +122,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["max_rel_error"] = number(check.max_rel_error)
     if check.digits is not None:
         out["digits"] = check.digits
+    if check.bound is not None:
+        out["bound"] = number(check.bound)
     if check.entries is not None:
         out["entries"] = list(check.entries)
     if check.wrong:

@@ -58,6 +58,7 @@ class VariableCheck:
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
+    bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
 
 
 @dataclass(eq=False)

@@ -18,12 +18,13 @@ from gradcli.ops.spec import Op
 class Smooth:
     """A smooth scalar function given by a sympy expression; its partials are sympy's."""
 
-    __slots__ = ("_on_arrays", "_partials", "_program", "expression", "symbols")
+    __slots__ = ("_magnitude", "_on_arrays", "_partials", "_program", "expression", "symbols")
 
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
         self._program: Program | None = None
         self._on_arrays: Callable[..., Any] | None = None
+        self._magnitude: Smooth | None = None
         self._partials: dict[int, Smooth] = {}
 
     def partial(self, place: int) -> Smooth:
@@ -38,6 +39,14 @@ class Smooth:
         if self._on_arrays is None:
             self._on_arrays = sympy.lambdify(self.symbols, self.expression, ["numpy"], cse=True)
         return self._on_arrays(*arrays)
+
+    def magnitude(self) -> Smooth:
+        """The size of the terms that the function is computed of."""
+        if self._magnitude is None:
+            from gradcli.symbolic.magnitude import magnitude
+
+            self._magnitude = Smooth(magnitude(self.expression), self.symbols)
+        return self._magnitude
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         if self._program is None:
