@@ -35,7 +35,7 @@ AGREE: list[tuple[str, dict[str, Any]]] = [
     ("tanh(x)", {"x": 300.0}), ("tanh(x)", {"x": -800.0}), ("sum(sin(x)*x)", {"x": np.linspace(-3, 3, 2000)}),
     ("sum(x)", {"x": np.ones(2000)}), ("log(x)", {"x": 1e-6}), ("sqrt(x)", {"x": 1e-8}),
     ("x**-3", {"x": 1e3}), ("x**2", {"x": 1e-300}), ("x**2", {"x": 1e150}), ("x*y", {"x": 1e-300, "y": 1e300}),
-    ("x**3", {"x": 1e-110}), ("x**3", {"x": 0.0}), ("(x + 1e16) - 1e16", {"x": 1.0}), ("(x + y) - x", {"x": 1e16, "y": 1.0}),
+    ("x**3", {"x": 1e-110}), ("x**3", {"x": 0.0}),
     ("sin(x)**2 + cos(x)**2", {"x": 0.3}), ("log(1 + x)", {"x": 1e-10}), ("gamma(x)", {"x": 150.0}), ("gamma(x)", {"x": -3.5}),
     ("digamma(x)", {"x": 1e-5}), ("digamma(x)", {"x": 1e10}), ("digamma(x)", {"x": -0.5}), ("lgamma(x)", {"x": 1e10}),
     ("lgamma(x)", {"x": -2.5}), ("erf(x)", {"x": 5.0}), ("erf(x)", {"x": 26.0}), ("erfc(x)", {"x": 25.0}),
@@ -104,6 +104,7 @@ def test_right_gradient_agrees(text: str, values: dict[str, Any], options: dict[
 
 # At most "ill-conditioned": digits are lost that no calculation in this precision could keep.
 HARD: list[Row] = [
+    ("(x + 1e16) - 1e16", {"x": 1.0}, {}), ("(x + y) - x", {"x": 1e16, "y": 1.0}, {}),
     ("sin(1e10*x)", {"x": 0.7}, {"dtype": "float32"}), ("exp(x) - 1 - x", {"x": 1e-5}, {}), ("sinh(x)/cosh(x)", {"x": 20.0}, {}),
     ("x*log(x)", {"x": math.exp(-1)}, {}), ("sqrt(x**2 + 1) - x", {"x": 1e5}, {}), ("gamma(x)/gamma(x)", {"x": 30.0}, {}),
     ("var(x)", {"x": [1e8, 1e8 + 1, 1e8 + 3]}, {"dtype": "float32"}),
@@ -245,16 +246,12 @@ def test_a_derivative_beyond_the_floats_is_not_called_right() -> None:
     assert check.variables["x"].reason == "too large for float64: the true value is 2.0240225330731062e+323"
 
 
-@pytest.mark.parametrize(
-    ("error", "largest", "verdict"),
-    [(1e-8, 0.0, "ill-conditioned"), (1e-8, 1.0, "agree"), (5e-4, 1.0, "ill-conditioned"), (1e-5, 1.0, "ill-conditioned")],
-    ids=["alone", "small beside the gradient", "no digit of its own", "also large beside the gradient"],
-)
-def test_a_small_entry_is_held_to_the_size_of_the_gradient(error: float, largest: float, verdict: str) -> None:
+@pytest.mark.parametrize(("error", "verdict"), [(1e-8, "ill-conditioned"), (1e-11, "agree"), (5e-4, "ill-conditioned")])
+def test_an_entry_is_judged_by_its_own_digits_however_large_its_neighbours_are(error: float, verdict: str) -> None:
     m = mpmath.MPContext()
-    exact = np.array([m.mpf("0.001")], dtype=object)
-    compared = Comparison(m, exact, exact, np.array([0.001 + error]), np.array([1.0]), None, None)
-    assert compared.result("composed", 1, lambda: np.zeros(1), largest).verdict.word == verdict
+    exact = np.array([m.mpf("0.001"), m.mpf(1000)], dtype=object)
+    compared = Comparison(m, exact, exact, np.array([0.001 + error, 1000.0]), np.array([1.0, 1.0]), None, None)
+    assert compared.result("composed", 2).verdict.word == verdict
 
 
 def test_undetermined_says_which_limit() -> None:

@@ -31,6 +31,7 @@ _PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside
 _BLOCK = 8_192  # entries that plans add up at a time
 _SMALLEST, _SMALLEST_NORMAL = 2.0**-1074, 2.0**-1022
 _A_FEW = 64
+_FAR, _WITHIN = 0.1, (-0.73, -0.41, 0.29, 0.83)
 _ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
 
 
@@ -159,7 +160,7 @@ def _at_corners(op: Op, values: list[Any], errors: list[Any], static: Mapping[st
     if not moving:
         return 0.0
     found: Any = 0.0
-    for ends in _ends(len(moving)):
+    for ends in _ends(len(moving), wide=any(np.any(np.greater(errors[i], _FAR)) for i in moving)):
         moved = list(values)
         for i, end in zip(moving, ends, strict=True):
             moved[i] = _end(values[i], errors[i], end)
@@ -167,11 +168,14 @@ def _at_corners(op: Op, values: list[Any], errors: list[Any], static: Mapping[st
     return found
 
 
-def _ends(count: int) -> Iterator[tuple[int, ...]]:
-    return itertools.product((-1, 1), repeat=count)
+def _ends(count: int, *, wide: bool) -> Iterator[tuple[float, ...]]:
+    """The ends of intervals, and where these are wide enough for a function to turn in them, some points within."""
+    yield from itertools.product((-1.0, 1.0), repeat=count)
+    if wide:
+        yield from ((part,) * count for part in _WITHIN)
 
 
-def _end(value: Any, error: Any, sign: int) -> Any:
+def _end(value: Any, error: Any, sign: float) -> Any:
     if not _is_float(value):
         return value if sign < 0 else np.not_equal(value, error)  # the other truth, where it is not certain
     return np.where(np.isfinite(value), value + sign * error, value)

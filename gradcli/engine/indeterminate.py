@@ -160,6 +160,9 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
     if all(o is None or _all_still(o) for o in operands):
         return Germ.still(value)
+    if op is add:
+        for x, y in (operands, operands[::-1]):  # an infinity outweighs a product that is finite, though not known
+            value = _replaced(value, np.isinf(_floats(x.value)) & np.isnan(_floats(y.value)) & (y.order == 0), x.value)
     if not op.elementwise:
         return _moved(op, operands, static, value)
     return _entrywise(op, operands, static, value)
