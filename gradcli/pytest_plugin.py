@@ -32,9 +32,8 @@ _LONGEST = 80  # characters of an item's name
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gradcli")
-    group.addoption(
-        "--gradcli-config", metavar="FILE", help="take gradcli's settings from FILE, not from the pyproject.toml above each .grad file"
-    )
+    where = "not from the pyproject.toml above each .grad file (write --gradcli-config=FILE)"
+    group.addoption("--gradcli-config", metavar="FILE", help=f"take gradcli's settings from FILE, {where}")
     parser.addini("gradcli_files", "globs of the programs that gradcli checks, from the rootdir (default: *.grad)", "args", _FILES)
 
 
@@ -66,7 +65,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """A setting that cannot be read fails the run, whatever else it holds; in the process of a worker, by the file's own error."""
     wrong = session.stash.get(_WRONG, None)
     if wrong and not hasattr(session.config, "workerinput"):
-        raise pytest.UsageError("\n".join(wrong))
+        raise pytest.UsageError("\n".join(text.removeprefix("error[usage]: ") for text in wrong))
 
 
 class GradFile(pytest.File):

@@ -99,13 +99,13 @@ def _claimed(result: Any, points: Mapping[str, np.ndarray], wrt: Sequence[str]) 
             raise ValueError(f"the gradient {told}; it must have {', '.join(wrt)}")
         parts = [result[name] for name in wrt]
     elif len(wrt) == 1:
-        alone = isinstance(result, tuple) and len(result) == 1 and np.shape(result) != points[wrt[0]].shape
-        parts = list(result) if alone else [result]
+        parts = list(result) if isinstance(result, tuple) and _shape(result) != points[wrt[0]].shape else [result]
     else:
         parts = list(result) if isinstance(result, (tuple, list)) else [result]
     if len(parts) != len(wrt):
         each = "argument" if len(wrt) == len(points) else f"of {', '.join(wrt)}"
-        raise ValueError(f"the gradient must return {len(wrt)} arrays, one for each {each}, not {len(parts)}")
+        wanted = "one array" if len(wrt) == 1 else f"{len(wrt)} arrays, one for each {each}"
+        raise ValueError(f"the gradient must return {wanted}, not {len(parts)}")
     found = {}
     for name, part in zip(wrt, parts, strict=True):
         array = np.asarray(part, float)
@@ -113,6 +113,13 @@ def _claimed(result: Any, points: Mapping[str, np.ndarray], wrt: Sequence[str]) 
             raise ValueError(f"the gradient of '{name}' has the shape {array.shape}, its argument {points[name].shape}")
         found[name] = array
     return found
+
+
+def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.shape(parts)
+    except ValueError:  # of different shapes
+        return None
 
 
 def _variable(

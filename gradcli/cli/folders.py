@@ -12,7 +12,7 @@ _SUFFIXES = (".grad", ".jsonl")
 
 
 def found_in(paths: list[str], allow_empty: bool) -> list[str]:
-    """The files to check, each once: of a folder, programs and records in and below it, in order; hidden folders are left out."""
+    """The files to check, each once: of a folder, programs and records in and below it, in order; not in hidden or linked folders."""
     found: dict[str, str] = {}
     for path in paths:
         files = [path]
@@ -26,14 +26,11 @@ def found_in(paths: list[str], allow_empty: bool) -> list[str]:
 
 
 def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
-    """The folders in and below one, each once, with the names of their files."""
+    """The folders in and below one, without following links, and the names of their files."""
 
     def fail(error: OSError) -> None:
         raise UsageError(f"cannot read '{error.filename}': {error.strerror or error}")
 
-    seen = {os.path.realpath(path)}
-    for folder, folders, names in os.walk(path, onerror=fail, followlinks=True):
-        below = {name: os.path.realpath(os.path.join(folder, name)) for name in sorted(folders) if not name.startswith(".")}
-        folders[:] = [name for name, real in below.items() if real not in seen]
-        seen.update(below.values())
+    for folder, folders, names in os.walk(path, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
         yield folder, names

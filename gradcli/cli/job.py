@@ -178,7 +178,7 @@ class Job:
         for name in self.way.options.freeze:
             if name not in known:
                 close = suggestion(name, sorted(known))
-                raise UsageError(f"--freeze: there is no '{name}'", help=f"did you mean '{close}'?" if close else None)
+                raise UsageError(f"--freeze: there is no '{name}'", help=f"did you mean '{close}'?" if close else _told(known))
 
     # -- records ----------------------------------------------------------------------------------------------
 
@@ -268,7 +268,8 @@ class Job:
                 try:
                     values[name] = program.constant(value, f"<{name}>")
                 except GradcliError as error:
-                    reason = InputError(f"the value of '{name}' is no number: {error.message}", help="write a number, or an expression of numbers")
+                    help = "write a number, or an expression of numbers"
+                    reason = InputError(f"the value of '{name}' is no number: {error.message}", help=help)
                     reason.record = {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
                     raise reason from None
         return values
@@ -304,6 +305,10 @@ class Job:
             return failed(ParseError("the program has no query", source=source), id=id, expr=text)
         result.expr = text
         return result
+
+
+def _told(names: set[str]) -> str | None:
+    return f"the names are {', '.join(sorted(names)[:20])}" if names else None
 
 
 def _refuse_misspelled_option(argument: str) -> None:

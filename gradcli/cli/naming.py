@@ -23,7 +23,7 @@ def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliErr
         if name not in known:
             close = suggestion(name, sorted(known))
             listed = ", ".join(sorted(known)[:20])
-            help = f"did you mean '{close}'?" if close else f"it has {listed}" if listed else None
+            help = f"did you mean '{close}'?" if close else f"the names are {listed}" if listed else None
             return UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
     return None
 
