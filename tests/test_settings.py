@@ -128,6 +128,10 @@ def test_the_current_folder_is_for_what_has_no_file(call_cli, project):
     assert call_cli("check", "-", stdin="x = 0.\nabs(x)\n").returncode == 1
     assert json.loads((project / "out.jsonl").read_text())["expr"] == "abs(x)"
     assert call_cli("check", "strict/inner/k.grad").returncode == 0
+    (project / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = []\nreport = ['junit=-']\n")
+    done = call_cli("check", "strict/inner/k.grad")
+    assert (done.stderr, done.stdout[:5]) == ("", "<?xml")
+    assert call_cli("check", "strict/inner/k.grad", "--format", "github").stdout == ""
 
 
 @pytest.mark.parametrize("option", ["", "none"])

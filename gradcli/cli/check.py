@@ -60,7 +60,7 @@ def run_check(request: CheckRequest) -> int:
     except GradcliError as error:
         print(error.render(), file=sys.stderr)
         return BAD_INPUT
-    for who in job.judgements.lenient():
+    for who in job.judgements.lenient([*job.files, *([] if job.files and job.expression is None else [None])]):
         print(f"note: {who} is empty: no verdict fails here, only errors and false asserts do", file=sys.stderr)
     identities = Identities(baseline.path)
     summary = Summary()
@@ -139,6 +139,8 @@ class Reports:
 
         settings = job.judgements.configuration.of()
         wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
+        if request.format_given:  # which wins against a setting, and is refused beside a --report on standard output
+            wanted = [(kind, path) for kind, path in wanted if path != "-"]
         for kind, _ in wanted:
             choice("--report" if request.reports else f"report of {settings.path}", kind, KINDS)
         if not any(path == "-" for _, path in wanted):

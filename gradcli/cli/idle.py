@@ -17,6 +17,10 @@ def refuse_nothing(request: Request) -> None:
     for option, texts in (("--wrt", [] if request.wrt is None else [request.wrt]), ("--freeze", request.freeze)):
         if any(not names_of(text) for text in texts):
             raise UsageError(f"{option} names nothing", help=f"write {option} x,y with names of the expression")
+    frozen = [name for text in request.freeze for name in names_of(text) or ()]
+    both = [name for name in names_of(request.wrt) or () if name in frozen]
+    if both:
+        raise UsageError(f"--wrt and --freeze both name '{both[0]}'", help="leave one of them out")
 
 
 def refuse_idle(request: Request) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -53,9 +54,9 @@ class Judgements:
         fail_on = settings.fail_on if self.fail_on is None else self.fail_on
         return Judgement(options, state or 0, points or POINTS, FAIL_ON if fail_on is None else fail_on)
 
-    def lenient(self) -> list[str]:
-        """Who says that no verdict fails."""
+    def lenient(self, paths: Iterable[str | None]) -> list[str]:
+        """Who says that no verdict fails, of those who judge these files."""
         if self.fail_on is not None:
             return [] if self.fail_on else ["--fail-on"]
-        found = [settings.path for settings in self._made if settings.fail_on == () and settings.path is not None]
-        return [f"fail-on of {shown(path)}" for path in found]
+        settings = dict.fromkeys(self.configuration.of(None if path == "-" else path) for path in paths)
+        return [f"fail-on of {shown(found.path)}" for found in settings if found.fail_on == () and found.path is not None]
