@@ -144,7 +144,7 @@ def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Recor
 
 def name_of(record: Record) -> str:
     """What a case is called within its suite."""
-    if record.id is not None:
+    if record.id is not None and str(record.id).strip():
         return str(record.id)
     return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
 

@@ -13,6 +13,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     ├── LimitError            limit             larger than the documented limits
     ├── EvaluationError       evaluation        e.g. a singular matrix
     ├── InputError            input             a file or record that cannot be read
+    │   └── UnknownFieldError unknown-field     a field that records do not have
     ├── OutputError           output            a result that cannot be written
     └── UsageError            usage             options that contradict each other
 
@@ -225,6 +226,10 @@ class EvaluationError(GradcliError, RuntimeError):
 
 class InputError(GradcliError):
     code = "input"
+
+
+class UnknownFieldError(InputError):
+    code = "unknown-field"
 
 
 class OutputError(GradcliError):

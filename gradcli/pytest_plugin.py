@@ -6,8 +6,10 @@ Every pytest of an environment imports this module, so that gradcli itself is im
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +22,50 @@ if TYPE_CHECKING:
     from gradcli.options import Options
     from gradcli.report.outcomes import Outcome
     from gradcli.report.records import Record
+    from gradcli.settings import Configuration, Settings
 
+_FILES = ["*.grad"]
+_CONFIGURATION = pytest.StashKey["Configuration"]()
+_WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as messages
 _LONGEST = 80  # characters of an item's name
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("gradcli")
+    where = "not from the pyproject.toml above each .grad file (write --gradcli-config=FILE)"
+    group.addoption("--gradcli-config", metavar="FILE", help=f"take gradcli's settings from FILE, {where}")
+    parser.addini("gradcli_files", "globs of the programs that gradcli checks, from the rootdir (default: *.grad)", "args", _FILES)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    return GradFile.from_parent(parent, path=file_path) if file_path.suffix == ".grad" else None
+    if not _is_program(file_path, parent):
+        return None
+    return GradFile.from_parent(parent, path=file_path)
+
+
+def _is_program(path: Path, parent: pytest.Collector) -> bool:
+    globs = parent.config.getini("gradcli_files")
+    if globs == _FILES or (path.suffix == ".grad" and parent.session.isinitpath(path)):
+        return path.suffix == ".grad"
+    root = parent.config.rootpath
+    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    return any(_matcher(glob)(shown) for glob in globs)
+
+
+@cache
+def _matcher(glob: str) -> Callable[[str], Any]:
+    """A glob as a pattern of paths: ``*`` stays within a folder, ``**/`` is any folders; without a slash, it is of names anywhere."""
+    text = glob.removeprefix("./") if "/" in glob else f"**/{glob}"
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pattern = "".join(parts.get(part) or re.escape(part) for part in re.split(r"(\*\*/|\*\*|\*|\?)", text) if part)
+    return re.compile(f"(?s:{pattern})\\Z").match
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A setting that cannot be read fails the run, whatever else it holds; in the process of a worker, by the file's own error."""
+    wrong = session.stash.get(_WRONG, None)
+    if wrong and not hasattr(session.config, "workerinput"):
+        raise pytest.UsageError("\n".join(text.removeprefix("error[usage]: ") for text in wrong))
 
 
 class GradFile(pytest.File):
@@ -33,15 +73,24 @@ class GradFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.checking import Names, remarks
-        from gradcli.errors import GradcliError
+        from gradcli.errors import GradcliError, UsageError
         from gradcli.files.sources import lines_of
         from gradcli.language.program import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
 
+        if self.path.suffix in (".jsonl", ".ndjson"):
+            raise self.CollectError(f"{_shown(self.path)}: gradcli_files is about programs; records are checked by: gradcli check")
+        try:
+            settings = _configuration(self.config).of(str(self.path))
+        except UsageError as error:
+            self.session.stash.setdefault(_WRONG, {})[error.render()] = None
+            raise self.CollectError(error.render()) from None
+        if settings.fail_on == ():
+            self.warn(pytest.PytestWarning(f"fail-on of {settings.path} is empty: no verdict fails here, only errors and false asserts do"))
         try:
             parsed = list(statements(lines_of(str(self.path), DEFAULT.length), _shown(self.path), DEFAULT))
-            runner = Runner(self.path.parent, parsed, _settings(self.config.rootpath))
+            runner = Runner(self.path.parent, parsed, settings)
         except GradcliError as error:
             raise self.CollectError(error.render()) from None
         asked = [i for i, statement in enumerate(parsed) if isinstance(statement, (Query, Assertion, GradcliError))]
@@ -64,6 +113,12 @@ class GradItem(pytest.Item):
     def __init__(self, *, case: Case, **known: Any) -> None:
         super().__init__(**known)
         self.case = case
+        self.funcargs: dict[str, Any] = {}  # of a test function's: hooks of other people's ask every item for them
+        self.fixturenames: list[str] = []
+
+    @property
+    def function(self) -> Callable[[], None]:
+        return self.runtest
 
     def runtest(self) -> None:
         outcome = self.case.outcome(self.name)
@@ -125,14 +180,14 @@ class Case:
 class Runner:
     """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
 
-    def __init__(self, folder: Path, statements: list[Statement | GradcliError], settings: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, statements: list[Statement | GradcliError], settings: Settings) -> None:
         from gradcli.checking import FAIL_ON, POINTS
 
         self.folder = folder
         self.statements = statements
-        self.fail_on: tuple[str, ...] = settings.get("fail-on", FAIL_ON)
-        self.points = settings.get("points", POINTS)
-        self.state = settings.get("random-state", 0)
+        self.fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
+        self.points = settings.points or POINTS
+        self.state = settings.random_state or 0
         self.options = _options(settings)
         self.done = 0  # statements that the program has been through
         self.program: Program | None = None
@@ -174,23 +229,23 @@ class Runner:
         return Program(scope)
 
 
-def _options(settings: dict[str, Any]) -> Options:
+def _options(settings: Settings) -> Options:
     from gradcli.options import Options
 
     return Options(
-        formula=False, decide_asserts=True, remembering=True, rtol=settings.get("rtol"), atol=settings.get("atol", 0.0),
-        timeout=settings.get("timeout"), convention=settings.get("convention"),
+        formula=False, decide_asserts=True, remembering=True, rtol=settings.rtol, atol=settings.atol or 0.0, timeout=settings.timeout,
+        convention=settings.convention,
     )  # fmt: skip
 
 
-def _settings(folder: Path) -> dict[str, Any]:
-    """``[tool.gradcli]`` of the project, which `gradcli check` reads, too."""
-    from gradcli.cli.settings import settings
+def _configuration(config: pytest.Config) -> Configuration:
+    """The settings of all files of a run, which `gradcli check` reads, too."""
+    from gradcli.settings import Configuration
 
-    found = settings(folder)
-    if "fail-on" in found:
-        found["fail-on"] = tuple(word.strip() for word in found["fail-on"].split(",") if word.strip())
-    return found
+    if _CONFIGURATION not in config.stash:
+        named = config.getoption("gradcli_config")
+        config.stash[_CONFIGURATION] = Configuration(None if named is None else str(config.invocation_params.dir / named))
+    return config.stash[_CONFIGURATION]
 
 
 def _shown(path: Path) -> str:

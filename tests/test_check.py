@@ -19,6 +19,22 @@ import pytest
 from gradcli.cli.endings import guarded
 from gradcli.cli.main import app
 
+MODULE = """
+import numpy as np
+
+def loss(w, x, y):
+    return float(np.sum((w*x - y)**2))
+
+def by_w(w, x, y):
+    return 2*(w*x - y)*x
+
+def by_y_and_w(w, x, y):
+    return -2*(w*x - y), 2*(w*x - y)*x
+
+def by_name(w, x, y):
+    return {"w": 2*(w*x - y)*x, "y": -2*(w*x - y)}
+"""
+
 FUNCTIONS = """
 import numpy as np
 
@@ -408,13 +424,39 @@ def test_a_report_never_overwrites_what_is_checked(call_cli, files):
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["none.grad"], "there is no file 'none.grad'"), (["none.jsonl"], "there is no file 'none.jsonl'"), (["."], "is a folder")],
+    [(["none.grad"], "there is no file 'none.grad'"), (["none.jsonl"], "there is no file 'none.jsonl'")],
 )
 def test_what_cannot_be_read_is_an_error_among_the_outcomes(check, files, arguments, text):
     files(good__grad="x**2\n")
     code, records = check(*arguments, "good.grad")
     assert (code, statuses(records)) == (2, ["error", "passed"])
     assert text in records[0]["error"]["message"]
+
+
+def test_folders(check, call_cli, files):
+    folder = files(b__grad="2\n", a__jsonl=[{"expr": "1"}], note__txt="not a program")
+    for place in ("in/deep", ".hidden", "empty"):
+        (folder / place).mkdir(parents=True)
+        (folder / place / "c.grad").write_text("3\n")
+    (folder / "empty" / "c.grad").unlink()
+    (folder / "in" / "loop").symlink_to(folder)
+    (folder / "other").symlink_to("in/deep")
+    code, records = check(".", "in", "b.grad")
+    shown = ["a.jsonl", "b.grad", "in/deep/c.grad"]
+    assert (code, [record["source"]["file"] for record in records]) == (0, shown)
+    assert [record["source"]["file"] for record in check(".hidden")[1]] == [".hidden/c.grad"]
+    done = call_cli("check", "empty")
+    assert done.returncode == 2
+    assert done.stderr == "error[usage]: there is no .grad or .jsonl file in 'empty'\n = help: --allow-empty makes that fine\n"
+    assert call_cli("check", "empty", "--allow-empty").returncode == 0
+
+
+def test_the_hook_of_pre_commit_takes_files_without_cases(call_cli, files):
+    import gradcli
+
+    (entry,) = re.findall("^  entry: gradcli (.*)$", (Path(gradcli.__file__).parents[1] / ".pre-commit-hooks.yaml").read_text(), re.M)
+    files(model__grad="# nothing yet\n")
+    assert call_cli(*entry.split(), "model.grad").returncode == 0
 
 
 # -- how it ends
@@ -468,7 +510,7 @@ def test_settings(call_cli, files):
     [
         ("[tool.gradcli]\nverbose = true\n", "no setting 'verbose'"),
         ("[tool.gradcli]\nfail-on = [1]\n", "fail-on cannot be [1]"),
-        ("[tool.gradcli]\nfail-on = 'wrong'\n", "--fail-on must be one of"),
+        ("[tool.gradcli]\nfail-on = 'wrong'\n", "pyproject.toml: [tool.gradcli] fail-on cannot be 'wrong'"),
         ("[tool.gradcli]\nrtol = 'small'\n", "rtol cannot be 'small'"),
         ("[tool.gradcli]\nrtol = true\n", "rtol cannot be True"),
         ("[tool.gradcli]\natol = -1\n", "atol cannot be -1"),
@@ -535,28 +577,6 @@ def test_standard_output_that_knows_ascii_only(run_cli, cli_environment):
 # -- known failures and expectations
 
 
-def test_baseline(call_cli, check, files, tmp_path):
-    files(model__grad="assert 1 == 2\n1\n")
-    assert call_cli("check", "model.grad", "--baseline", "known.json").returncode == 1
-    done = call_cli("check", "model.grad", "--baseline", "known.json", "--update")
-    assert (done.returncode, done.stdout.split(" in ")[0]) == (0, "1 passed, 1 xfailed")
-    assert json.loads((tmp_path / "known.json").read_text()) == {
-        "version": 1, "known": [{"file": "model.grad", "name": "line 1", "rule": "assert"}],
-    }  # fmt: skip
-    assert statuses(check("model.grad", "--baseline", "known.json")[1]) == ["xfailed", "passed"]
-    files(model__grad="assert 1 == 2\nassert 1 == 3\n")
-    code, records = check("model.grad", "--baseline", "known.json")
-    assert (code, statuses(records)) == (1, ["xfailed", "failed"])
-    files(model__grad="sqr(1)\n")  # the same line fails for another reason
-    assert check("model.grad", "--baseline", "known.json")[0] == 2
-    files(model__grad="1\n", known__json="[]")
-    done = call_cli("check", "model.grad", "--baseline", "known.json")
-    assert (done.returncode, "baseline" in done.stderr) == (2, True)
-    files(known__json="{")
-    call_cli("check", "model.grad", "--baseline", "known.json", "--update")
-    assert json.loads((tmp_path / "known.json").read_text())["known"] == []
-
-
 LINES = [
     (b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}}  \r\n',
      b'\xef\xbb\xbf{"expr": "x**2",\t"at": {"x": 3}, "expect": {"value": 9.0, "grad": {"x": 6.0}}}  \r\n'),
@@ -564,13 +584,13 @@ LINES = [
     (b"not JSON \xff\n", None),
     (b'{"expr":"sqr(x)"}\n', None),
     (b'{"expr":"x","at":{"x":2},"skip":"no"}\n', None),
-    (b'{"expr":"x**2","at":{"x":1.50},"expect":{"grad":{"x":"2*x"}},"n":1.10}\n', None),
-    (b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value" : 2, "grad":{"x":"2*x"}},"n":1.10}\n',
-     b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value": 2.25, "grad": {"x": "2*x"}},"n":1.10}\n'),
+    (b'{"expr":"x**2","at":{"x":1.50},"expect":{"grad":{"x":"2*x"}},"meta":{"n":1.10}}\n', None),
+    (b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value" : 2, "grad":{"x":"2*x"}},"meta":{"n":1.10}}\n',
+     b'{"expr":"x**2","at":{"x":1.50},"expect" : {"value": 2.25, "grad": {"x": "2*x"}},"meta":{"n":1.10}}\n'),
     (b'{"expr":"x*y","at":{"x":2,"y":3},"expect":{"grad":{"y":7}}}\n',
      b'{"expr":"x*y","at":{"x":2,"y":3},"expect":{"grad": {"y": 2.0}}}\n'),
-    ('{"expr":"x","at":{"x":2},"note":"\u2028Größe","expect":null}\n'.encode(),
-     '{"expr":"x","at":{"x":2},"note":"\u2028Größe","expect":{"value": 2.0, "grad": {"x": 1.0}}}\n'.encode()),
+    ('{"expr":"x","at":{"x":2},"meta":{"n":"\u2028Größe"},"expect":null}\n'.encode(),
+     '{"expr":"x","at":{"x":2},"meta":{"n":"\u2028Größe"},"expect":{"value": 2.0, "grad": {"x": 1.0}}}\n'.encode()),
     (b'{"expr":"exp(x)/(1+exp(x))","at":{"x":800}}\n', None),  # what is known to be wrong is no expectation
     (b'{"expr":"x","at":{"x":"inf"}}', b'{"expr":"x","at":{"x":"inf"}, "expect": {"value": "inf", "grad": {"x": 1.0}}}'),
 ]  # fmt: skip
@@ -635,6 +655,89 @@ def test_functions(run_cli, files, gradient, code, fragment, jobs):
     done = run_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *at, "-j", jobs)
     assert done.returncode == code
     assert re.search(fragment, done.stdout + done.stderr)
+
+
+AT = ["--at", "w=1.,2", "--at", "x=3.,1", "--at", "y=1.,1"]
+BY = {
+    "one array": ("by_w", ["--wrt", "w"], 0, ""),
+    "arrays in the order of wrt": ("by_y_and_w", ["--wrt", "y,w"], 0, ""),
+    "in another order": ("by_y_and_w", ["--wrt", "w,y"], 1, "mismatch: d/d"),
+    "by name": ("by_name", ["--wrt", "w,y"], 0, ""),
+    "what is not frozen": ("by_name", ["--freeze", "x"], 0, ""),
+    "a name too many": ("by_name", ["--wrt", "w"], 2, "the gradient has 'y', which it is not by; it must have w\n"),
+    "a name too few": ("by_name", [], 2, "the gradient lacks 'x'; it must have w, x, y\n"),
+    "too many arrays": ("by_y_and_w", ["--wrt", "w"], 2, "the gradient must return one array, not 2\n"),
+    "too few arrays": ("by_w", [], 2, "the gradient must return 3 arrays, one for each argument, not 1\n"),
+    "no such argument": ("by_w", ["--wrt", "v"], 2, "error[usage]: --wrt: --at has no 'v'\n = help: the arguments are w, x, y\n"),
+    "nothing left": ("by_w", ["--freeze", "w,x,y"], 2, "error[usage]: --freeze leaves nothing to differentiate with respect to\n"),
+}
+
+
+@pytest.mark.parametrize(("gradient", "options", "code", "text"), BY.values(), ids=BY)
+def test_what_a_gradient_is_by(run_cli, files, gradient, options, code, text):
+    files(mine__py=MODULE)
+    done = run_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *AT, *options)
+    assert done.returncode == code
+    assert text in done.stdout + done.stderr
+
+
+NOT_OF_FUNCTIONS = [
+    "--seed=1", "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--points=3", "--timeout=3", "--save=w=w.npy", "--dtype=float32",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", NOT_OF_FUNCTIONS)
+def test_options_that_are_not_about_functions(call_cli, option):
+    done = call_cli("check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", option)
+    name = option.partition("=")[0]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error[usage]: {name} is not about Python functions\n = help: leave {name} out beside --function\n"
+
+
+IDLE = {
+    "-i without files": ("check -e x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
+    "--freeze of nothing": ("check -e x*y x=1 --freeze z", "--freeze: there is no 'z'\n = help: the names are x, y"),
+    "--verbose without text": ("check -e x x=1 -v --format json",
+                               "--verbose is about the text report, which is not asked for\n"
+                               " = help: add --report text=-, or leave --verbose out"),
+    "two reports on standard output": ("check -e x x=1 --format json --report junit=-",
+                                       "--format json and --report junit=- are both about standard output\n"
+                                       " = help: write --report json=- for both"),
+    "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
+    "--freeze of a misspelt name": ("eval speed*time speed=1. time=2. --freeze sped", "--freeze: there is no 'sped'\n"
+                                    " = help: did you mean 'speed'?"),
+    "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y with names of the expression"),
+    "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name 'x'\n = help: leave one of them out"),
+    "--jacobian --formula": ("eval x x=1 --jacobian --formula", "--jacobian prints no formulas\n = help: leave --formula out"),
+    "--hessian --precision": ("eval x x=1 --hessian --precision 20",
+                              "--precision is about a value and its gradient, which --hessian takes the place of\n"
+                              " = help: leave one of them out"),
+    "--jvp --wrt": ("eval x*y x=1 y=1 --jvp x=1 --wrt y", "--jvp is along the names that it is given; --wrt has no say in it\n"
+                    " = help: leave --wrt out"),
+    "--jvp twice": ("eval x x=1 --jvp x=1 --jvp x=2", "--jvp x=... is given twice"),
+    "formulas in csv": ("eval x x=1 --format csv --formula", "--format csv has no formulas\n"
+                        " = help: leave --formula out, or write --format json"),
+    "digits in JSON": ("eval x x=1 --format json --digits 3", "--format json has all digits: --digits is about what people read\n"
+                       " = help: leave --digits out"),
+    "precision in LaTeX": ("eval x x=1 --format latex --precision 20", "--format latex has no place for --precision\n"
+                           " = help: write --format json, or text"),
+    "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--timeout is about the cross-check, which --no-check leaves out\n"
+                            " = help: leave one of them out"),
+    "colours of JSON": ("eval x x=1 --format json --color always", "--format json has no colours\n = help: leave --color out"),
+    "another format to save": ("eval x x=1 --save x=g.csv", "--save x=g.csv: what is saved is NumPy's format, .npy\n"
+                               " = help: write g.npy"),
+    "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice"),
+    "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given twice"),
+    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: what is saved is NumPy's format, .npy\n"
+                                " = help: write g.npy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "message"), IDLE.values(), ids=IDLE)
+def test_an_option_without_effect_is_refused(call_cli, tmp_path, command, message):
+    done = call_cli(*command.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error[usage]: {message}\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- processes, pipes and signals

@@ -40,7 +40,9 @@ RECORDS = {
     "its last query": ({"expr": "x\nx*2", "at": {"x": 3}}, {"value": 6}),
     "an id of any kind": ({"id": 17, "expr": "1"}, {"id": 17}),
     "no id": ({"expr": "1"}, {"id": None}),
-    "unknown fields": ({"expr": "1", "rtol": 1, "comment": {"a": []}}, {"value": 1, "error": None}),
+    "fields of one's own": ({"expr": "1", "rtol": 1, "meta": {"a": [], "b": "\ud800"}},
+    {"value": 1, "error": None, "meta": {"a": [], "b": "\ufffd"}}),
+    "a constant expression": ({"expr": "x", "at": {"x": "2**3/4"}}, {"value": 2}),
     "a whole exponent": ({"expr": "x**n", "at": {"x": 3, "n": 2}}, {"grad": {"x": 6}}),
     "a matrix": ({"expr": "w @ x", "at": {"w": [[1, 2], [3, 4]], "x": [1, 1]}, "wrt": ["x"]}, {"value": [3, 7],
     "grad": {"x": [4, 6]}}),
@@ -85,6 +87,69 @@ def test_bad_records_take_their_places(records):
         assert (bad["value"], bad["grad"], bad["source"]["line"]) == (None, None, 2 * i + 1)
         assert bad["id"] == ("bad" if '"bad"' in text else None)
         assert (after["id"], after["value"], after["source"]["line"]) == ("good", 2, 2 * i + 2)
+
+
+X = {"id": "bad", "expr": "x**2", "at": {"x": 2}}
+FIELDS = "id, expr, at, wrt, seed, expect, meta, skip, xfail, rtol, atol"
+FAULTS = {
+    "a misspelt field": ({"expects": {"grad": {"x": 5}}}, "unknown-field", "a record has no field 'expects'", "did you mean 'expect'?"),
+    "a field of one's own": ({"comment": 1}, "unknown-field", "a record has no field 'comment'",
+                             f'it has {FIELDS}; names of your own go under "meta"'),
+    "one inside expect": ({"expect": {"grads": {"x": 5}}}, "unknown-field", "'expect' has no field 'grads'", "did you mean 'grad'?"),
+    "one inside a claim": ({"expect": {"grad": {"x": {"formula": "2*x", "x": 4}}}}, "unknown-field", "the claim of 'x' has no field 'x'",
+                           "it has formula"),
+    "a claim of no name": ({"expect": {"grad": {"y": 5}}}, "unknown-field",
+                           "'expect' has the gradient of 'y', which the record does not have", "the names are x"),
+    "expect": ({"expect": [4]}, "input", "'expect' must be an object with 'value', or 'grad' by names", None),
+    "a formula": ({"expect": {"value": {"formula": 4}}}, "input", "the claim of the value: 'formula' must be a string", None),
+    "numbers": ({"expect": {"grad": {"x": [1, [2]]}}}, "input", "the claim of 'x' is not a number or a regular array of numbers", None),
+    "at": ({"at": []}, "input", "'at' must be an object of names and values, not an array", None),
+    "a value": ({"at": {"x": "one"}}, "input", "the value of 'x' is no number: no value for 'one'",
+                "write a number, or an expression of numbers"),
+    "wrt": ({"wrt": {"x": 1}}, "input", "'wrt' must be a list of names, not an object", None),
+    "seed": ({"seed": {}}, "input", "the 'seed' is not a number or a regular array of numbers", None),
+    "meta": ({"meta": 3}, "input", "'meta' must be an object, not a number", None),
+    "meta, deeply": ({"meta": {"a": json.loads("[" * 90 + "]" * 90)}}, "input", "'meta' is nested too deeply", None),
+    "skip": ({"skip": 1}, "input", "'skip' must be a reason, not a number", 'write "skip": "why"'),
+    "xfail": ({"xfail": ["why"]}, "input", "'xfail' must be a reason, not an array", 'write "xfail": "why"'),
+    "rtol": ({"rtol": "small"}, "input", "'rtol' must be a number from 0, not \"small\"", None),
+    "atol": ({"atol": -1}, "input", "'atol' must be a number from 0, not -1", None),
+    "a tolerance that is none": ({"rtol": True}, "input", "'rtol' must be a number from 0, not true", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["eval", "check"])
+def test_no_field_is_read_past(call_cli, command):
+    good = {"id": "good", "expr": "x + 1", "at": {"x": 1}, "meta": {"n": 1}}
+    lines = [json.dumps(record) for change, *_ in FAULTS.values() for record in (X | change, good)]
+    done = call_cli(command, "-i", "jsonl", "--format", "jsonl", "-", stdin="\n".join(lines))
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, len(found)) == (2, 2 * len(FAULTS))
+    for i, (case, (_, code, message, help)) in enumerate(FAULTS.items()):
+        bad, after = found[2 * i], found[2 * i + 1]
+        assert (case, *(bad["error"][key] for key in ("code", "message", "help"))) == (case, code, message, help)
+        assert (bad["id"], after["id"], after["value"], after["meta"]) == ("bad", "good", 2, {"n": 1})
+
+
+def test_a_field_that_stands_there_twice(records):
+    (found,) = records(['{"expr": "x", "at": {"x": 1, "x": 2}}'])[1]
+    assert found["error"]["message"] == "not a JSON record: 'x' stands there twice"
+
+
+TOLERANCES = [
+    ({"expect": {"grad": {"x": 4.1}}}, [], 1),
+    ({"expect": {"grad": {"x": 4.1}}, "rtol": 0.1}, [], 0),
+    ({"expect": {"grad": {"x": 4.1}}, "rtol": "1e-1"}, [], 0),
+    ({"expect": {"grad": {"x": 4.1}}, "atol": 0.2}, [], 0),
+    ({"expect": {"grad": {"x": 4.1}}, "rtol": 0.1}, ["--rtol", "1e-6"], 1),
+    ({"expect": {"value": "2**3/2", "grad": {"x": "8/2"}}}, [], 0),
+    ({"expect": {"grad": {"x": {"formula": "4"}}}}, [], 1),
+]
+
+
+@pytest.mark.parametrize(("change", "options", "code"), TOLERANCES)
+def test_tolerances_of_a_record(call_cli, change, options, code):
+    assert call_cli("check", "-i", "jsonl", "-", *options, stdin=json.dumps(X | change)).returncode == code
 
 
 def test_error_position_is_within_the_expr(records):

@@ -19,7 +19,7 @@ OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
     "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
     "evaluation", "unbound", "checking", "formulas", "documentation", "api", "compiled", "large",
-    "nonfinite", "alike", "long_sums", "options", "derivatives",
+    "nonfinite", "alike", "long_sums", "options", "derivatives", "settings",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -57,7 +57,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "evaluation": EVERYTHING_BUT_CLI,
     "formulas": EVERYTHING_BUT_CLI,
     "unbound": EVERYTHING_BUT_CLI,
-    "pytest_plugin": (*EVERYTHING_BUT_CLI, "cli.settings"),
+    "settings": ("report.verdicts", "errors"),
+    "pytest_plugin": EVERYTHING_BUT_CLI,
 }
 ONLY_IN = {"sympy": "symbolic", "typer": "cli", "rich": "cli"}
 AT_MODULE_LEVEL = {("symbolic", "sympy"), ("cli", "typer"), ("cli", "rich")}

@@ -127,7 +127,71 @@ def test_settings_of_the_project_hold(tmp_path):
     assert (done.returncode, "kink: d/dx" in done.stdout) == (1, True)
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nfail = 1\n")
     done = run(tmp_path)
-    assert (done.returncode, "has no setting 'fail'" in done.stdout) == (2, True)
+    assert (done.returncode, "has no setting 'fail'" in done.stderr) == (4, True)
+
+
+WRONG = {
+    'fail-on = ["mismach"]': "fail-on cannot be 'mismach'\n = help: did you mean 'mismatch'?",
+    'convention = "torh"': "convention cannot be 'torh'\n = help: did you mean 'torch'?",
+    "timeout = 0": "timeout cannot be 0\n = help: write a number above 0",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.items(), ids=WRONG)
+def test_a_setting_that_is_wrong_fails_the_run(tmp_path, text, message):
+    (tmp_path / "m.grad").write_text("x = 800.0\nexp(x)/(1 + exp(x))\n")
+    (tmp_path / "test_nothing.py").write_text("def test():\n    pass\n")
+    (tmp_path / "pyproject.toml").write_text(f"[tool.gradcli]\n{text}\n")
+    done = run(tmp_path, "--continue-on-collection-errors")
+    assert (done.returncode, "INTERNALERROR" in done.stdout + done.stderr) == (4, False)
+    assert f"ERROR: pyproject.toml: [tool.gradcli] {message}\n" in done.stderr
+    done = run(tmp_path, "-n", "2")
+    assert done.returncode not in (0, 5)
+    assert f"pyproject.toml: [tool.gradcli] {message}\n" in done.stdout
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+
+
+def test_each_file_has_the_settings_of_its_own_project(tmp_path):
+    for name in ("strict", "lax"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "k.grad").write_text("x = 0.0\nabs(x)\n")
+    (tmp_path / "strict" / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = ['kink']\n")
+    (tmp_path / "lax" / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = 'none'\n")
+    for folder in (tmp_path, tmp_path / "strict"):
+        assert "FAILED " in (shown := run(folder, str(tmp_path)).stdout)
+        assert "lax/k.grad::" not in shown
+    assert "pyproject.toml is empty: no verdict fails here" in shown
+    (tmp_path / "own.toml").write_text("[tool.gradcli]\nfail-on = ['mismatch']\n")
+    assert run(tmp_path, "--gradcli-config=own.toml").returncode == 0
+    assert run(tmp_path, "--gradcli-config=none.toml").returncode == 4
+
+
+GLOBS = {
+    "gradients/*.grad": ["gradients/a.grad"],
+    "gradients/**/*.grad": ["gradients/a.grad", "gradients/in/b.grad"],
+    "a.grad in/*.grad": ["gradients/a.grad"],
+    "**/in/?.grad": ["gradients/in/b.grad"],
+    "*.txt": ["notes.txt"],
+}
+
+
+@pytest.mark.parametrize(("globs", "files"), GLOBS.items(), ids=GLOBS)
+def test_what_is_collected(tmp_path, globs, files):
+    (tmp_path / "gradients" / "in").mkdir(parents=True)
+    for file in ("gradients/a.grad", "gradients/in/b.grad", "other.grad", "notes.txt"):
+        (tmp_path / file).write_text("x = 2\nx**2\n")
+    done = run(tmp_path, "--collect-only", "-q", "-o", f"gradcli_files={globs}")
+    assert [line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line] == files
+    assert run(tmp_path, "other.grad", "-o", f"gradcli_files={globs}").returncode == 0
+
+
+def test_hooks_that_ask_every_item_for_its_function(tmp_path):
+    (tmp_path / "m.grad").write_text("x = 2\nx**2\n")
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(items):\n    for item in items:\n"
+        "        assert (item.function.__doc__, item.funcargs, item.fixturenames) == (None, {}, [])\n"
+    )
+    assert run(tmp_path).returncode == 0
 
 
 def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):

@@ -7,6 +7,7 @@ import json
 import re
 import tracemalloc
 import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
 from gradcli.report import sarif
 from gradcli.report.describing import block, location, message, one_line
 from gradcli.report.github import command, escape_data, escape_property
+from gradcli.report.identities import Tally, digest_of
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.markdown import code
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, SKIPPED, STATUSES, XFAILED, XPASSED, Outcome, Summary
@@ -126,17 +128,18 @@ JUNIT = """\
 <?xml version="1.0" encoding="utf-8"?>
 <testsuites name="gradcli check">
 <testsuite name="gradcli" errors="1" failures="4" skipped="2" tests="8" time="0.420" timestamp="" hostname="">
-<testcase classname="my models.model.grad" name="line 1" time="0.250"/>
-<testcase classname="my models.model.grad" name="line 3" time="0.000">\
+<testcase classname="my models.model.grad" name="line 1" file="my models/model.grad" line="1" time="0.250"/>
+<testcase classname="my models.model.grad" name="line 3" file="my models/model.grad" line="3" time="0.000">\
 <error message="error[unknown-name]: unknown function 'sqr'" type="error-unknown-name">error[unknown-name]: unknown function 'sqr'
   --&gt; my models/model.grad:3:10
 3 | 3*a**3 - sqr(b)
   |          ^^^
   = help: did you mean 'sqrt'?</error></testcase>
-<testcase classname="cases.jsonl" name="q7" time="0.000"><failure message="undefined: 0 * inf" type="undefined">undefined: 0 * inf
+<testcase classname="cases.jsonl" name="q7" file="cases.jsonl" line="7" time="0.000">\
+<failure message="undefined: 0 * inf" type="undefined">undefined: 0 * inf
   --&gt; cases.jsonl:7 (q7)
 1 | relu(x)</failure></testcase>
-<testcase classname="my models.model.grad" name="line 5" time="0.000">\
+<testcase classname="my models.model.grad" name="line 5" file="my models/model.grad" line="5" time="0.000">\
 <failure message="mismatch: x[1] claimed 3.0, true 4.0" type="mismatch">mismatch: x[1] claimed 3.0, true 4.0
   --&gt; my models/model.grad:5:1
 5 | sum(x**2
@@ -145,13 +148,13 @@ JUNIT = """\
   = without the factor
   = [[2, 2],
   =  [2, 2]]</failure></testcase>
-<testcase classname="cases.jsonl" name="8" time="0.000">\
+<testcase classname="cases.jsonl" name="8" file="cases.jsonl" line="8" time="0.000">\
 <skipped type="pytest.xfail" message="a &lt;kink&gt;">cases.jsonl:8: a &lt;kink&gt;</skipped></testcase>
-<testcase classname="cases.jsonl" name="9" time="0.000">\
+<testcase classname="cases.jsonl" name="9" file="cases.jsonl" line="9" time="0.000">\
 <failure message="expected to fail (was wrong), but passes" type="xpass">expected to fail (was wrong), but passes
   --&gt; cases.jsonl:9
 1 | abs(y)</failure></testcase>
-<testcase classname="cases.jsonl" name="10" time="0.000">\
+<testcase classname="cases.jsonl" name="10" file="cases.jsonl" line="10" time="0.000">\
 <skipped type="pytest.skip" message="slow">cases.jsonl:10: slow</skipped></testcase>
 <testcase classname="&lt;command line&gt;" name="assert" time="0.000">\
 <failure message="assert is false: left is 2.0, right is 3.0" type="assert">assert is false: left is 2.0, right is 3.0
@@ -165,7 +168,7 @@ GITHUB = """\
 ::error file=my models/model.grad,line=5,endLine=6,title=gradcli%3A mismatch::mismatch: x[1] claimed 3.0, true 4.0%0A1 of 2 entries%0A\
 without the factor%0A[[2, 2],%0A [2, 2]]%0Ain sum(x**2 + |y|)
 ::error title=gradcli%3A assert::<command line>:1:1: assert is false: left is 2.0, right is 3.0%0Ain assert x == 3
-::error file=cases.jsonl,line=7,title=gradcli%3A undefined::undefined: 0 * inf%0Ain relu(x)
+::error file=cases.jsonl,line=7,title=gradcli%3A undefined::undefined: 0 * inf%0Ain relu(x) (q7)
 ::error file=my models/model.grad,line=3,col=10,endColumn=13,title=gradcli%3A error-unknown-name::\
 error[unknown-name]: unknown function 'sqr'%0Ain 3*a**3 - sqr(b)
 ::error file=cases.jsonl,line=9,title=gradcli%3A xpass::expected to fail (was wrong), but passes%0Ain abs(y)
@@ -180,7 +183,7 @@ MARKDOWN = f"""\
 | --- | --- | --- | --- |
 | mismatch | `my models/model.grad:5:1` | `sum(x**2 + \\|y\\|)` | `mismatch: x[1] claimed 3.0, true 4.0` |
 | assert | `<command line>:1:1` | `assert x == 3` | `assert is false: left is 2.0, right is 3.0` |
-| undefined | `cases.jsonl:7` | `relu(x)` | `undefined: 0 * inf` |
+| undefined | `cases.jsonl:7 (q7)` | `relu(x)` | `undefined: 0 * inf` |
 | error-unknown-name | `my models/model.grad:3:10` | `3*a**3 - sqr(b)` | `error[unknown-name]: unknown function 'sqr'` |
 | xpass | `cases.jsonl:9` | `abs(y)` | `expected to fail (was wrong), but passes` |
 """
@@ -204,6 +207,7 @@ def test_gitlab_report():
         ("gradcli/xpass", "minor", {"path": CASES, "lines": {"begin": 9}}),
         ("gradcli/assert", "critical", {"path": "<command line>", "lines": {"begin": 1}}),
     ]
+    assert issues[1]["description"] == "undefined: 0 * inf, in relu(x) (q7)"
     assert issues[2]["description"] == "mismatch: x[1] claimed 3.0, true 4.0, in sum(x**2 + |y|)"
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
 
@@ -235,7 +239,7 @@ def test_sarif_report():
         ("kink", "note", {"uri": "cases.jsonl", **root}, {"startLine": 8}),
     ]  # fmt: skip
     assert [r["suppressions"] for r in run["results"]] == [[]] * 5 + [[{"kind": "inSource", "justification": "a <kink>"}]]
-    assert run["results"][2]["message"] == {"text": "undefined: 0 * inf\nin relu(x)"}
+    assert run["results"][2]["message"] == {"text": "undefined: 0 * inf\nin relu(x) (q7)"}
     assert run["tool"]["driver"]["name"] == "gradcli"
     assert run["columnKind"] == "unicodeCodePoints"
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
@@ -554,6 +558,7 @@ PATHS = [
     ("a.grad", {"GITHUB_WORKSPACE": "."}, "sub", "sub/a.grad"),
     ("../a.grad", {"CI_PROJECT_DIR": "."}, "sub", "a.grad"),
     ("a.grad", {"GITHUB_WORKSPACE": "elsewhere"}, "sub", "a.grad"),
+    ("ws/in/a.grad", {"GITHUB_WORKSPACE": "ws"}, "", "in/a.grad"),
 ]
 
 
@@ -566,6 +571,33 @@ def test_paths_start_at_the_root_of_the_repository(monkeypatch, tmp_path, file, 
     assert relative(file) == expected
     assert relative(str(Path.cwd() / file)) == expected
     assert relative("../../x.grad") == (tmp_path / folder / "../../x.grad").resolve().as_posix()
+
+
+def test_paths_through_links_and_in_repositories(monkeypatch, tmp_path):
+    (tmp_path / "real" / "in").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    for root, file in (("real", "link/in/a.grad"), ("link", "real/in/a.grad"), ("link", "link/in/a.grad")):
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / root))
+        assert relative(str(tmp_path / file)) == "in/a.grad"
+    monkeypatch.delenv("GITHUB_WORKSPACE")
+    (tmp_path / "tree" / "in").mkdir(parents=True)
+    (tmp_path / "tree" / ".git").write_text("gitdir: elsewhere")  # a worktree
+    monkeypatch.chdir(tmp_path / "tree" / "in")
+    assert [relative(file) for file in ("../a.grad", "b.grad")] == ["a.grad", "in/b.grad"]
+
+
+def test_names_of_cases_are_told_apart():
+    named = ["q", "q", "q (2)", "", "", "q"]
+    text = written("junit", [case(status=PASSED, name=name, file="a.jsonl", line=i + 1) for i, name in enumerate(named)])
+    assert [c.get("name") for c in ET.fromstring(text)[0]] == ["q", "q (2)", "q (2) (2)", "line 4", "line 5", "q (3)"]
+
+
+def test_a_tally_counts_as_a_dictionary_does():
+    words = [str(i * i % 997) for i in range(5000)]
+    counts, tally = Counter(), Tally()
+    for word in words:
+        counts[word] += 1
+        assert tally.add(digest_of(word)) == counts[word]
 
 
 def test_a_file_elsewhere_has_a_whole_address():

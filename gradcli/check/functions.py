@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -57,18 +57,23 @@ class Estimate:
 
 
 def check_function(
-    function: Callable[..., Any], gradient: Callable[..., Any], arguments: Sequence[Any], names: Sequence[str], rtol: float, atol: float
-) -> tuple[Check, float]:
-    """The verdict on a gradient of a real function of arrays (one array or number for each argument), and the function's value."""
+    function: Callable[..., Any], gradient: Callable[..., Any], arguments: Sequence[Any], names: Sequence[str], rtol: float, atol: float,
+    wrt: Sequence[str] | None = None,
+) -> tuple[Check, float]:  # fmt: skip
+    """The verdict on a gradient of a real function of arrays (one array or number for each argument), and the function's value.
+
+    The gradient has one array for each name of ``wrt`` (every argument, if None), in that order, or by its name.
+    """
     points = [np.asarray(a, float) for a in arguments]
+    wrt = list(names) if wrt is None else wrt
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         value = _scalar(function(*_copies(points)))
-        claimed = _claimed(gradient(*_copies(points)), points)
+        claimed = _claimed(gradient(*_copies(points)), dict(zip(names, points, strict=True)), wrt)
         variables = {}
-        for place, name in enumerate(names):
-            variables[name] = _variable(function, points, place, claimed[place], rtol, atol)
-        order = _taylor_order(function, points, claimed, value)
+        for name, said in claimed.items():
+            variables[name] = _variable(function, points, names.index(name), said, rtol, atol)
+        order = _taylor_order(function, points, {names.index(name): said for name, said in claimed.items()}, value)
     worst = max((v.verdict for v in variables.values()), default=Verdict.AGREE)
     reason = None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
     return Check(worst, variables, reason=reason), value
@@ -85,17 +90,36 @@ def _scalar(value: Any) -> float:
     return float(array.reshape(())[()].real)
 
 
-def _claimed(result: Any, points: Sequence[np.ndarray]) -> list[np.ndarray]:
-    parts = list(result) if isinstance(result, (tuple, list)) and len(points) > 1 else [result]
-    if len(parts) != len(points):
-        raise ValueError(f"the gradient must return {len(points)} arrays, one for each argument, not {len(parts)}")
-    found = []
-    for part, point in zip(parts, points, strict=True):
+def _claimed(result: Any, points: Mapping[str, np.ndarray], wrt: Sequence[str]) -> dict[str, np.ndarray]:
+    """What a gradient says, by the names that it is by."""
+    if isinstance(result, Mapping):
+        missing, further = [name for name in wrt if name not in result], [name for name in result if name not in wrt]
+        if missing or further:
+            told = f"lacks '{missing[0]}'" if missing else f"has {further[0]!r}, which it is not by"
+            raise ValueError(f"the gradient {told}; it must have {', '.join(wrt)}")
+        parts = [result[name] for name in wrt]
+    elif len(wrt) == 1:
+        parts = list(result) if isinstance(result, tuple) and _shape(result) != points[wrt[0]].shape else [result]
+    else:
+        parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    if len(parts) != len(wrt):
+        each = "argument" if len(wrt) == len(points) else f"of {', '.join(wrt)}"
+        wanted = "one array" if len(wrt) == 1 else f"{len(wrt)} arrays, one for each {each}"
+        raise ValueError(f"the gradient must return {wanted}, not {len(parts)}")
+    found = {}
+    for name, part in zip(wrt, parts, strict=True):
         array = np.asarray(part, float)
-        if array.shape != point.shape:
-            raise ValueError(f"the gradient has the shape {array.shape}, its argument {point.shape}")
-        found.append(array)
+        if array.shape != points[name].shape:
+            raise ValueError(f"the gradient of '{name}' has the shape {array.shape}, its argument {points[name].shape}")
+        found[name] = array
     return found
+
+
+def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.shape(parts)
+    except ValueError:  # of different shapes
+        return None
 
 
 def _variable(
@@ -166,11 +190,13 @@ def _complex_step(function: Callable[..., Any], points: list[np.ndarray], place:
     return slopes[0], 4e-15 * abs(slopes[0]) + 4 * (max(slopes) - min(slopes))
 
 
-def _taylor_order(function: Callable[..., Any], points: list[np.ndarray], claimed: list[np.ndarray], value: float) -> float | None:
-    """The order at which the Taylor remainder vanishes; None where rounding hides it."""
+def _taylor_order(
+    function: Callable[..., Any], points: list[np.ndarray], claimed: Mapping[int, np.ndarray], value: float
+) -> float | None:
+    """The order at which the Taylor remainder vanishes, along the claimed arguments; None where rounding hides it."""
     random = np.random.default_rng(3)
-    directions = [random.standard_normal(p.shape) * np.where(p == 0, 1.0, np.abs(p)) for p in points]
-    slope = sum(float((g * d).sum()) for g, d in zip(claimed, directions, strict=True))
+    directions = [random.standard_normal(p.shape) * np.where(p == 0, 1.0, np.abs(p)) * (i in claimed) for i, p in enumerate(points)]
+    slope = sum(float((said * directions[i]).sum()) for i, said in claimed.items())
     remainders = []
     for k in range(8):
         h = 0.01 * 0.5**k

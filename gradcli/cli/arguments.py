@@ -10,6 +10,16 @@ from typer.core import TyperCommand
 _BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
+class RememberingCommand(TyperCommand):
+    """A command that knows its arguments as they were typed, for messages that repeat them."""
+
+    key = "gradcli.words"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[self.key] = list(args)
+        return super().parse_args(ctx, args)
+
+
 class ExpressionCommand(TyperCommand):
     """A command whose positionals may begin with "-".
 

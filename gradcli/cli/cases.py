@@ -10,29 +10,32 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradcli.checking import FAIL_ON, POINTS, Names, checked, name_of, outcome_of
+from gradcli.checking import Names, checked, name_of, outcome_of
 from gradcli.cli.arguments import split_binding
-from gradcli.cli.job import Job, assignment, choice, folder_of, format_of
-from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError
+from gradcli.cli.folders import found_in
+from gradcli.cli.idle import refuse_idle_in_check
+from gradcli.cli.job import Job, Way
+from gradcli.cli.judgements import Judgement, Judgements
+from gradcli.cli.naming import claim_of_nothing, lines
+from gradcli.cli.words import assignment, folder_of, format_of
+from gradcli.errors import GradcliError, ParseError, Source, UsageError
 from gradcli.evaluation import failed
 from gradcli.language.program import Program, sources, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.options import ClaimInput, Options
+from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest
     from gradcli.files.jsonl import InputRecord
 
 KINDS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")
-CONVENTIONS = ("torch", "jax", "min-norm")
 _WORTH_SHARING = 32  # lines of a program
 _SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
-_VERDICTS = tuple(v.word for v in Verdict)
 
 
 class CheckJob(Job):
@@ -43,10 +46,6 @@ class CheckJob(Job):
 
     def __init__(self, request: CheckRequest) -> None:
         super().__init__(request)
-        self.fail_on = FAIL_ON if request.fail_on is None else tuple(w.strip() for w in request.fail_on.split(",") if w.strip())
-        for word in self.fail_on:
-            choice("--fail-on", word, _VERDICTS)
-        choice("--convention", request.convention or "torch", CONVENTIONS)
         claims = [self._claim(*assignment("--grad", text), formula=False) for text in request.grad]
         claims += [self._claim(*assignment("--grad-formula", text), formula=True) for text in request.grad_formula]
         if claims and request.expression is None:
@@ -54,6 +53,21 @@ class CheckJob(Job):
         self.claims = tuple(claims)
         if self.targets and request.expression is None:
             raise UsageError("--save is about an expression", help="give it with -e")
+
+    def _prepare(self) -> None:
+        refuse_idle_in_check(self.request)
+        self.judgements = Judgements(self.request, self._options())
+        self.way: Judgement = self.way_of(None)
+        for path in self.files:
+            self.way_of(path)  # what is wrong in a project's settings is said before anything is done
+
+    def way_of(self, path: str | None) -> Judgement:
+        return self.judgements.of(path)
+
+    @property
+    def jobs(self) -> int:
+        """How many processes share the work."""
+        return self.request.jobs or self.judgements.configuration.of().jobs or 1
 
     def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
         bindings: dict[str, str] = {}
@@ -72,7 +86,7 @@ class CheckJob(Job):
             raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
         if files.count("-") > 1:
             raise UsageError("standard input is named twice")
-        return self.request.expression, bindings, files
+        return self.request.expression, bindings, found_in(files, self.request.allow_empty)
 
     def _options(self) -> Options:
         request = self.request
@@ -80,8 +94,7 @@ class CheckJob(Job):
             if tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance)):
                 raise UsageError(f"--{name} must be a number from 0, not {tolerance}")
         return replace(
-            super()._options(), formula=False, check=True, decide_asserts=True, rtol=request.rtol, atol=request.atol or 0.0,
-            remembering=request.cache and not request.save, convention=request.convention, place=None,
+            super()._options(), formula=False, check=True, decide_asserts=True, remembering=request.cache and not request.save, place=None,
         )  # fmt: skip
 
     def _claim(self, name: str, text: str, formula: bool) -> ClaimInput:
@@ -99,7 +112,7 @@ class CheckJob(Job):
         for path in self.files:
             if self.holds_records(path):
                 yield from self._batches(path)
-            elif together or path == "-" or (self.request.jobs or 1) == 1:
+            elif together or path == "-" or self.jobs == 1:
                 yield "text", path, together
             else:
                 yield from self._shares(path)
@@ -118,12 +131,12 @@ class CheckJob(Job):
         if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
             yield "text", path
             return
-        size = -(-len(lines) // (_SHARES * (self.request.jobs or 1)))
+        size = -(-len(lines) // (_SHARES * self.jobs))
         for start in range(1, len(lines) + 1, size):
             yield "lines", path, range(start, start + size)
 
     def _batches(self, path: str) -> Iterator[Any]:
-        size = _BATCH if (self.request.jobs or 1) > 1 else 1  # one process answers a slow pipe line by line
+        size = _BATCH if self.jobs > 1 else 1  # one process answers a slow pipe line by line
         batch: list[tuple[int, str]] = []
         error: GradcliError | None = None
         try:
@@ -144,31 +157,36 @@ class CheckJob(Job):
         """The outcomes of one piece of work."""
         name = Names()
         started = time.perf_counter()
+        fail_on = self.way_of(task[1]).fail_on
         for record in self._decided(*task):
             title = name_of(record)
-            yield outcome_of(record, title if record.record_line else name(title), time.perf_counter() - started, self.fail_on)
+            yield outcome_of(record, title if record.record_line else name(title), time.perf_counter() - started, fail_on)
             started = time.perf_counter()
 
-    def _decided(self, kind: str, path: str, given: Any = None) -> Iterator[Record]:
+    def _decided(self, kind: str, path: str | None, given: Any = None) -> Iterator[Record]:
+        way = self.way_of(path)
+        if path is None:
+            yield from self._about_expression(self._program(self.scope_values, way), way)
+            return
         name = None if path == "-" else path
         if kind == "records":
             for number, line in given:
-                yield self._record(line, folder_of(path), name, number)
+                yield self.record_of(line, path, number)
         elif kind == "failed":
             yield _unreadable(given, name)
         elif kind == "text":
-            program = self._program(self.scope_values, folder_of(path))
-            yield from self._text(program, self._lines(path), name)
+            program = self._program(self.scope_values, way, folder_of(path))
+            yield from self._cases(program, self._lines(path), name, way)
             if given:
-                yield from self._about_expression(program)
-        elif kind == "lines":
-            yield from self._text(self._program(self.scope_values, folder_of(path)), self._lines(path), name, given)
+                yield from self._about_expression(program, self.way)
         else:
-            yield from self._about_expression(self._program(self.scope_values))
+            yield from self._cases(self._program(self.scope_values, way, folder_of(path)), self._lines(path), name, way, given)
 
     # -- records -----------------------------------------------------------------------------------------------------
 
-    def _text(self, program: Program, lines: Iterable[str], name: str | None, share: range | None = None) -> Iterator[Record]:
+    def _cases(
+        self, program: Program, lines: Iterable[str], name: str | None, way: Judgement, share: range | None = None
+    ) -> Iterator[Record]:
         """The records of a program, or of the statements that begin in a share of its lines."""
         try:
             for source in sources(lines, name, self.limits):
@@ -181,26 +199,29 @@ class CheckJob(Job):
                     ours = share is None or _line_of(statement) in share
                     if not ours and isinstance(statement, (Query, Assertion, GradcliError)):
                         continue
-                    record = self._checked(program, statement, self.options)
+                    record = _checked(program, statement, way, way.options)
                     if record is not None and ours:
                         yield record
         except GradcliError as error:
             if share is None or _line_of(error) in share:
                 yield _unreadable(error, name)
 
-    def _about_expression(self, program: Program) -> Iterator[Record]:
+    def _about_expression(self, program: Program, way: Judgement) -> Iterator[Record]:
         text = self.expression or ""
-        parsed = list(statements(text.splitlines(keepends=True) or [""], None, self.limits))
-        yield from self._claimed(program, parsed, text, replace(self.options, claims=self.claims), targets=self.targets)
+        parsed = list(statements(lines(text), None, self.limits))
+        given = self.digest([*self.request.grad, *self.request.grad_formula])
+        for record in self._claimed(program, parsed, text, way, replace(way.options, claims=self.claims), targets=self.targets):
+            record.given = given
+            yield record
 
     def _claimed(
-        self, program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None,
+        self, program: Program, parsed: list[Statement | GradcliError], text: str, way: Judgement, options: Options, id: Any = None,
         targets: dict[str, str] | None = None,
     ) -> Iterator[Record]:  # fmt: skip
         """The records of a program, the claims being about its last query, and the masks to save, too."""
         last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
         for i, statement in enumerate(parsed):
-            record = self._checked(program, statement, options if i == last else replace(options, claims=()), id)
+            record = _checked(program, statement, way, options if i == last else replace(options, claims=()), id)
             if record is not None and targets and i == last:
                 from gradcli.cli.saving import save_masks
 
@@ -210,71 +231,50 @@ class CheckJob(Job):
         if options.claims and last is None:
             yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
 
-    def _checked(self, program: Program, statement: Statement | GradcliError, options: Options, id: Any = None) -> Record | None:
-        return checked(program, statement, options, self.request.points or POINTS, self.request.random_state or 0, id=id)
+    def digest(self, given: Any) -> str | None:
+        return given_of(given)
 
-    def _options_of(self, given: InputRecord) -> Options:
-        return replace(super()._options_of(given), claims=claims_of(given.raw.get("expect")))
+    def _options_of(self, given: InputRecord, way: Way) -> Options:
+        options = super()._options_of(given, way)
+        return replace(
+            options,
+            claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
+            rtol=given.rtol if self.request.rtol is None and given.rtol is not None else options.rtol,
+            atol=given.atol if self.request.atol is None and given.atol is not None else options.atol,
+        )
 
-    def result_of(self, program: Program, given: InputRecord, options: Options, where: str) -> Record:
+    def result_of(self, program: Program, given: InputRecord, way: Way, options: Options, where: str) -> Record:
         """The first that is wrong in a record's program, else its last query, else its last assert."""
-        skip = _reason(given.raw.get("skip"))
-        if skip is not None:
-            return Record(given.expr, given.id, skip=skip)
+        assert isinstance(way, Judgement)
+        if given.skip is not None:
+            return Record(given.expr, given.id, skip=given.skip)
         result: Record | None = None
-        parsed = list(statements(given.expr.splitlines(keepends=True), where, self.limits))
-        for record in self._claimed(program, parsed, given.expr, options, given.id):
+        parsed = list(statements(lines(given.expr), where, self.limits))
+        stray = claim_of_nothing(given, parsed, program)
+        if stray is not None:
+            return failed(stray, id=given.id, expr=given.expr)
+        for record in self._claimed(program, parsed, given.expr, way, options, given.id):
             if result is None or record.mode != "assert":
                 result = record
-            if outcome_of(record, "", fail_on=self.fail_on).bad:
+            if outcome_of(record, "", fail_on=way.fail_on).bad:
                 result = record
                 break
         if result is None:
             reason = "the program has no query" if parsed else "the record's 'expr' is empty"
             result = failed(ParseError(reason, source=Source(given.expr)), id=given.id)
         result.expr = given.expr
-        result.xfail = _reason(given.raw.get("xfail"), result.xfail)
+        result.xfail = result.xfail if given.xfail is None else given.xfail
         return result
+
+
+def _checked(program: Program, statement: Statement | GradcliError, way: Judgement, options: Options, id: Any = None) -> Record | None:
+    return checked(program, statement, options, way.points, way.state, id=id)
 
 
 def _unreadable(error: GradcliError, name: str | None) -> Record:
     record = failed(error)
     record.file = record.file or name
     return record
-
-
-def _reason(given: Any, otherwise: str | None = None) -> str | None:
-    """Why a record is skipped, or known to fail: text, or just ``true``."""
-    return otherwise if given is None or given is False else "" if given is True else str(given)
-
-
-def claims_of(expect: Any) -> tuple[ClaimInput, ...]:
-    """What a record expects of its value and gradients. Raises InputError for what cannot be read."""
-    from gradcli.files.arrays import array_of
-
-    if expect is None:
-        return ()
-    if not isinstance(expect, dict) or not isinstance(expect.get("grad") or {}, dict):
-        raise InputError("'expect' must be an object with 'value', or 'grad' by names")
-    found = []
-    for name, claim in [("value", expect.get("value")), *(expect.get("grad") or {}).items()]:
-        if isinstance(claim, dict):
-            if not isinstance(claim.get("formula"), str):
-                raise InputError(f"'expect': the claim of {name!r} has no 'formula'")
-            found.append(ClaimInput(name, claim["formula"], formula=True))
-        elif isinstance(claim, str) and not _is_number(claim):
-            found.append(ClaimInput(name, claim, formula=True))
-        elif claim is not None:
-            found.append(ClaimInput(name, numbers=array_of(claim, f"the claim of '{name}'")))
-    return tuple(found)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _line_of(statement: Statement | GradcliError) -> int:

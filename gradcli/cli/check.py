@@ -7,13 +7,12 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 from gradcli.cli.cases import KINDS, CheckJob
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED
-from gradcli.cli.job import Request, assignment, choice
-from gradcli.cli.settings import settings
+from gradcli.cli.request import Request
+from gradcli.cli.words import assignment, choice
 from gradcli.errors import GradcliError, OutputError, UsageError
 from gradcli.report.outcomes import ERROR, Outcome, Report, Summary
 
@@ -40,36 +39,37 @@ class CheckRequest(Request):
     function: str | None = None
     gradient: str | None = None
     at: tuple[str, ...] = ()
-
-
-def settled(request: CheckRequest) -> CheckRequest:
-    """The request with the settings of pyproject.toml where no option is given. Raises UsageError."""
-    found = {key.replace("-", "_"): value for key, value in settings(Path.cwd()).items()}
-    return replace(request, **{name: value for name, value in found.items() if getattr(request, name) is None})
+    config: str | None = None
+    format_given: bool = False  # rather than the default
+    words: tuple[str, ...] = ()  # the arguments as they were typed
 
 
 def run_check(request: CheckRequest) -> int:
     """Check everything that was asked for, write the reports, and give the exit code."""
-    from gradcli.cli.known import Baseline, update
+    from gradcli.cli.baseline import Baseline, Identities
+    from gradcli.cli.known import update
     from gradcli.cli.progress import Progress
 
     try:
-        request = settled(request)
         job = _job(request)
         _refuse_update(request, job)
-        baseline = Baseline.load(request.baseline, recording=request.update)
+        baseline = Baseline.load(request)
         if request.update and baseline.path is None:
             update(job)
         reports = Reports(request, job)
     except GradcliError as error:
         print(error.render(), file=sys.stderr)
         return BAD_INPUT
+    for who in job.judgements.lenient([*job.files, *([] if job.files and job.expression is None else [None])]):
+        print(f"note: {who} is empty: no verdict fails here, only errors and false asserts do", file=sys.stderr)
+    identities = Identities(baseline.path)
     summary = Summary()
     started = time.perf_counter()
     code = FINE
     try:
         with closing(_outcomes(job, request)) as outcomes, Progress(_wants_progress(request)) as progress:
             for outcome in outcomes:
+                outcome.identity = identities.of(outcome)
                 known = baseline.applied(outcome)
                 summary.add(known)
                 progress.add(known)
@@ -83,8 +83,9 @@ def run_check(request: CheckRequest) -> int:
         code = INTERRUPTED
     summary.seconds = time.perf_counter() - started
     try:
-        if request.update and not summary.interrupted:
-            baseline.save()
+        if not summary.interrupted:
+            for line in baseline.closed(set(identities.roots.values()), partial=request.fail_fast and code != FINE):
+                print(line, file=sys.stderr)
     except GradcliError as error:
         print(error.render(), file=sys.stderr)
         code = BAD_INPUT
@@ -115,7 +116,7 @@ def _refuse_update(request: CheckRequest, job: CheckJob) -> None:
 
 
 def _outcomes(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None, None]:
-    if (request.jobs or 1) > 1 and not request.function:
+    if job.jobs > 1 and not request.function:
         from gradcli.cli.parallel import in_parallel
 
         return in_parallel(job, request)
@@ -136,9 +137,12 @@ class Reports:
     def __init__(self, request: CheckRequest, job: CheckJob) -> None:
         from gradcli.report.kinds import make
 
-        wanted = [assignment("--report", text) for text in request.reports]
+        settings = job.judgements.configuration.of()
+        wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
+        if request.format_given:  # which wins against a setting, and is refused beside a --report on standard output
+            wanted = [(kind, path) for kind, path in wanted if path != "-"]
         for kind, _ in wanted:
-            choice("--report", kind, KINDS)
+            choice("--report" if request.reports else f"report of {settings.path}", kind, KINDS)
         if not any(path == "-" for _, path in wanted):
             wanted.append((request.output_format, "-"))
         paths = [os.path.realpath(path) for _, path in wanted if path != "-"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
-from gradcli.cli.job import Job, Request
+from gradcli.cli.job import Job
 from gradcli.cli.output import make_writer
+from gradcli.cli.request import Request
 from gradcli.errors import GradcliError
 from gradcli.report.records import Record
 

@@ -13,7 +13,11 @@ import numpy as np
 
 from gradcli.checking import outcome_of
 from gradcli.cli.cases import CheckJob
-from gradcli.errors import GradcliError, UsageError
+from gradcli.cli.words import assignments
+from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.files.arrays import load_array
+from gradcli.language.program import Program
+from gradcli.options import Options
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 
@@ -31,12 +35,24 @@ class FunctionJob(CheckJob):
             raise UsageError("--function and --gradient go together", help=example)
         self.named = request.function
         self.function, self.gradient = _loaded(request.function), _loaded(request.gradient)
-        self.arguments, self.names = _arguments(request)
+        self.arguments = self._arguments()
+        self.wrt = _differentiated(list(self.arguments), self.way.options)
 
     def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
         if self.request.arguments or self.request.expression or self.request.files:
             raise UsageError("--function is checked alone, without files or expressions")
         return None, {}, []
+
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments by their names, in the order in which the function takes them."""
+        given = assignments("--at", self.request.at)
+        if not given:
+            raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
+        program = Program(self._scope(self.way))
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            found[name] = load_array(value[1:], self.limits) if value.startswith("@") else program.constant(value, f"<{name}>")
+        return found
 
     def tasks(self) -> Iterator[Any]:
         yield "function", None
@@ -45,32 +61,33 @@ class FunctionJob(CheckJob):
         from gradcli.check.functions import check_function
 
         record = Record(f"{self.named} with the gradient {self.request.gradient}", id=self.named)
-        rtol = 1e-6 if self.request.rtol is None else self.request.rtol
+        record.given = self.digest([*self.request.at, list(self.wrt)])
+        way = self.way_of(None)
+        rtol = 1e-6 if way.options.rtol is None else way.options.rtol
         started = time.perf_counter()
         try:
-            record.check, value = check_function(self.function, self.gradient, self.arguments, self.names, rtol, self.request.atol or 0.0)
+            record.check, value = check_function(
+                self.function, self.gradient, list(self.arguments.values()), list(self.arguments), rtol, way.options.atol, self.wrt
+            )
             record.value = np.float64(value)
         except Exception as error:  # the user's function may raise anything
             record.error = Failure.of(error if isinstance(error, GradcliError) else GradcliError(f"{type(error).__name__}: {error}"))
-        yield outcome_of(record, self.named, time.perf_counter() - started, self.fail_on)
+        yield outcome_of(record, self.named, time.perf_counter() - started, way.fail_on)
 
 
-def _arguments(request: CheckRequest) -> tuple[list[Any], list[str]]:
-    from gradcli.cli.job import assignment
-    from gradcli.files.arrays import load_array
-    from gradcli.language.program import Program
-    from gradcli.language.scope import Scope
-    from gradcli.limits import DEFAULT
-
-    if not request.at:
-        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
-    program = Program(Scope(random_state=request.random_state or 0))
-    arguments, names = [], []
-    for text in request.at:
-        name, value = assignment("--at", text)
-        names.append(name)
-        arguments.append(load_array(value[1:], DEFAULT) if value.startswith("@") else program.constant(value, f"<{name}>"))
-    return arguments, names
+def _differentiated(names: list[str], options: Options) -> list[str]:
+    """The arguments that the gradient is by. Raises UsageError for a name that is none of them."""
+    for option, given in (("--wrt", options.wrt or ()), ("--freeze", options.freeze)):
+        for name in given:
+            if name not in names:
+                close = suggestion(name, names)
+                help = f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
+                raise UsageError(f"{option}: --at has no '{name}'", help=help)
+    wanted = names if options.wrt is None else list(dict.fromkeys(options.wrt))
+    left = [name for name in wanted if name not in options.freeze]
+    if not left:
+        raise UsageError("--freeze leaves nothing to differentiate with respect to")
+    return left
 
 
 def _loaded(path: str) -> Callable[..., Any]:

@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
-from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion
+from gradcli.cli.idle import refuse_idle
+from gradcli.cli.naming import claim_of_nothing, lines, names_in
+from gradcli.cli.request import FORMATS, OPTIONS, Request
+from gradcli.cli.words import assignments, choice, folder_of, format_of, names_of
+from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError, suggestion
 from gradcli.evaluation import failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
@@ -23,39 +27,13 @@ if TYPE_CHECKING:
     from gradcli.alike import Alike
     from gradcli.files.jsonl import InputRecord
 
-OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
-)  # fmt: skip
-FORMATS = ("text", "json", "jsonl", "csv", "latex")
 
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How the cases of a file are calculated."""
 
-@dataclass(eq=False, repr=False)
-class Request:
-    """The options of ``gradcli eval``."""
-
-    arguments: list[str]
-    files: list[str]
-    input_format: str | None
-    wrt: str | None
-    freeze: list[str]
-    seed: str | None
-    jacobian: bool
-    hessian: bool
-    jvp: list[str]
-    save: list[str]
-    check: bool
-    formula: bool | None
-    timeout: float | None
-    output_format: str
-    dtype: str
-    digits: int | None
-    random_state: int | None
-    fail_fast: bool
-    limit: list[str]
-    quiet: bool
-    color: str
-    precision: int | None = None
+    options: Options
+    state: int = 0  # of random numbers
 
 
 class Job:
@@ -71,9 +49,21 @@ class Job:
         choice("--dtype", request.dtype, ("float64", "float32"))
         choice("--color", request.color, ("auto", "always", "never"))
         self.expression, self.bindings, self.files = self._positionals()
-        self.targets = dict(assignment("--save", text) for text in request.save)
+        if request.input_format is not None and not self.files:
+            raise UsageError("--input is about files and standard input, of which there are none")
+        self.targets = assignments("--save", request.save)
+        if self.targets:
+            from gradcli.cli.saving import refuse_other_formats
+
+            refuse_other_formats(self.targets)
+        self._prepare()
         self.scope_values = self._values()
-        self.options = self._options()
+        self._refuse_unknown_names()
+
+    def _prepare(self) -> None:
+        """What the bindings of the command line are calculated with."""
+        refuse_idle(self.request)
+        self.way = Way(self._options(), self.request.random_state or 0)
 
     def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
         expression: str | None = None
@@ -109,7 +99,7 @@ class Job:
     def _values(self) -> dict[str, Any]:
         """The values of the command line's bindings, each a constant expression or a data file."""
         values: dict[str, Any] = {}
-        program = Program(self._scope())
+        program = Program(self._scope(self.way))
         for name, text in self.bindings.items():
             if text.startswith("@"):
                 from gradcli.files.arrays import load_array
@@ -147,7 +137,7 @@ class Job:
         formula = request.output_format in ("text", "json", "latex") if request.formula is None else request.formula
         return Options(
             wrt=names_of(request.wrt), freeze=tuple(n for text in request.freeze for n in names_of(text) or ()), seed=request.seed,
-            mode=modes[0] if modes else "grad", tangents=dict(assignment("--jvp", text) for text in request.jvp),
+            mode=modes[0] if modes else "grad", tangents=assignments("--jvp", request.jvp),
             check=request.check, formula=formula, latex=request.output_format == "latex", timeout=request.timeout,
             digits=request.precision, place=self._place(),
         )  # fmt: skip
@@ -159,12 +149,16 @@ class Job:
 
         return Places(self.targets)
 
-    def _scope(self) -> Scope:
-        return Scope(self.limits, self.request.dtype, self.request.random_state or 0)
+    def way_of(self, path: str | None) -> Way:
+        """How the cases of a file are calculated; None and "-" are the command line and standard input."""
+        return self.way
 
-    def _program(self, values: dict[str, Any], folder: Path | None = None) -> Program:
+    def _scope(self, way: Way) -> Scope:
+        return Scope(self.limits, self.request.dtype, way.state)
+
+    def _program(self, values: dict[str, Any], way: Way, folder: Path | None = None) -> Program:
         """A fresh program with these values; the data files that it names lie in or below the folder, if there is one."""
-        scope = self._scope()
+        scope = self._scope(way)
         scope.load = partial(self._load, folder)
         for name, value in values.items():
             scope.bind_value(name, value)
@@ -176,6 +170,16 @@ class Job:
 
         return load_array(reference, self.limits, folder)
 
+    def _refuse_unknown_names(self) -> None:
+        """A name to freeze that nothing has is a mistake; that of files may stand in another one."""
+        if self.expression is None or self.files or not self.way.options.freeze:
+            return
+        known = {*self.scope_values, *names_in(statements(lines(self.expression), None, self.limits))}
+        for name in self.way.options.freeze:
+            if name not in known:
+                close = suggestion(name, sorted(known))
+                raise UsageError(f"--freeze: there is no '{name}'", help=f"did you mean '{close}'?" if close else _told(known))
+
     # -- records ----------------------------------------------------------------------------------------------
 
     def records(self) -> Iterator[Record]:
@@ -185,13 +189,13 @@ class Job:
             if (self.request.input_format or format_of(path)) == "jsonl":
                 yield from self._jsonl(path)
             else:
-                program = self._program(self.scope_values, folder_of(path))
+                program = self._program(self.scope_values, self.way, folder_of(path))
                 yield from self._text(program, self._lines(path), None if path == "-" else path)
         if self.expression is not None:
             if program is None or len(self.files) > 1:
-                program = self._program(self.scope_values)
+                program = self._program(self.scope_values, self.way)
             text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
-            yield from self._text(program, text.splitlines(keepends=True) or [""], None)
+            yield from self._text(program, lines(text), None)
 
     @cached_property
     def _alike(self) -> Alike:
@@ -205,63 +209,91 @@ class Job:
         return lines_of(path, self.limits.length)
 
     def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
-        alike = self._alike if self.files and self.options.bare else None  # one expression is not worth its imports
+        alike = self._alike if self.files and self.way.options.bare else None  # one expression is not worth its imports
         try:
-            yield from records(program, lines, name, self.options, alike)
+            yield from records(program, lines, name, self.way.options, alike)
         except GradcliError as error:
             yield failed(error)
 
     def _jsonl(self, path: str) -> Iterator[Record]:
-        folder = folder_of(path)
-        name = None if path == "-" else path
         number = 0
         try:
             for line in self._lines(path):
                 number += 1
                 if line.strip():
-                    yield self._record(line, folder, name, number)
+                    yield self.record_of(line, path, number)
         except GradcliError as error:
             yield failed(error)
 
-    def _record(self, line: str, folder: Path, name: str | None, number: int) -> Record:
+    def record_of(self, line: str, path: str, number: int) -> Record:
         """The result of one record: that of the last query of its program."""
         from gradcli.files.jsonl import parse_record
 
+        folder, name, way = folder_of(path), None if path == "-" else path, self.way_of(path)
         try:
             given = parse_record(line, self.limits, folder)
-            options = self._options_of(given)
+            values = {**self._values_of(given, way), **self.scope_values}
+            options = self._options_of(given, way)
         except GradcliError as error:
-            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr"))
+            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
+            record.meta, record.given = error.record.get("meta"), self.digest(error.record.get("given"))
         else:
-            values = {**given.at, **self.scope_values}
             where = f"{name or '<stdin>'}:{number}"
-            known = self._alike.in_record(values, Source(given.expr, where), options, given.id) if options.bare else None
+            known = None
+            if options.bare and all(claim.of in values or claim.of == "value" for claim in given.expect):
+                known = self._alike.in_record(values, Source(given.expr, where), options, given.id)
             if known is not None:
                 record = known
                 record.expr = given.expr
             else:
-                program = self._program(values, folder)
-                record = self.result_of(program, given, options, where)
+                program = self._program(values, way, folder)
+                record = self.result_of(program, given, way, options, where)
                 program.end()
+            record.meta, record.given = given.meta, self.digest(given.given)
         record.file, record.line, record.column, record.record_line = name, number, 1, True
         return record
 
-    def _options_of(self, given: InputRecord) -> Options:
+    def digest(self, given: Any) -> str | None:
+        """What identifies a case beside its text, for those who compare runs."""
+        return None
+
+    def _values_of(self, given: InputRecord, way: Way) -> dict[str, Any]:
+        """The values of a record, texts as constant expressions."""
+        values: dict[str, Any] = {}
+        program: Program | None = None
+        for name, value in given.at.items():
+            values[name] = value
+            if isinstance(value, str):
+                program = program or Program(self._scope(way))
+                try:
+                    values[name] = program.constant(value, f"<{name}>")
+                except GradcliError as error:
+                    help = "write a number, or an expression of numbers"
+                    reason = InputError(f"the value of '{name}' is no number: {error.message}", help=help)
+                    reason.record = {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
+                    raise reason from None
+        return values
+
+    def _options_of(self, given: InputRecord, way: Way) -> Options:
         from dataclasses import replace
 
+        options = way.options
         if given.wrt is None and given.seed is None:
-            return self.options
+            return options
         return replace(
-            self.options,
-            wrt=self.options.wrt or given.wrt,
-            seed=given.seed if self.options.seed is None and self.options.mode == "grad" else self.options.seed,
+            options,
+            wrt=options.wrt or given.wrt,
+            seed=given.seed if options.seed is None and options.mode == "grad" else options.seed,
         )
 
-    def result_of(self, program: Program, given: InputRecord, options: Options, where: str) -> Record:
+    def result_of(self, program: Program, given: InputRecord, way: Way, options: Options, where: str) -> Record:
         text, id = given.expr, given.id
-        parsed = list(statements(text.splitlines(keepends=True), where, self.limits))
+        parsed = list(statements(lines(text), where, self.limits))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
+        stray = claim_of_nothing(given, parsed, program)
+        if stray is not None:
+            return failed(stray, id=id, expr=text)
         result: Record | None = None
         for statement in parsed:
             record = run_statement(program, statement, options, id=id)
@@ -275,34 +307,13 @@ class Job:
         return result
 
 
+def _told(names: set[str]) -> str | None:
+    return f"the names are {', '.join(sorted(names)[:20])}" if names else None
+
+
 def _refuse_misspelled_option(argument: str) -> None:
     """``--formt`` is an expression by the rules, but surely not meant as one."""
     word = argument.strip()
     close = suggestion(word[2:], list(OPTIONS)) if word.startswith("--") and word[2:].replace("-", "").isalpha() else None
     if close is not None:
         raise UsageError(f"no such option: {word}", help=f"did you mean --{close}?")
-
-
-def choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
-
-
-def names_of(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def assignment(option: str, text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value:
-        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
-    return name.strip(), value
-
-
-def folder_of(path: str) -> Path:
-    """The folder of a file; for standard input, the current one."""
-    return Path() if path == "-" else Path(path).parent
-
-
-def format_of(path: str) -> str:
-    return "jsonl" if path.endswith((".jsonl", ".ndjson")) else "text"

@@ -1,4 +1,4 @@
-"""Known failures, and the recording of expectations."""
+"""The recording of expectations in JSON Lines files, and files that are replaced as a whole."""
 
 from __future__ import annotations
 
@@ -10,62 +10,20 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import InputError, OutputError
-from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
     from gradcli.cli.cases import CheckJob
 
-Key = tuple[str, str, str]
 _GAP = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-
-
-@dataclass(eq=False, repr=False)
-class Baseline:
-    """Failures that were there before: each by its file, its name and its rule. ``recording`` takes those of this run instead."""
-
-    path: Path | None = None
-    known: set[Key] = field(default_factory=set)
-    recording: bool = False
-
-    @classmethod
-    def load(cls, path: str | None, recording: bool = False) -> Baseline:
-        """The baseline of a file, which need not exist yet. Raises InputError for what cannot be read."""
-        if path is None:
-            return cls()
-        file = Path(path)
-        if recording or not file.exists():
-            return cls(file, recording=recording)
-        try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-            return cls(file, {(str(k["file"]), str(k["name"]), str(k["rule"])) for k in data["known"]})
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"cannot read the baseline '{path}': {type(error).__name__}: {error}") from None
-
-    def applied(self, outcome: Outcome) -> Outcome:
-        """The outcome, excused if it is a known failure."""
-        if not outcome.bad or self.path is None:
-            return outcome
-        key = (outcome.suite, outcome.name, outcome.rule)
-        if self.recording:
-            self.known.add(key)
-        return replace(outcome, status=XFAILED, reason="in the baseline") if key in self.known else outcome
-
-    def save(self) -> None:
-        """The failures of this run as the new baseline, if that is wanted. Raises OutputError."""
-        if self.path is None or not self.recording:
-            return
-        known = [dict(zip(("file", "name", "rule"), key, strict=True)) for key in sorted(self.known)]
-        text = json.dumps({"version": 1, "known": known}, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
 
 
 def update(job: CheckJob) -> None:
@@ -97,9 +55,7 @@ def _update(job: CheckJob, path: str) -> tuple[int, int]:
 
 def _with_expectation(job: CheckJob, path: str, number: int, line: str) -> str:
     """The line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
-    from gradcli.cli.job import folder_of
-
-    record = job._record(line, folder_of(path), path, number)
+    record = job.record_of(line, path, number)
     if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
         return line
     members = dict(_members(line))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
-    from gradcli.cli.job import Request
+    from gradcli.cli.request import Request
 
 
 class Writer:

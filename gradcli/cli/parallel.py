@@ -38,9 +38,9 @@ def _work(task: Any) -> list[Outcome]:
 def in_parallel(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None, None]:
     """The outcomes of all tasks, in the order of the tasks. The processes begin at once, while there are no other threads."""
     others = set(threading.enumerate())
-    pool = ProcessPoolExecutor(request.jobs, initializer=_begin, initargs=(request,))
+    pool = ProcessPoolExecutor(job.jobs, initializer=_begin, initargs=(request,))
     pool.submit(int)
-    return _in_order(job, pool, set(threading.enumerate()) - others, _AHEAD * (request.jobs or 1))
+    return _in_order(job, pool, set(threading.enumerate()) - others, _AHEAD * job.jobs)
 
 
 def _in_order(job: CheckJob, pool: ProcessPoolExecutor, threads: set[threading.Thread], ahead: int) -> Generator[Outcome, None, None]:

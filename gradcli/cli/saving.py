@@ -19,6 +19,23 @@ from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
 
 
+def refuse_other_formats(targets: dict[str, str]) -> None:
+    """Raise UsageError for a file whose name promises another format than NumPy's, or that is named twice. Devices and pipes have none."""
+    for name, path in targets.items():
+        suffix = os.path.splitext(path)[1]
+        if suffix.lower() != ".npy" and not _is_device(path):
+            written = f"{path[: len(path) - len(suffix)]}.npy"
+            raise UsageError(f"--save {name}={path}: what is saved is NumPy's format, .npy", help=f"write {written}")
+    paths = [os.path.realpath(path) for path in targets.values()]
+    for name, path in targets.items():
+        if paths.count(os.path.realpath(path)) > 1 and not _is_device(path):
+            raise UsageError(f"--save {name}={path}: '{path}' is named twice")
+
+
+def _is_device(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 class Places:
     """Temporary files that take large results while they are computed: memory need not hold them."""
 

@@ -1,69 +1,208 @@
-"""JSON Lines records: programs with their bindings."""
+"""JSON Lines records: programs with their bindings, and what is claimed of them.
+
+No field is read past: one that is unknown, twice there, or of another type than it should be is an error of its record.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import InputError
+from gradcli.errors import GradcliError, InputError, UnknownFieldError, suggestion
 from gradcli.files.arrays import array_of, load_array
 from gradcli.limits import Limits
+
+FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol")
+_PART_OF_IDENTITY = ("expect", "at", "seed", "wrt")
+_DEEPEST = 64  # levels of what is copied as it is
+
+
+@dataclass(frozen=True, eq=False)
+class Claimed:
+    """What a record expects of its value or of a gradient: numbers, or text of the language, which is a formula if that is said."""
+
+    of: str  # a name, or "value"
+    numbers: np.ndarray | None = None
+    text: str | None = None
+    formula: bool = False
 
 
 @dataclass(eq=False)
 class InputRecord:
-    """One record; ``raw`` keeps what ``check`` reads beyond it (expect, skip, xfail)."""
+    """One record; ``given`` is what identifies it beside its id and its text."""
 
     expr: str
     id: Any = None
-    at: dict[str, np.ndarray] = field(default_factory=dict)
+    at: dict[str, np.ndarray | str] = field(default_factory=dict)  # a text is a constant expression
     wrt: tuple[str, ...] | None = None
     seed: Any = None
-    raw: dict[str, Any] = field(default_factory=dict)
+    expect: tuple[Claimed, ...] = ()
+    meta: dict[str, Any] | None = None
+    skip: str | None = None  # the reason, which may be empty
+    xfail: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    given: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
-    """The record of one line. Raises InputError, with the record's id and expression as ``error.record``."""
+    """The record of one line. Raises GradcliError, with what is known of the record as ``error.record``."""
     try:
-        data = json.loads(line)
+        data = json.loads(line, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"not a JSON record: {reason}") from None
     if not isinstance(data, dict):
-        raise InputError(f"a record is a JSON object, not {type(data).__name__}")
+        raise InputError(f"a record is a JSON object, not {_kind(data)}")
+    known: dict[str, Any] = {"expr": data["expr"] if isinstance(data.get("expr"), str) else None}
     try:
+        known["id"] = _shallow("id", data.get("id"))
+        known["meta"] = _meta(data.get("meta"))
         return _record(data, limits, folder)
-    except InputError as error:
-        error.record = {"id": data.get("id"), "expr": data["expr"] if isinstance(data.get("expr"), str) else None}
+    except GradcliError as error:
+        error.record = {**known, "given": _given(data)}
         raise
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"not a JSON record: '{twice}' stands there twice")
+    return found
+
+
 def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputRecord:
+    refuse_unknown(data, FIELDS, "a record", "names of your own go under \"meta\"")
     expr = data.get("expr")
     if not isinstance(expr, str):
-        raise InputError("the record has no 'expr'" if expr is None else "'expr' must be a string")
-    at = data.get("at") or {}
+        raise InputError("the record has no 'expr'" if expr is None else f"'expr' must be a string, not {_kind(expr)}")
+    return InputRecord(
+        expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed")),
+        tuple(_expected(data.get("expect"))), data.get("meta"), _reason("skip", data.get("skip")), _reason("xfail", data.get("xfail")),
+        _tolerance("rtol", data.get("rtol")), _tolerance("atol", data.get("atol")), _given(data),
+    )  # fmt: skip
+
+
+def _given(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: data[name] for name in _PART_OF_IDENTITY if data.get(name) is not None}
+
+
+def refuse_unknown(data: dict[str, Any], fields: tuple[str, ...], what: str, otherwise: str | None = None) -> None:
+    """Raise UnknownFieldError for the first name that is none of the fields."""
+    for name in data:
+        if name not in fields:
+            close = suggestion(name, list(fields), cutoff=0.7)
+            listed = f"it has {', '.join(fields)}"
+            help = f"did you mean '{close}'?" if close else f"{listed}; {otherwise}" if otherwise else listed
+            raise UnknownFieldError(f"{what} has no field '{name}'", help=help)
+
+
+def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarray | str]:
+    if at is None:
+        return {}
     if not isinstance(at, dict):
-        raise InputError("'at' must be an object of names and values")
-    values = {}
+        raise InputError(f"'at' must be an object of names and values, not {_kind(at)}")
+    values: dict[str, np.ndarray | str] = {}
     for name, value in at.items():
         if not name.isidentifier():
             raise InputError(f"'at': {name!r} is not a name")
-        if isinstance(value, str) and value.startswith("@"):
-            values[name] = load_array(value[1:], limits, folder)
-        else:
-            values[name] = array_of(value, f"the value of '{name}'")
-        limits.check_shape(values[name].shape)
-    wrt = data.get("wrt")
+        if isinstance(value, str) and not value.startswith("@") and not _is_number(value):
+            values[name] = value
+            continue
+        array = load_array(value[1:], limits, folder) if isinstance(value, str) and value.startswith("@") else None
+        values[name] = array = array_of(value, f"the value of '{name}'") if array is None else array
+        limits.check_shape(array.shape)
+    return values
+
+
+def _names(wrt: Any) -> tuple[str, ...] | None:
     if isinstance(wrt, str):
         wrt = [name.strip() for name in wrt.split(",")]
     if wrt is not None and not (isinstance(wrt, list) and all(isinstance(name, str) for name in wrt)):
-        raise InputError("'wrt' must be a list of names")
-    seed = data.get("seed")
-    if isinstance(seed, list) or (seed is not None and not isinstance(seed, str)):
-        seed = array_of(seed, "the seed")
-    return InputRecord(expr, data.get("id"), values, None if wrt is None else tuple(wrt), seed, data)
+        raise InputError(f"'wrt' must be a list of names{'' if isinstance(wrt, list) else f', not {_kind(wrt)}'}")
+    return None if wrt is None else tuple(wrt)
+
+
+def _seed(seed: Any) -> Any:
+    return seed if seed is None or isinstance(seed, str) else array_of(seed, "the 'seed'")
+
+
+def _expected(expect: Any) -> Iterator[Claimed]:
+    if expect is None:
+        return
+    grad = expect.get("grad") if isinstance(expect, dict) else None
+    if not isinstance(expect, dict) or not (grad is None or isinstance(grad, dict)):
+        raise InputError("'expect' must be an object with 'value', or 'grad' by names")
+    refuse_unknown(expect, ("value", "grad"), "'expect'")
+    for name, claim in [("value", expect.get("value")), *(grad or {}).items()]:
+        what = "the claim of the value" if name == "value" else f"the claim of '{name}'"
+        if isinstance(claim, dict):
+            refuse_unknown(claim, ("formula",), what)
+            if not isinstance(claim.get("formula"), str):
+                raise InputError(f"{what}: 'formula' must be a string")
+            yield Claimed(name, text=claim["formula"], formula=True)
+        elif isinstance(claim, str) and not _is_number(claim):
+            yield Claimed(name, text=claim)
+        elif claim is not None:
+            yield Claimed(name, array_of(claim, what))
+
+
+def _meta(meta: Any) -> dict[str, Any] | None:
+    if not (meta is None or isinstance(meta, dict)):
+        raise InputError(f"'meta' must be an object, not {_kind(meta)}")
+    _shallow("meta", meta)
+    return meta
+
+
+def _shallow(name: str, value: Any) -> Any:
+    """The value, unless it is nested more deeply than what writes it can follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        parts = [whole.values() if isinstance(whole, dict) else whole for whole in level if isinstance(whole, (list, dict))]
+        level = [part for inner in parts for part in inner]
+        if not level:
+            return value
+    raise InputError(f"'{name}' is nested too deeply")
+
+
+def _reason(name: str, given: Any) -> str | None:
+    """Why a record is skipped, or known to fail: text, or just ``true``."""
+    if given is None or isinstance(given, bool):
+        return "" if given else None
+    if not isinstance(given, str):
+        raise InputError(f"'{name}' must be a reason, not {_kind(given)}", help=f'write "{name}": "why"')
+    return given
+
+
+def _tolerance(name: str, given: Any) -> float | None:
+    if given is None:
+        return None
+    try:
+        tolerance = math.nan if isinstance(given, (bool, list, dict)) else float(given)
+    except (ValueError, OverflowError):
+        tolerance = math.nan
+    if not (math.isfinite(tolerance) and tolerance >= 0):
+        raise InputError(f"'{name}' must be a number from 0, not {json.dumps(given)[:60]}")
+    return tolerance
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(value: Any) -> str:
+    """What JSON calls a value."""
+    names = ((bool, "true or false"), ((int, float), "a number"), (str, "a string"), (list, "an array"), (dict, "an object"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")

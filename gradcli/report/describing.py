@@ -26,6 +26,12 @@ def location(outcome: Outcome) -> str:
     return f"{printable(outcome.suite)}:{place.line}" + ("" if place.column is None else f":{place.column}")
 
 
+def id_of(record: Record) -> str:
+    """The id of a record, in brackets after its place; empty without one."""
+    text = "" if record.id is None else one_line(str(record.id), 100)
+    return f" ({text})" if text else ""
+
+
 def further(outcome: Outcome) -> list[str]:
     """The lines of the details that the headline does not hold."""
     told = outcome.record.error is None and outcome.status != XPASSED
@@ -37,7 +43,7 @@ def further(outcome: Outcome) -> list[str]:
 def block(outcome: Outcome) -> str:
     """The case in the shape of an error message: the finding, its place with an excerpt, and the details."""
     record, failure = outcome.record, outcome.record.error
-    identity = "" if record.id is None else f" ({one_line(str(record.id), 100)})"
+    identity = id_of(record)
     head, *rest = failure.error.render().split("\n") if failure is not None else [one_line(outcome.headline, 500)]
     if failure is not None and stands_in(record, failure):
         margin = " " * len(str(failure.line))
@@ -61,5 +67,5 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
 
 def message(outcome: Outcome) -> str:
     """The case without its place, for systems that show the place themselves: the finding, the details and the expression."""
-    expr = one_line(outcome.record.expr, 500)
-    return clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([f"in {expr}"] if expr else [])]), 3500)
+    where = f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}" if outcome.record.expr else id_of(outcome.record).strip()
+    return clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcli.report.describing import clipped, one_line
+from gradcli.report.describing import clipped, id_of, one_line
 from gradcli.report.json_report import JsonArray
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, place_of
@@ -28,7 +28,7 @@ class GitLabReport(Report):
         self.last = outcome
         if outcome.bad:
             expr = one_line(outcome.record.expr, 200)
-            description = one_line(outcome.headline, 500) + (f", in {expr}" if expr else "")
+            description = one_line(outcome.headline, 500) + (f", in {expr}" if expr else "") + id_of(outcome.record)
             self._issue(outcome, description, outcome.rule, self.fingerprints.of(outcome), rule_of(outcome.rule).severity)
 
     def close(self, summary: Summary) -> None:

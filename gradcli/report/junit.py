@@ -11,6 +11,7 @@ from typing import TextIO
 
 from gradcli.errors import printable
 from gradcli.report.describing import block, location, one_line
+from gradcli.report.identities import Tally, digest_of
 from gradcli.report.outcomes import ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Report, Summary
 from gradcli.report.places import relative
 
@@ -28,10 +29,23 @@ class JUnitReport(Report):
         self.started = datetime.now(UTC)
         self.counts = {"errors": 0, "failures": 0, "skipped": 0, "tests": 0}
         self.cases = SpooledTemporaryFile(1 << 20, "w+", encoding="utf-8", newline="\n")  # noqa: SIM115
-        self.class_of = cache(_class)
+        self.class_of, self.path_of = cache(_class), cache(_path)
+        self.names = Tally()
 
     def add(self, outcome: Outcome) -> None:
-        self._case(self.class_of(outcome.suite), one_line(outcome.name, 500), outcome.seconds, outcome.status, _body(outcome))
+        suite = self.class_of(outcome.suite)
+        path = self.path_of(outcome.file)
+        place = {} if path is None else {"file": path, "line": str(outcome.line)}
+        name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.line}")
+        self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
+
+    def _told_apart(self, suite: str, name: str) -> str:
+        """The name, with a number if there is one like it: viewers show the last of equal ones only."""
+        found, number = name, self.names.add(digest_of(f"{suite}\0{name}"))
+        while number > 1:
+            found = f"{name} ({number})"
+            number = 0 if self.names.add(digest_of(f"{suite}\0{found}")) == 1 else number + 1
+        return found
 
     def close(self, summary: Summary) -> None:
         from platform import node
@@ -50,17 +64,21 @@ class JUnitReport(Report):
         self.stream.write("</testsuite>\n</testsuites>\n")
         self.stream.flush()
 
-    def _case(self, suite: str, name: str, seconds: float, status: str, body: str) -> None:
+    def _case(self, suite: str, name: str, seconds: float, status: str, body: str, place: dict[str, str] | None = None) -> None:
         self.counts["tests"] += 1
         if status in _COUNTED:
             self.counts[_COUNTED[status]] += 1
-        attributes = _attributes(classname=suite, name=name, time=f"{seconds:.3f}")
+        attributes = _attributes(classname=suite, name=name, **(place or {}), time=f"{seconds:.3f}")
         self.cases.write(f"<testcase{attributes}>{body}</testcase>\n" if body else f"<testcase{attributes}/>\n")
 
 
 def _class(suite: str) -> str:
     """A path as a dotted name, as pytest makes them: viewers make folders of the dots."""
     return printable(suite if suite.startswith("<") else relative(suite).strip("/").replace("/", "."))
+
+
+def _path(file: str | None) -> str | None:
+    return None if file is None or file.startswith("<") else printable(relative(file))
 
 
 def _body(outcome: Outcome) -> str:

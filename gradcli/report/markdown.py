@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from gradcli.report.describing import location, one_line
+from gradcli.report.describing import id_of, location, one_line
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
@@ -48,7 +48,7 @@ class MarkdownReport(Report):
 
 
 def _row(outcome: Outcome) -> str:
-    cells = (code(location(outcome), 300), code(outcome.record.expr, 200), code(outcome.headline, 300))
+    cells = (code(location(outcome) + id_of(outcome.record), 300), code(outcome.record.expr, 200), code(outcome.headline, 300))
     return f"| {outcome.rule} | {' | '.join(cells)} |\n"
 
 

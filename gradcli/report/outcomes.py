@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
+    from gradcli.report.identities import Identity
     from gradcli.report.verdicts import Verdict
 
 PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = "passed", "failed", "error", "skipped", "xfailed", "xpassed"
@@ -25,6 +26,7 @@ class Outcome:
     reason: str | None = None  # of a skip or an expected failure
     seconds: float = 0.0
     details: list[str] = field(default_factory=list)  # lines that explain a failure: what, where, both values, diagnosis
+    identity: Identity | None = None  # what it is known by from run to run
 
     @property
     def bad(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from gradcli.report.identities import identity_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 
@@ -51,13 +54,32 @@ def stands_in(record: Record, error: Failure) -> bool:
 def relative(file: str) -> str:
     """The path from the root of the repository, with forward slashes; absolute if it is elsewhere.
 
-    CI systems want this form and say where the root is; without them it is the current folder.
+    CI systems want this form and say where the root is. Without them it is the folder that git works in, else the current one.
     """
     here = Path.cwd()
     path = Path(os.path.normpath(here / file))
-    roots = [Path(os.path.realpath(root)) for root in map(os.environ.get, ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) if root]
-    root = next((root for root in roots if here.is_relative_to(root)), here)
-    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+    told = [Path(root) for root in map(os.environ.get, ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) if root]
+    for root in [*told, repository(path.parent), here]:
+        found = None if root is None else _below(path, root)
+        if found is not None:
+            return found
+    return path.as_posix()
+
+
+def _below(path: Path, root: Path) -> str | None:
+    """The path from a root that it lies below, by their names or by where links lead."""
+    real = Path(os.path.realpath(root))
+    for way in (path, Path(os.path.realpath(path.parent), path.name)):
+        for top in (root, real):
+            if way.is_relative_to(top):
+                return way.relative_to(top).as_posix()
+    return None
+
+
+@lru_cache(maxsize=1024)
+def repository(folder: Path) -> Path | None:
+    """The folder that git works in: the nearest one that holds ``.git``, a folder or, in a worktree, a file."""
+    return next((place for place in (folder, *folder.parents) if os.path.exists(place / ".git")), None)
 
 
 class Fingerprints:
@@ -67,9 +89,8 @@ class Fingerprints:
         self._equals: Counter[bytes] = Counter()
 
     def of(self, outcome: Outcome) -> str:
-        import hashlib
-
-        parts = (place_of(outcome).path or "", outcome.rule, outcome.record.expr)
-        finding = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16]
+        """The identity of a case with the rule that it breaks; of a case that nobody has identified, by what it says."""
+        case = outcome.identity or identity_of(outcome, place_of(outcome).path or "")
+        finding = hashlib.sha256(case.digest + outcome.rule.encode()).digest()[:16]
         self._equals[finding] += 1
         return hashlib.sha256(finding + str(self._equals[finding]).encode()).hexdigest()[:32]

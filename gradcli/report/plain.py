@@ -58,6 +58,7 @@ def as_dict(record: Record) -> dict[str, Any]:
     out: dict[str, Any] = {
         "schema": SCHEMA,
         "id": _replace(record.id),
+        **({} if record.meta is None else {"meta": _replace(record.meta)}),
         "source": {"file": record.file, "line": record.line, "column": record.column},
         "expr": well_formed(record.expr),
         "value": value,

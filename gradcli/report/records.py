@@ -81,6 +81,8 @@ class Record:
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
     points: int = 0  # at how many points the case was checked
+    meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
+    given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
     @property
     def shape(self) -> tuple[int, ...]:

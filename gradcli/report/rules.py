@@ -34,6 +34,7 @@ RULES = {
     "error-limit": Rule("A limit on the size of the input was exceeded"),
     "error-evaluation": Rule("The expression, or its gradient, has no value"),
     "error-input": Rule("The input cannot be read"),
+    "error-unknown-field": Rule("A record has a field that nobody reads"),
     "error-output": Rule("The output cannot be written"),
     "error-usage": Rule("A setting is not usable"),
 }

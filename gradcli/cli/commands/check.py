@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gradcli.cli.arguments import RememberingCommand
 from gradcli.cli.commands import STYLE
 
 app = typer.Typer(**STYLE)
@@ -13,12 +14,14 @@ app = typer.Typer(**STYLE)
 
 @app.command(
     "check",
+    cls=RememberingCommand,
     epilog="Exit codes: 0 nothing to report; 1 a verdict in --fail-on; 2 input that cannot be evaluated, or wrong usage; "
     "3 an internal error; 130 interrupted.",
 )
 def check(
+    context: typer.Context,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE]... [NAME=VALUE]...", help="Programs or JSON Lines to check; bindings.")
+        list[str] | None, typer.Argument(metavar="[FILE]... [NAME=VALUE]...", help="Programs, JSON Lines, or folders of them; bindings.")
     ] = None,
     expression: Annotated[str | None, typer.Option("-e", "--expression", metavar="EXPR", help="Check an expression.")] = None,
     grad: Annotated[
@@ -42,7 +45,7 @@ def check(
     freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these.")] = None,
     seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None,
     fail_on: Annotated[
-        str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined).")
+        str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined), or none.")
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of claims that are numbers (default by dtype).")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of claims that are numbers (default 0).")] = None,
@@ -64,8 +67,13 @@ def check(
         list[str] | None,
         typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - is stdout."),
     ] = None,
-    output_format: Annotated[str, typer.Option("--format", metavar="KIND", help="The report on standard output.")] = "text",
+    output_format: Annotated[
+        str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
+    ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Take the settings from FILE, not from the pyproject.toml above what is checked.")
+    ] = None,
     update: Annotated[bool, typer.Option("--update", help="Record present results as expectations (refused under CI).")] = False,
     baseline: Annotated[str | None, typer.Option(metavar="FILE", help="Known failures, which do not fail.")] = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False,
@@ -85,11 +93,13 @@ def check(
 
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, jacobian=False,
-        hessian=False, jvp=[], save=save or [], check=True, formula=False, timeout=timeout, output_format=output_format, dtype=dtype,
-        digits=None, random_state=random_state, fail_fast=fail_fast, limit=limit or [], quiet=False, color="auto",
+        hessian=False, jvp=[], save=save or [], check=True, formula=False, timeout=timeout,
+        output_format=output_format or "text", dtype=dtype, digits=None, random_state=random_state, fail_fast=fail_fast,
+        limit=limit or [], quiet=False, color="auto",
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
-        function=function, gradient=gradient, at=tuple(at or ()),
+        function=function, gradient=gradient, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
     raise typer.Exit(until_pipe_closes(run_check, request))

@@ -80,7 +80,7 @@ def evaluate(
     """
     from gradcli.cli.endings import until_pipe_closes
     from gradcli.cli.eval import run_eval
-    from gradcli.cli.job import Request
+    from gradcli.cli.request import Request
 
     request = Request(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,

@@ -1,0 +1,92 @@
+"""What a case is known by from run to run: what it says, never where it stands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gradcli.report.outcomes import Outcome
+
+_LONGEST = 400  # characters of a text that is told as it is
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A case by its file (from the folder of its project, with ``/``), id, text, and what it was given; equal ones by their number."""
+
+    file: str
+    id: str | None  # as JSON
+    text: str
+    given: str | None  # a digest of claims, values, seed and wrt
+    number: int = 1
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.sha256(json.dumps([self.file, self.id, self.text, self.given, self.number]).encode()).digest()
+
+
+def identity_of(outcome: Outcome, file: str) -> Identity:
+    """The identity of a case among others that differ from it."""
+    record = outcome.record
+    text = record.expr.replace("\r\n", "\n")
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}… sha256 {_digest(text)}"
+    return Identity(
+        file,
+        None if record.id is None else json.dumps(record.id, sort_keys=True, default=str),
+        text,
+        record.given,
+    )
+
+
+def given_of(given: Any) -> str | None:
+    """What identifies a case beside its text, in short; None if there is nothing."""
+    return _digest(json.dumps(given, sort_keys=True, default=str)) if given else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class Tally:
+    """How often each of many things has been met, by 64 bits of a hash: a few bytes for each of them."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._hashes = np.zeros(64, np.uint64)
+        self._counts = np.zeros(64, np.uint32)
+
+    def add(self, digest: bytes) -> int:
+        """Count one more of what has this digest; gives how many there are now."""
+        if 3 * self._size > 2 * len(self._hashes):
+            self._grow()
+        key = int.from_bytes(digest[:8], "big") or 1
+        place = self._place(key)
+        self._size += not self._counts[place]
+        self._hashes[place] = key
+        self._counts[place] += 1
+        return int(self._counts[place])
+
+    def _place(self, key: int) -> int:
+        last = len(self._hashes) - 1
+        place = key & last
+        while self._counts[place] and self._hashes[place] != key:
+            place = (place + 1) & last
+        return place
+
+    def _grow(self) -> None:
+        hashes, counts = self._hashes, self._counts
+        self._hashes, self._counts = np.zeros(2 * len(hashes), np.uint64), np.zeros(2 * len(counts), np.uint32)
+        for i in np.flatnonzero(counts):
+            place = self._place(int(hashes[i]))
+            self._hashes[place], self._counts[place] = hashes[i], counts[i]
+
+
+def digest_of(text: Any) -> bytes:
+    """A digest for a tally."""
+    return hashlib.sha256(str(text).encode("utf-8", "surrogatepass")).digest()

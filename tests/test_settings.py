@@ -1,0 +1,153 @@
+"""Settings of projects: which file they come from, what they may be, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gradcli.errors import UsageError
+from gradcli.settings import Configuration, Settings, read
+
+WRONG = {
+    "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
+    "verbose = true": "has no setting 'verbose'\n"
+    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, report",
+    'fail-on = ["mismach"]': "fail-on cannot be 'mismach'\n = help: did you mean 'mismatch'?",
+    "fail-on = 'mismatch, kinks'": "fail-on cannot be 'kinks'\n = help: did you mean 'kink'?",
+    "fail-on = ['none', 'kink']": "fail-on: 'none' stands alone\n = help: write none, or the verdicts",
+    "fail-on = 3": 'fail-on cannot be 3\n = help: write fail-on = ["mismatch"]',
+    "convention = 'torh'": "convention cannot be 'torh'\n = help: did you mean 'torch'?",
+    "convention = ''": "convention cannot be ''\n = help: write one of torch, jax, min-norm",
+    "convention = ['jax']": "convention cannot be ['jax']\n = help: write convention = \"torch\"",
+    "timeout = 0": "timeout cannot be 0\n = help: write a number above 0",
+    "timeout = inf": "timeout cannot be inf\n = help: write a number above 0",
+    "rtol = '1e-5'": "rtol cannot be '1e-5'\n = help: write a number, 1e-5",
+    "rtol = 'small'": "rtol cannot be 'small'\n = help: write a number from 0",
+    "atol = true": "atol cannot be True\n = help: write a number from 0",
+    "rtol = nan": "rtol cannot be nan\n = help: write a number from 0",
+    "points = -1": "points cannot be -1\n = help: write a whole number from 1",
+    "points = '16'": "points cannot be '16'\n = help: write a number, 16",
+    "jobs = -2": "jobs cannot be -2\n = help: write a whole number from 1",
+    "random-state = 1.0": "random-state cannot be 1.0\n = help: write a whole number from 0",
+    "report = 'junit'": "report cannot be 'junit'\n = help: write report = [\"junit=gradients.xml\"]",
+    "report = 'junit=../out.xml'": "report: '../out.xml' lies outside of the folder of pyproject.toml\n = help: name it with --report",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.items(), ids=WRONG)
+def test_what_is_wrong(monkeypatch, tmp_path, text, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(f"[tool.gradcli]\n{text}\n")
+    with pytest.raises(UsageError) as caught:
+        Configuration().of("a.grad")
+    assert caught.value.render() == f"error[usage]: pyproject.toml: [tool.gradcli] {message}"
+
+
+STRAYS = {
+    "[tool.grad-cli]\nrtol = 1": "c.toml: [tool.grad-cli] is not read\n = help: did you mean [tool.gradcli]?",
+    "[gradcli]\nrtol = 1": "c.toml: [gradcli] is not read\n = help: did you mean [tool.gradcli]?",
+    "fail-on = 'kink'": "c.toml: 'fail-on' stands in no table\n = help: write [tool.gradcli] above it",
+    "[tool]\ngradcli = 3": "c.toml: [tool.gradcli] must be a table",
+    "[tool.gradcli]\nrtol": "cannot read 'c.toml': Expected '=' after a key in a key/value pair (at end of document)",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), STRAYS.items(), ids=STRAYS)
+def test_settings_that_nobody_would_read(monkeypatch, tmp_path, text, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        Configuration("c.toml")
+    assert caught.value.render() == f"error[usage]: {message}"
+
+
+def test_a_file_with_a_bom_and_every_setting(tmp_path):
+    path = tmp_path / "pyproject.toml"
+    path.write_bytes(
+        b"\xef\xbb\xbf[tool.gradcli]\r\nfail-on = 'kink, mismatch'\r\nconvention = 'jax'\r\nrtol = 1\r\natol = 0.5\r\npoints = 3\r\n"
+        b"random-state = 0\r\ntimeout = 2\r\njobs = 2\r\nreport = ['json=-', 'junit=out/x.xml']\r\n"
+    )
+    report = ("json=-", f"junit={tmp_path.resolve() / 'out/x.xml'}")
+    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path)
+
+
+@pytest.mark.parametrize("word", ["[]", "''", "'none'", "['none']"])
+def test_no_verdict_at_all(tmp_path, word):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.gradcli]\nfail-on = {word}\n")
+    assert Configuration().of(str(tmp_path / "a.grad")).fail_on == ()
+
+
+# -- on the command line
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch):
+    for name in ("CI", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A kink in a strict project, in one without settings below it, and above both."""
+    (tmp_path / "strict" / "inner").mkdir(parents=True)
+    (tmp_path / "strict" / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = 'kink,mismatch'\nrtol = 0.1\n")
+    (tmp_path / "strict" / "inner" / "pyproject.toml").write_text("[tool.other]\n")
+    for folder in ("", "strict/", "strict/inner/"):
+        (tmp_path / f"{folder}k.grad").write_text("x = 0.\nabs(x)\n")
+        (tmp_path / f"{folder}c.jsonl").write_text('{"expr": "x**2", "at": {"x": 2}, "expect": {"grad": {"x": 4.1}}}\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize("jobs", [(), ("-j", "2")])
+def test_each_file_is_judged_by_its_own_project(call_cli, project, jobs):
+    done = call_cli("check", "k.grad", "strict/k.grad", "strict/inner/k.grad", "--format", "jsonl", *jobs)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(r["source"]["file"], r["outcome"]["status"]) for r in found] == [
+        ("k.grad", "passed"), ("strict/k.grad", "failed"), ("strict/inner/k.grad", "passed"),
+    ]  # fmt: skip
+    done = call_cli("check", "c.jsonl", "strict/c.jsonl", "strict/inner/c.jsonl", "--format", "jsonl", *jobs)
+    assert [json.loads(line)["outcome"]["status"] for line in done.stdout.splitlines()] == ["failed", "passed", "failed"]
+    assert call_cli("check", "strict/k.grad", "--fail-on", "mismatch", *jobs).returncode == 0
+    assert call_cli("check", "strict/c.jsonl", "--rtol", "1e-6", *jobs).returncode == 1
+
+
+def test_one_file_of_settings_for_all(call_cli, project):
+    (project / "own.toml").write_text("[tool.gradcli]\nfail-on = ['kink']\n")
+    assert call_cli("check", "k.grad", "--config", "own.toml").returncode == 1
+    assert call_cli("check", "strict/c.jsonl", "--config", "own.toml", "--fail-on", "mismatch").returncode == 1
+    (project / "own.toml").write_text("")
+    assert call_cli("check", "strict/k.grad", "--config", "own.toml").returncode == 0
+    done = call_cli("check", "k.grad", "--config", "none.toml")
+    assert (done.returncode, done.stderr) == (2, "error[usage]: cannot read 'none.toml': No such file or directory\n")
+
+
+def test_the_current_folder_is_for_what_has_no_file(call_cli, project):
+    (project / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = ['kink']\nreport = ['jsonl=out.jsonl']\n")
+    assert call_cli("check", "-e", "abs(x)", "x=0.").returncode == 1
+    assert call_cli("check", "-", stdin="x = 0.\nabs(x)\n").returncode == 1
+    assert json.loads((project / "out.jsonl").read_text())["expr"] == "abs(x)"
+    assert call_cli("check", "strict/inner/k.grad").returncode == 0
+    (project / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = []\nreport = ['junit=-']\n")
+    done = call_cli("check", "strict/inner/k.grad")
+    assert (done.stderr, done.stdout[:5]) == ("", "<?xml")
+    assert call_cli("check", "strict/inner/k.grad", "--format", "github").stdout == ""
+
+
+@pytest.mark.parametrize("option", ["", "none"])
+def test_a_check_that_is_switched_off_says_so(call_cli, project, option):
+    note = "is empty: no verdict fails here, only errors and false asserts do\n"
+    done = call_cli("check", "strict/k.grad", "--fail-on", option)
+    assert (done.returncode, done.stderr) == (0, f"note: --fail-on {note}")
+    (project / "strict" / "pyproject.toml").write_text("[tool.gradcli]\nfail-on = []\n")
+    done = call_cli("check", "strict/k.grad")
+    assert (done.returncode, done.stderr) == (0, f"note: fail-on of strict/pyproject.toml {note}")
+
+
+def test_what_is_wrong_is_said_before_anything_is_done(call_cli, project):
+    (project / "strict" / "pyproject.toml").write_text("[tool.gradcli]\nconvention = 'jaxx'\n")
+    done = call_cli("check", "k.grad", "strict/k.grad")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error[usage]: strict/pyproject.toml: [tool.gradcli] convention cannot be 'jaxx'\n = help: did you mean 'jax'?\n"
+    )
