@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradcli.errors import GradcliError, ParseError, UsageError
+from gradcli.errors import GradcliError, ParseError, UsageError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def evaluate(
         from gradcli.alike import Alike
 
         alike = Alike(limits, dtype)
-    for record in records(program, expression.splitlines(keepends=True), None, options, alike):
+    for record in records(program, text_lines(expression), None, options, alike):
         if record.error is not None:
             raise record.error.error
         result = record
@@ -84,7 +84,7 @@ def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
     from gradcli.language.tree import Program
 
     program = Program()
-    for statement in statements(text.splitlines(keepends=True), None, limits):
+    for statement in statements(text_lines(text), None, limits):
         if isinstance(statement, GradcliError):
             raise statement
         program.statements.append(statement)

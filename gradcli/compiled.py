@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.plan import Plan
-from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError
+from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError, text_lines
 from gradcli.evaluation import locate, variables
 from gradcli.language.program import Lowered, Program, statements
 from gradcli.language.scope import Scope
@@ -58,7 +58,7 @@ class Function:
         self._float = numpy_dtype(FLOAT, dtype)
         self._statements: list[Statement] = []
         self._plans: dict[Key, _Compiled] = {}
-        for statement in statements(expression.splitlines(keepends=True), None, limits):
+        for statement in statements(text_lines(expression), None, limits):
             if isinstance(statement, GradcliError):
                 raise statement
             self._statements.append(statement)

@@ -57,6 +57,17 @@ class Source:
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
 
 
+def text_lines(text: str, *, keepends: bool = True) -> list[str]:
+    """The lines of a text, each with its end. A line ends at ``\\n`` (or ``\\r\\n``) and nowhere else, as in a file.
+
+    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text: what follows in a comment would be run.
+    """
+    lines = text.split("\n")
+    last = lines.pop()
+    found = [line + "\n" for line in lines] + ([last] if last else [])
+    return found if keepends else [line.rstrip("\r\n") for line in found]
+
+
 class Label(NamedTuple):
     """A second place that the message is about, e.g. where a bracket was opened."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gradcli.checking import FAIL_ON, POINTS, Names, checked, name_of, outcome_of
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.job import Job, assignment, choice, folder_of, format_of
-from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError
+from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError, text_lines
 from gradcli.evaluation import failed
 from gradcli.language.program import Program, sources, statements
 from gradcli.language.statements import parse_statements
@@ -190,7 +190,7 @@ class CheckJob(Job):
 
     def _about_expression(self, program: Program) -> Iterator[Record]:
         text = self.expression or ""
-        parsed = list(statements(text.splitlines(keepends=True) or [""], None, self.limits))
+        parsed = list(statements(text_lines(text) or [""], None, self.limits))
         yield from self._claimed(program, parsed, text, replace(self.options, claims=self.claims), targets=self.targets)
 
     def _claimed(
@@ -222,7 +222,7 @@ class CheckJob(Job):
         if skip is not None:
             return Record(given.expr, given.id, skip=skip)
         result: Record | None = None
-        parsed = list(statements(given.expr.splitlines(keepends=True), where, self.limits))
+        parsed = list(statements(text_lines(given.expr), where, self.limits))
         for record in self._claimed(program, parsed, given.expr, options, given.id):
             if result is None or record.mode != "assert":
                 result = record

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
-from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion
+from gradcli.errors import GradcliError, ParseError, Source, UsageError, suggestion, text_lines
 from gradcli.evaluation import failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
@@ -191,7 +191,7 @@ class Job:
             if program is None or len(self.files) > 1:
                 program = self._program(self.scope_values)
             text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
-            yield from self._text(program, text.splitlines(keepends=True) or [""], None)
+            yield from self._text(program, text_lines(text) or [""], None)
 
     @cached_property
     def _alike(self) -> Alike:
@@ -259,7 +259,7 @@ class Job:
 
     def result_of(self, program: Program, given: InputRecord, options: Options, where: str) -> Record:
         text, id = given.expr, given.id
-        parsed = list(statements(text.splitlines(keepends=True), where, self.limits))
+        parsed = list(statements(text_lines(text), where, self.limits))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         result: Record | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import printable
+from gradcli.errors import printable, text_lines
 from gradcli.report.records import Asserted, Record
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
 def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sheet:
     """The sheet of a record without an error."""
     shape = f", shape {record.shape}" if record.shape else ""
-    title = "\n".join(printable(line) for line in record.expr.splitlines())
+    title = "\n".join(printable(line) for line in text_lines(record.expr, keepends=False))
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     checks = record.check.variables if record.check is not None else {}
     formulas = record.derivative or {}
