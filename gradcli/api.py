@@ -72,7 +72,7 @@ def evaluate(
     for record in records(program, text_lines(expression), None, options, alike):
         if record.error is not None:
             raise record.error.error
-        result = record
+        result = record if result is None else result.joined(record)
     if result is None:
         raise ParseError("the program has no query")
     return result

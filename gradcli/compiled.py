@@ -20,7 +20,7 @@ from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError, tex
 from gradcli.evaluation import locate, variables
 from gradcli.language.program import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Query, Statement
+from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 from gradcli.options import Options
@@ -61,6 +61,11 @@ class Function:
         for statement in statements(text_lines(expression), None, limits):
             if isinstance(statement, GradcliError):
                 raise statement
+            if isinstance(statement, Assertion):
+                raise UsageError(
+                    "a compiled function runs no asserts", span=statement.span, source=statement.source,
+                    help="leave it out, or call gradcli.evaluate",
+                )  # fmt: skip
             self._statements.append(statement)
 
     def __repr__(self) -> str:

@@ -265,7 +265,8 @@ class Job:
         result: Record | None = None
         for statement in parsed:
             record = run_statement(program, statement, options, id=id)
-            result = record or result
+            if record is not None:
+                result = record if result is None else result.joined(record)
             if record is not None and record.error is not None:
                 break
         if result is None:

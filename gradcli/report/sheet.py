@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.errors import printable, text_lines
-from gradcli.report.records import Asserted, Record
+from gradcli.report.records import Record
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import VariableCheck, Verdict
@@ -105,9 +105,11 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         elif record.shape:
             sheet.seed = "ones, the gradient of the sum"
     if record.asserted is not None:
-        sheet.value = "true" if record.asserted.holds else "false"
+        sheet.value = {True: "true", False: "false", None: "undetermined"}[record.asserted.holds]
         sheet.kind = ""
-        sheet.notes += _difference(record.asserted)
+        for part in record.relations or [record.asserted]:
+            if not part.holds and part.worst is not None:
+                sheet.notes.append(part.difference)
     if record.check is not None:
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
@@ -161,13 +163,6 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
 
 def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
-
-
-def _difference(asserted: Asserted) -> list[str]:
-    if asserted.holds or asserted.worst is None:
-        return []
-    worst = asserted.worst
-    return [f"{_entry('left', worst.index)} is {worst.engine!r}, {_entry('right', worst.index)} is {worst.reference!r}"]
 
 
 def _verdict(record: Record) -> str:

@@ -72,6 +72,8 @@ class Claim:
     wrong: tuple[int, int] | None = None  # how many entries, of how many
     difference: str | None = None  # a wrong formula minus the right one, where that is short
     mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
+    relation: str | None = None  # of an assert: the comparison,
+    text: str | None = None  # and what the user wrote, where the assert has several
 
 
 @dataclass(eq=False)
