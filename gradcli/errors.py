@@ -14,7 +14,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     ├── EvaluationError       evaluation        e.g. a singular matrix
     ├── InputError            input             a file or record that cannot be read
     ├── OutputError           output            a result that cannot be written
-    └── UsageError            usage             options that contradict each other
+    └── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest span;
 ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -244,6 +244,10 @@ class OutputError(GradcliError):
 
 class UsageError(GradcliError):
     code = "usage"
+
+
+class InputTypeError(UsageError, TypeError):
+    """A value or an option of the Python API of a kind that it cannot be."""
 
 
 def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | None:

@@ -207,6 +207,8 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
     if not seed.size and not math.prod(root.shape):
         seed = seed.reshape(root.shape)  # JSON has one array without entries: []
+    if seed.dtype.kind not in "fiu":
+        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
     if seed.shape != root.shape:
         raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
     return seed.astype(dtype)[()], True

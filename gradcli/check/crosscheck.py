@@ -19,7 +19,7 @@ from gradcli.errors import GradcliError
 from gradcli.exact.algebra import Unsupported
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 
 DEFAULT_TIMEOUT = 20.0
 _REPAIR_SECONDS = 5.0
@@ -67,6 +67,8 @@ def _decided(
     if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
         check.repairs = _repairs(scope, root, wrt, record)
     check.verdict = check.worst
+    for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
+        honest(part, scope.precision)
     return check
 
 

@@ -251,6 +251,8 @@ class Job:
 
         if given.wrt is None and given.seed is None:
             return self.options
+        if given.seed is not None and self.options.mode != "grad":
+            raise UsageError(f"the record has a seed, and --{self.options.mode} takes none")
         return replace(
             self.options,
             wrt=self.options.wrt or given.wrt,

@@ -95,7 +95,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
                 array_text(numbers, digits, width),
                 formulas.get(name) or "",
                 None if check is None else check.verdict,
-                _remark(check),
+                _remark(check, 12 if record.dtype == "float64" else 5),
             )
         )
         sheet.notes += _details(name, check)
@@ -124,12 +124,12 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     return sheet
 
 
-def _remark(check: VariableCheck | None) -> str:
+def _remark(check: VariableCheck | None, usual: int) -> str:
     if check is None:
         return ""
     from gradcli.report.verdicts import Verdict
 
-    if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < 12:
+    if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < usual:
         return f"{check.digits} digits"
     return ""
 

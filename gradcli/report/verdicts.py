@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -58,6 +59,26 @@ class VariableCheck:
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
+
+
+def honest(check: VariableCheck, dtype: str | None) -> None:
+    """Take back digits that a result of this dtype does not have, and an error that is smaller than the worst entry's own.
+
+    Numbers of fewer bits that are as right as can be are still off by half of their last one.
+    """
+    if check.digits is None or check.max_rel_error is None or dtype not in _DIGITS:
+        return
+    exact, rounded, epsilon = _DIGITS[dtype]
+    worst = check.worst
+    if worst is not None and worst.reference and math.isfinite(worst.engine):
+        off = abs(worst.engine - worst.reference) / abs(worst.reference)
+        if off <= epsilon:  # more is underflow, or what the check itself has found
+            check.max_rel_error = max(check.max_rel_error, off)
+    here = exact if check.max_rel_error == 0 else min(rounded, int(math.log10(5 / check.max_rel_error))) if check.max_rel_error < 1 else 0
+    check.digits = min(check.digits, here)
+
+
+_DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact numbers and of rounded ones, and epsilon
 
 
 @dataclass(eq=False)
