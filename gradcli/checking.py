@@ -59,7 +59,10 @@ def details_of(record: Record, check: Check) -> list[str]:
 
 
 def _claim_line(claim: Claim) -> str:
-    what = f"{claim.text}: " if claim.text else "" if claim.kind == "assert" else "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
+    if claim.kind == "assert":
+        what = f"{claim.text}: " if claim.text else ""
+    else:
+        what = "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
     parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
     if claim.worst is not None:
         said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")

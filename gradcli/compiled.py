@@ -112,7 +112,8 @@ class Function:
         """The values by the names that the expression has for them."""
         if at is not None and not isinstance(at, Mapping):
             names = [statement.name for statement in self._statements if isinstance(statement, Binding)]
-            free = sorted(word for word in self._words if word not in names and word not in NAMED and not re.search(rf"{word}\s*\(", self.expression))
+            taken = {*names, *NAMED, *re.findall(r"(\w+)\s*\(", self.expression)}
+            free = sorted(self._words - taken)
             shown = f"{at!r}" if isinstance(at, (int, float)) else "..."
             help = f"call it by names: f({free[0] if free else 'x'}={shown})"
             raise InputTypeError("a compiled function takes values by names", help=help)

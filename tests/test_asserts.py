@@ -13,8 +13,10 @@ from gradcli.language.tree import Assertion
 from gradcli.report.verdicts import Verdict
 
 TRUTH = {  # at x = 2, y = 0: as Python has it
-    "x == 5 and x == 2": False, "x == 2 and x == 5": False, "x == 2 and x < 3": True, "y == x and x == 3": False, "x != 3": True, "x != 2": False,
-    "x < 2": False, "x <= 2": True, "x > 2": False, "x >= 2": True, "x > 1": True, "1 < x and x < 3": True, "x == 2 and y == 0 and x > y": True,
+    "x == 5 and x == 2": False, "x == 2 and x == 5": False,
+    "x == 2 and x < 3": True, "y == x and x == 3": False, "x != 3": True, "x != 2": False,
+    "x < 2": False, "x <= 2": True,
+    "x > 2": False, "x >= 2": True, "x > 1": True, "1 < x and x < 3": True, "x == 2 and y == 0 and x > y": True,
     "(x > 0) == (y == 0)": True, "(x > 0) != (y > 0)": True, "(x > 0 and y > 0) == False": True, "x < [3, 4]": True, "x < [3, 2]": False,
     "(x if y == 0 else 3) == 2": True, "abs(x - 1) < 1e-9": False, "x == 2 and [x, y] == [2, 1]": False,
 }  # fmt: skip
@@ -22,7 +24,7 @@ TRUTH = {  # at x = 2, y = 0: as Python has it
 
 @pytest.mark.parametrize(("claim", "holds"), TRUTH.items(), ids=TRUTH)
 def test_what_an_assert_says(claim, holds, call_cli):
-    record = gradcli.evaluate(f"assert {claim}", x=2.0, y=0.0)
+    record = gradcli.evaluate(f"assert {claim}", at={"x": 2.0, "y": 0.0})
     assert (record.value, record.asserted.holds, record.failed) == (holds, holds, not holds)
     assert call_cli("eval", f"assert {claim}", "x=2", "y=0").returncode == int(not holds)
     assert call_cli("check", "-e", f"assert {claim}", "x=2", "y=0").returncode == int(not holds)
@@ -80,7 +82,7 @@ REFUSED = {
 def test_what_has_other_readings_is_refused_with_what_to_write(claim, expected):
     word, repair = expected
     with pytest.raises(ParseError) as caught:
-        gradcli.evaluate(f"assert {claim}", x=2.0, y=0.0)
+        gradcli.evaluate(f"assert {claim}", at={"x": 2.0, "y": 0.0})
     error = caught.value
     line, column, end = error.place()
     assert (line, f"assert {claim}"[column - 1 : end - 1]) == (1, word)
@@ -148,7 +150,8 @@ DECIDED = {
 def test_relations_that_rounding_could_turn(claim, bindings, verdict, call_cli):
     done = call_cli("check", "--format", "jsonl", "-e", f"assert {claim}", *bindings)
     record = json.loads(done.stdout)
-    assert max(record["check"]["claims"], key=lambda c: getattr(Verdict, c["verdict"].upper().replace("-", "_")))["verdict"] == verdict, record
+    claims = [claim["verdict"] for claim in record["check"]["claims"]]
+    assert max(claims, key=lambda word: Verdict[word.upper().replace("-", "_")]) == verdict, record
     assert record["assert"]["holds"] is {"mismatch": False, "undetermined": None}.get(verdict, True)
     assert done.returncode == (0 if verdict in ("agree", "kink") else 1)
 

@@ -159,7 +159,7 @@ def test_a_limit_that_passes_while_garbage_is_collected_is_neither_lost_nor_prin
     if where == "collector":
         gc.callbacks.append(callback)
     try:
-        with pytest.raises(OutOfTime) as caught, deadline(0.03) as limit:
+        with pytest.raises(OutOfTime) as caught, deadline(0.03) as limit:  # noqa: PT012 - the limit passes in between
             if where == "collector":
                 gc.collect()
             else:
@@ -185,7 +185,7 @@ def test_a_generator_that_is_dropped_prints_nothing(monkeypatch):
         finally:
             busy(0.1)
 
-    with pytest.raises(OutOfTime), deadline(0.03):
+    with pytest.raises(OutOfTime), deadline(0.03):  # noqa: PT012 - the limit passes in between
         dropped = generator()
         next(dropped)
         del dropped
@@ -236,7 +236,8 @@ def test_without_timers_the_clock_is_looked_at(monkeypatch):
 def test_limits_of_threads_are_apart():
     with deadline(1e-9):
         assert in_a_thread(lambda: steps(0.02, 20)) < 20
-        with pytest.raises(OutOfTime):
+        with suppress(OutOfTime):
             busy(0.1)
-            check()
+        with pytest.raises(OutOfTime):
+            steps(20, None)
     assert module._limits.ends == []

@@ -127,7 +127,10 @@ def test_names_in_other_spellings(text, name):
     assert ev(text, at={name: 3.0}, jvp={name: 1.0}, **PLAIN).jvp == 6.0
 
 
-@pytest.mark.parametrize("at", [{1: 3.0}, {"x y": 3.0}, {"": 3.0}, {"and": 3.0}, {None: 3.0}, {"2x": 1.0}, {"\u00e9": 1.0, "e\u0301": 2.0}], ids=repr)
+NO_NAMES = [{1: 3.0}, {"x y": 3.0}, {"": 3.0}, {"and": 3.0}, {None: 3.0}, {"2x": 1.0}, {"\u00e9": 1.0, "e\u0301": 2.0}]
+
+
+@pytest.mark.parametrize("at", NO_NAMES, ids=repr)
 def test_names_that_no_expression_can_have(at):
     with pytest.raises(UsageError):
         ev("2.5*\u00e9", at=at, **PLAIN)
@@ -265,7 +268,10 @@ def test_gradients_into_parts_of_one_array():
         vg("sum(x*y)")(x=np.ones((3, 3)), y=np.ones((3, 3)), out={"x": square, "y": square.T})
 
 
-@pytest.mark.parametrize("array", [np.broadcast_to(np.zeros(1), (3,)), np.lib.stride_tricks.as_strided(np.zeros(3), (3,), (0,))], ids=["read-only", "strided"])
+CRAMPED = {"read-only": np.broadcast_to(np.zeros(1), (3,)), "strided": np.lib.stride_tricks.as_strided(np.zeros(3), (3,), (0,))}
+
+
+@pytest.mark.parametrize("array", CRAMPED.values(), ids=CRAMPED)
 def test_gradients_need_a_place_for_each_entry(array):
     with pytest.raises(UsageError, match="the array for 'x' cannot be written entry by entry"):
         vg("sum(x*x)")(x=np.array([1.0, 2.0, 3.0]), out={"x": array})

@@ -29,17 +29,17 @@ REFUSED = {
 
 @pytest.mark.parametrize(("text", "value"), READ.items(), ids=READ)
 def test_what_has_one_reading(text, value):
-    assert gradcli.evaluate(text, x=1.0, y=-2.0, check=False, formula=False).value == value
+    assert gradcli.evaluate(text, at={"x": 1.0, "y": -2.0}, check=False, formula=False).value == value
 
 
 @pytest.mark.parametrize(("text", "expected"), REFUSED.items(), ids=REFUSED)
 def test_what_has_two_is_refused_with_both(text, expected):
     kind, sign, repairs = expected
     with pytest.raises(kind) as caught:
-        gradcli.evaluate(text, x=1.0, y=-2.0)
+        gradcli.evaluate(text, at={"x": 1.0, "y": -2.0})
     error = caught.value
     assert error.source.text[slice(*error.span)] == sign
     first, second = re.fullmatch(r"write (.*) for .*?, (.*) for .*?", error.help).groups()
     assert [first, second] == repairs
     for repair in repairs:
-        gradcli.evaluate(f"({repair})*x", x=1.0, y=-2.0, a=1.0, b=2.0, check=False, formula=False)
+        gradcli.evaluate(f"({repair})*x", at={"x": 1.0, "y": -2.0, "a": 1.0, "b": 2.0}, check=False, formula=False)

@@ -46,7 +46,7 @@ def _raise_passed(now: float) -> None:
             raise own
 
 
-class deadline:  # noqa: N801 - it reads as a statement: with deadline(2)
+class deadline:
     """Raise the given OutOfTime in the block after some seconds; None is no limit. Of nested limits the one that ends first counts.
 
     The exception of this limit is told from another's by identity. In the main thread a timer interrupts any Python code; in other
@@ -66,8 +66,8 @@ class deadline:  # noqa: N801 - it reads as a statement: with deadline(2)
             if first and _Alarm.usable():
                 self.alarm = _Alarm()
                 self.alarm.begin()
-            elif _alarm is not None and threading.current_thread() is threading.main_thread():
-                _alarm.set()
+            elif _ringing and threading.current_thread() is threading.main_thread():
+                _ringing[0].set()
         return self.own
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -79,7 +79,7 @@ class deadline:  # noqa: N801 - it reads as a statement: with deadline(2)
                     self.alarm.end()
 
 
-_alarm: _Alarm | None = None  # of the main thread, while it is in a limit
+_ringing: list[_Alarm] = []  # that of the main thread, while it is in a limit
 
 
 class _Alarm:
@@ -94,15 +94,16 @@ class _Alarm:
     @staticmethod
     def usable() -> bool:
         main = threading.current_thread() is threading.main_thread()
-        return main and hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is not None  # None: a handler that is not Python's
+        if not main or not hasattr(signal, "setitimer"):
+            return False
+        return signal.getsignal(signal.SIGALRM) is not None  # None: a handler that is not Python's
 
     def begin(self) -> None:
-        global _alarm
         left, self.interval = signal.getitimer(signal.ITIMER_REAL)
         self.due = time.monotonic() + left if left else None
         self.unraisable, sys.unraisablehook = sys.unraisablehook, self.not_lost
         self.handler = signal.signal(signal.SIGALRM, self.ring)
-        _alarm = self
+        _ringing[:] = [self]
         self.set()
 
     def set(self) -> None:
@@ -112,8 +113,7 @@ class _Alarm:
             signal.setitimer(signal.ITIMER_REAL, max(_SOON, min(ends) - time.monotonic()), _AGAIN)
 
     def end(self) -> None:
-        global _alarm
-        _alarm = None
+        _ringing.clear()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self.handler)
         if sys.unraisablehook == self.not_lost:
@@ -125,7 +125,7 @@ class _Alarm:
         now = time.monotonic()
         if self.due is not None and now >= self.due:
             self.users_turn(signum, frame)
-        if _alarm is self and not _is_cleaning_up(frame):
+        if self in _ringing and not _is_cleaning_up(frame):
             self.set_again(now)
             _raise_passed(now)
 

@@ -21,7 +21,7 @@ from gradcli.ops import arithmetic
 from gradcli.ops.exponential import pow_
 from gradcli.ops.promotion import ALGEBRAIC
 from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Claim, Verdict, VariableCheck, Worst
+from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
 
 _DIGITS, _APART = 60, 40  # of both sides; digits beyond which they cannot be told apart
 _ALL_DIGITS, _SHORT = 1_200, 1_000  # of algebraic numbers; a number with fewer of them ends there

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
@@ -126,16 +127,16 @@ class _Assertion:
                     note=f"where {after.text} has no value, 'gradcli check' tries points",
                 )  # fmt: skip
             if token.text == "," and token.kind == SYMBOL and after is not None and after.kind == STRING:
-                self._fail(
-                    "an assert takes no message", token.span, self._valid(f"assert {self._text((self.start, i))}", f"  # {after.text[1:-1]}")
-                )
+                help = self._valid(f"assert {self._text((self.start, i))}", f"  # {after.text[1:-1]}")
+                self._fail("an assert takes no message", token.span, help)
 
     def _refuse_word(self, i: int) -> NoReturn:
         word, span = self.tokens[i].text, self.tokens[i].span
         parts = self._split(self.start, self.end)
         place = next(k for k, part in enumerate(parts) if part[0] <= i < part[1])
         if word in ("if", "else"):
-            self._fail(f"'{word}' at the top of an assert needs brackets", span, self._valid(self._with_choice_in_brackets(parts[place], parts)))
+            help = self._valid(self._with_choice_in_brackets(parts[place], parts))
+            self._fail(f"'{word}' at the top of an assert needs brackets", span, help)
         if word == "not" and i == parts[place][0] and len(signs := self._signs(parts[place])) == 1:
             sign, (_, end) = signs[0], parts[place]
             negated = f"{self._text((i + 1, sign))} {_NEGATED[self.tokens[sign].text]} {self._text((sign + 1, end))}"
@@ -179,7 +180,7 @@ class _Assertion:
         """``a < b < c`` as ``a < b``, ``b < c``."""
         signs = self._signs(part)
         ends = [part[0] - 1, *signs, part[1]]
-        sides = [self._text((a + 1, b)) for a, b in zip(ends, ends[1:], strict=False)]
+        sides = [self._text((a + 1, b)) for a, b in pairwise(ends)]
         links = zip(sides, signs, sides[1:], strict=False)
         return [f"{a} {self.tokens[sign].text} {b}" for a, sign, b in links] if len(signs) > 1 else [self._text(part)]
 

@@ -12,7 +12,7 @@ _LONGEST = 60
 
 
 def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:
-    """Raise for ``or`` and ``and`` unless both operands are boolean, and for ``^`` where its base is; kinds are "bool", "float" or "int"."""
+    """Raise for ``or`` and ``and`` unless both operands are boolean, and for ``^`` where its base is. ``left`` and ``right`` are kinds."""
     a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
     if node.operator in ("or", "and"):
         if left == right == "bool":
