@@ -17,6 +17,7 @@ from typing import Any
 
 _AGAIN = 0.05  # seconds after which a limit that somebody swallowed rings again
 _LONGEST = 1e8  # seconds; beyond, there is no limit
+_RIGHT_AFTER = 1e-4
 _SOON = 1e-6  # the shortest that a timer can be set to
 
 
@@ -125,7 +126,11 @@ class _Alarm:
         now = time.monotonic()
         if self.due is not None and now >= self.due:
             self.users_turn(signum, frame)
-        if self in _ringing and not _is_cleaning_up(frame):
+        if self not in _ringing:
+            return
+        if frame is not None and frame.f_globals is globals():  # not out of our own entering and leaving, but right after it
+            signal.setitimer(signal.ITIMER_REAL, _RIGHT_AFTER, _AGAIN)
+        elif not _is_cleaning_up(frame):
             self.set_again(now)
             _raise_passed(now)
 
@@ -159,7 +164,7 @@ class _Alarm:
 
 
 def _is_cleaning_up(frame: FrameType | None) -> bool:
-    """Whether the interrupted code must not be left: this module's own, a destructor's, the garbage collector's callbacks'."""
+    """Whether the interrupted code must not be left: this module's, a destructor's, the garbage collector's callbacks'."""
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None:
         if frame.f_globals is globals() or frame.f_code.co_name == "__del__" or frame.f_code in callbacks:
