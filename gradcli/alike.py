@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradcli.engine.transcript import Transcript
-from gradcli.errors import GradcliError, Source
+from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.language.forms import Form, Forms, lowered, pieces
 from gradcli.language.parser import RESERVED
 from gradcli.language.scope import Scope
@@ -54,7 +54,7 @@ class Alike:
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
-        if len(source.text.splitlines()) != 1:
+        if len(text_lines(source.text)) != 1:
             return None
         return self._record(source, _of_values(values, options), (), options, id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradcli.errors import GradcliError, ParseError, UsageError
+from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def evaluate(
     mode: str = "grad",
     jvp: Mapping[str, Any] | None = None,
     formula: bool = True,
-    dtype: str = "float64",
+    dtype: Any = "float64",
     random_state: int = 0,
     timeout: float | None = None,
     limits: Limits = DEFAULT,
@@ -33,49 +33,57 @@ def evaluate(
     """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
 
     expression  a program of the language; the result is that of its last query
-    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
+    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords. A keyword that is
+                neither an option nor a name of the expression is an error
     seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one the output
                 must be a scalar (one entry of any shape), as in PyTorch
     wrt         names to differentiate with respect to, in this order (default: every bound name it depends on)
-    mode        "grad", "jacobian" or "hessian"; with ``jvp``, a directional derivative instead
+    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead
+    timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
+    A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    import numpy as np
-
-    from gradcli.check.deadline import usable_limit
+    from gradcli import bindings as given
     from gradcli.evaluation import records
     from gradcli.language.program import Program
     from gradcli.language.scope import Scope
     from gradcli.options import LONG, Options
 
-    if not usable_limit(timeout):
-        raise UsageError(f"a time limit must be more than 0 seconds, not {timeout}")
-    scope = Scope(limits, dtype, random_state)
-    for name, value in {**(at or {}), **bindings}.items():
-        array = value if isinstance(value, np.memmap) else np.array(value)
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"the value of {name!r} must be real numbers, not {array.dtype}")
+    known = given.words(given.text_of(expression))
+    given.refuse_unknown(bindings, known, given.OPTIONS, "evaluate")
+    with given.naming(known, at=at, dtype=dtype, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
+        values = given.bound(at, bindings, known, _by_name)
+        mode, tangents = given.mode_of(mode, jvp, seed, known)
+        seconds = given.seconds_of(timeout)
+        scope = Scope(given.limits_of(limits), given.precision_of(dtype), given.state_of(random_state))
+    for name, value in values.items():
+        array = given.value_of(name, value)
         limits.check_shape(array.shape)
         scope.bind_value(name, array)
         scope.outside[name] = array
     program = Program(scope)
     options = Options(
-        wrt=None if wrt is None else tuple(wrt), freeze=tuple(freeze), seed=seed, mode="jvp" if jvp is not None else mode,
-        tangents=dict(jvp or {}), check=check, formula=formula, timeout=timeout, need_seed=True,
+        wrt=None if wrt is None else tuple(wrt), freeze=tuple(freeze), seed=given.seed_of(seed), mode=mode, tangents=tangents,
+        check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
     )  # fmt: skip
     result: Record | None = None
     alike = None
     if options.bare and len(expression) >= LONG:
         from gradcli.alike import Alike
 
-        alike = Alike(limits, dtype)
-    for record in records(program, expression.splitlines(keepends=True), None, options, alike):
+        alike = Alike(limits, scope.precision)
+    for record in records(program, text_lines(expression), None, options, alike):
         if record.error is not None:
-            raise record.error.error
-        result = record
+            raise given.helped(record.error.error, given.OPTIONS, _by_name)
+        result = record if result is None else result.joined(record)
     if result is None:
         raise ParseError("the program has no query")
     return result
+
+
+def _by_name(name: str) -> str:
+    """How a name is bound that is also an option's."""
+    return f'at={{"{name}": ...}}'
 
 
 def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
@@ -84,7 +92,7 @@ def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
     from gradcli.language.tree import Program
 
     program = Program()
-    for statement in statements(text.splitlines(keepends=True), None, limits):
+    for statement in statements(text_lines(text), None, limits):
         if isinstance(statement, GradcliError):
             raise statement
         program.statements.append(statement)

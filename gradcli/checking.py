@@ -28,7 +28,7 @@ def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[s
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
     details = [] if record.check is None else details_of(record, record.check)
     worst = None if record.check is None else record.check.worst
-    false = record.asserted is not None and not record.asserted.holds
+    false = record.asserted is not None and record.asserted.holds is False
     status = ERROR if record.error is not None else FAILED if false or (worst is not None and worst.word in fail_on) else PASSED
     if record.xfail is not None:
         status = XPASSED if status == PASSED else XFAILED
@@ -59,10 +59,14 @@ def details_of(record: Record, check: Check) -> list[str]:
 
 
 def _claim_line(claim: Claim) -> str:
-    what = "" if claim.kind == "assert" else "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
+    if claim.kind == "assert":
+        what = f"{claim.text}: " if claim.text else ""
+    else:
+        what = "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
     parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
     if claim.worst is not None:
-        parts.append(_both(claim.worst, "right" if claim.kind == "assert" else "claimed", "left" if claim.kind == "assert" else "true"))
+        said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
+        parts.append(_both(claim.worst, said, right, apart=claim.relation in (None, "==")))
         if claim.wrong is not None and claim.wrong[1] > 1:
             parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
     if claim.reason:
@@ -87,11 +91,11 @@ def _variable_line(name: str, part: VariableCheck) -> str:
     return f"{what}: {', '.join(parts)}"
 
 
-def _both(worst: Worst, word: str, other: str = "true") -> str:
+def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
     index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
     text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
     off = abs(worst.engine - worst.reference)
-    if math.isfinite(off) and worst.reference:
+    if apart and math.isfinite(off) and worst.reference:
         ulps = off / math.ulp(worst.reference)
         return f"{text} (off by {off:.3g}, relative {off / abs(worst.reference):.3g}, {ulps:.3g} ulp)"
     return text

@@ -9,29 +9,34 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from gradcli import bindings as given
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.plan import Plan
-from gradcli.errors import GradcliError, ParseError, ShapeError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, ParseError, ShapeError, UsageError, text_lines
 from gradcli.evaluation import locate, variables
 from gradcli.language.program import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Query, Statement
+from gradcli.language.tree import Assertion, Binding, Query, Statement
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.constants import NAMED
+from gradcli.ops.inputs import numbers
 from gradcli.ops.promotion import FLOAT, numpy_dtype
 from gradcli.options import Options
 
 Key = tuple[Any, ...]
 _Array = np.ndarray
+_WORK = 100_000  # steps in which it is found out whether arrays overlap
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 
 
 def value_and_grad(
-    expression: str, wrt: Iterable[str] | None = None, *, dtype: str = "float64", limits: Limits = DEFAULT
+    expression: str, wrt: Iterable[str] | None = None, *, dtype: Any = "float64", limits: Limits = DEFAULT
 ) -> Function:
     """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
 
@@ -42,7 +47,7 @@ def value_and_grad(
     return Function(expression, None if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt), dtype, limits)
 
 
-def compile(expression: str, *, dtype: str = "float64", limits: Limits = DEFAULT) -> Value:
+def compile(expression: str, *, dtype: Any = "float64", limits: Limits = DEFAULT) -> Value:
     """A function of an expression's names that gives its value, compiled once for each set of shapes."""
     return Value(expression, (), dtype, limits)
 
@@ -50,17 +55,25 @@ def compile(expression: str, *, dtype: str = "float64", limits: Limits = DEFAULT
 class Function:
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    def __init__(self, expression: str, wrt: tuple[str, ...] | None, dtype: str, limits: Limits) -> None:
-        self.expression = expression
+    _options: tuple[str, ...] = ("seed", "out")
+
+    def __init__(self, expression: str, wrt: tuple[str, ...] | None, dtype: Any, limits: Limits) -> None:
+        self.expression = given.text_of(expression)
         self.wrt = wrt
-        self.dtype = dtype
-        self.limits = limits
-        self._float = numpy_dtype(FLOAT, dtype)
+        self.dtype = given.precision_of(dtype)
+        self.limits = given.limits_of(limits)
+        self._words = given.words(expression)
+        self._float = numpy_dtype(FLOAT, self.dtype)
         self._statements: list[Statement] = []
         self._plans: dict[Key, _Compiled] = {}
-        for statement in statements(expression.splitlines(keepends=True), None, limits):
+        for statement in statements(text_lines(expression), None, limits):
             if isinstance(statement, GradcliError):
                 raise statement
+            if isinstance(statement, Assertion):
+                raise UsageError(
+                    "a compiled function runs no asserts", span=statement.span, source=statement.source,
+                    help="leave it out, or call gradcli.evaluate",
+                )  # fmt: skip
             self._statements.append(statement)
 
     def __repr__(self) -> str:
@@ -76,8 +89,8 @@ class Function:
         out           arrays that take gradients, by name; the others are new
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        if at is not None:
-            bindings = {**at, **bindings}
+        if at is not None or not self._words.issuperset(bindings):
+            bindings = self._by_names(at, bindings)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype = self._float
         for name, value in bindings.items():
@@ -87,7 +100,7 @@ class Function:
                 bindings[name] = array = self._array(name, value)
                 parts.append((array.dtype.kind, array.shape))
         if seed is not None:
-            seed = np.asarray(seed, dtype)
+            seed = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
             parts.append(seed.shape)
         key = tuple(parts)
         compiled = self._plans.get(key)
@@ -95,10 +108,20 @@ class Function:
             compiled = self._compiled(key, bindings, seed)
         return compiled(bindings, seed, out)
 
+    def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+        """The values by the names that the expression has for them."""
+        if at is not None and not isinstance(at, Mapping):
+            names = [statement.name for statement in self._statements if isinstance(statement, Binding)]
+            taken = {*names, *NAMED, *re.findall(r"(\w+)\s*\(", self.expression)}
+            free = sorted(self._words - taken)
+            shown = f"{at!r}" if isinstance(at, (int, float)) else "..."
+            help = f"call it by names: f({free[0] if free else 'x'}={shown})"
+            raise InputTypeError("a compiled function takes values by names", help=help)
+        given.refuse_unknown(keywords, self._words, self._options, "the function")
+        return given.bound(at, keywords, self._words, _by_name)
+
     def _array(self, name: str, value: Any) -> Any:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"the value of {name!r} must be real numbers, not {array.dtype}")
+        array = given.value_of(name, value, copy=False)
         return array if array.dtype.kind in "iub" else array.astype(self._float, copy=False)
 
     def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any) -> _Compiled:
@@ -116,11 +139,20 @@ class Function:
         return found
 
 
+def _by_name(name: str) -> str:
+    """How a name is given a value that is also an option's."""
+    return f'f({{"{name}": ...}})'
+
+
 class Value(Function):
     """An expression as a function of its names. Made by `compile`."""
 
+    _options = ()
+
     def __call__(self, at: Mapping[str, Any] | None = None, /, **bindings: Any) -> Any:
         """The value. Raises a `GradcliError` for values that the expression has no result for."""
+        if "seed" in bindings or "out" in bindings:  # names here, and options there
+            at, bindings = self._by_names(at, bindings), {}
         return super().__call__(at, **bindings)[0]
 
 
@@ -201,6 +233,14 @@ class _Compiled:
             shape = self.scope.names[name].shape
             if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != self.dtype:
                 raise UsageError(f"out: the gradient by '{name}' needs a {self.dtype} array of shape {shape}")
+        arrays = list(out.items())
+        for i, (name, array) in enumerate(arrays):
+            if not array.flags.writeable or overlaps_itself(array):
+                help = f"give an array of its own: np.empty({array.shape})"
+                raise UsageError(f"out: the array for '{name}' cannot be written entry by entry", help=help)
+            for other, array_of_other in arrays[:i]:
+                if overlap(array, array_of_other):
+                    raise UsageError(f"out: the arrays for '{other}' and '{name}' share memory", help="give each an array of its own")
         straight = {
             name: array
             for name, array in out.items()
@@ -209,13 +249,33 @@ class _Compiled:
         return [straight.get(name) for name in self.wrt]
 
 
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays have memory in common. What cannot be told in reasonable time counts as such."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return bool(np.shares_memory(a, b, max_work=_WORK))  # type: ignore[arg-type]
+    except (np.exceptions.TooHardError, OverflowError):
+        return True
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two entries may lie in one place, as in a broadcast array."""
+    reach = array.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return bool(array.size)
+        reach += stride * (extent - 1)
+    return False
+
+
 def _last_query(program: Program, function: Function) -> Lowered:
     found = None
     for statement in function._statements:
         try:
             lowered = program.execute(statement)
         except GradcliError as error:
-            raise locate(error, program.scope, statement) from None
+            raise given.helped(locate(error, program.scope, statement), function._options, _by_name) from None
         if isinstance(statement, Query):
             found = lowered
     if found is None:

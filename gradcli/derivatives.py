@@ -12,7 +12,8 @@ from gradcli.engine import transforms
 from gradcli.engine.evaluate import Values, forward
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.indeterminate import gradients
-from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError
+from gradcli.engine.transforms import definition_order
+from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError, TypeMismatchError, suggestion
 from gradcli.language.program import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.promotion import numpy_dtype
@@ -83,11 +84,18 @@ def hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> d
 def jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
     scope = program.scope
     tangents = {}
+    depends = set(definition_order(root))
     for name, given in options.tangents.items():
         x = scope.names.get(name)
         if x is None:
-            raise MissingValueError(f"no value for '{name}', which has a tangent", help=f"give it one: {name}=...")
+            close = suggestion(name, [x.payload.name for x in reachable([root]) if x.is_leaf])
+            help = f"did you mean '{close}'?" if close else f"give it one: {name}=..."
+            raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
+        if x not in depends:
+            raise MissingValueError(f"the result does not depend on '{name}', which has a tangent", help="leave its tangent out")
         tangent = program.constant(given, "<jvp>") if isinstance(given, str) else np.asarray(given)
+        if tangent.dtype.kind not in "fiu":
+            raise TypeMismatchError(f"the tangent of '{name}' must be real numbers, not {tangent.dtype}")
         if tangent.shape != x.shape:
             raise ShapeError(f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; they must be the same")
         record.tangents[name] = tangent.astype(np.float64)

@@ -15,7 +15,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     ├── InputError            input             a file or record that cannot be read
     │   └── UnknownFieldError unknown-field     a field that records do not have
     ├── OutputError           output            a result that cannot be written
-    └── UsageError            usage             options that contradict each other
+    └── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest span;
 ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -56,6 +56,17 @@ class Source:
         start = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+
+def text_lines(text: str, *, keepends: bool = True) -> list[str]:
+    """The lines of a text, each with its end. A line ends at ``\\n`` (or ``\\r\\n``) and nowhere else, as in a file.
+
+    `str.splitlines` also cuts at U+2028, form feeds and the like, which come in with pasted text: what follows in a comment would be run.
+    """
+    lines = text.split("\n")
+    last = lines.pop()
+    found = [line + "\n" for line in lines] + ([last] if last else [])
+    return found if keepends else [line.rstrip("\r\n") for line in found]
 
 
 class Label(NamedTuple):
@@ -238,6 +249,10 @@ class OutputError(GradcliError):
 
 class UsageError(GradcliError):
     code = "usage"
+
+
+class InputTypeError(UsageError, TypeError):
+    """A value or an option of the Python API of a kind that it cannot be."""
 
 
 def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | None:

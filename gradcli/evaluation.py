@@ -25,14 +25,11 @@ from gradcli.large import by_plan, is_large
 from gradcli.nonfinite import first_nonfinite, nonfinite, nonfinite_of_large
 from gradcli.ops.promotion import numpy_dtype
 from gradcli.options import Options
-from gradcli.report.records import Asserted, Failure, Record
+from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
     from gradcli.alike import Alike
     from gradcli.check.claims import Given
-
-
-_ROUNDING = 64  # times epsilon: how far the sides of an assert may be apart
 
 
 def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
@@ -61,16 +58,7 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
         if lowered is None:
             return None
         if isinstance(statement, Assertion):
-            _assert(program.scope, lowered, record)
-            if options.decide_asserts and options.check:
-                from gradcli.check.asserts import decide_assert
-
-                assert lowered.other is not None
-                rounding = None if lowered.within is not None else _ROUNDING * float(np.finfo(program.scope.precision).eps)
-                record.check = decide_assert(
-                    program.scope, lowered.value, lowered.other, record, rounding, options.timeout, options.remembering,
-                    options.everywhere, options.convention,
-                )  # fmt: skip
+            _assert(program.scope, lowered, options, record)
         else:
             _query(program, lowered, options, record)
     except GradcliError as error:
@@ -219,32 +207,21 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
     if not seed.size and not math.prod(root.shape):
         seed = seed.reshape(root.shape)  # JSON has one array without entries: []
+    if seed.dtype.kind not in "fiu":
+        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
     if seed.shape != root.shape:
         raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
     return seed.astype(dtype)[()], True
 
 
-def _assert(scope: Scope, lowered: Lowered, record: Record) -> None:
-    """An assert: equal to rounding (or within a tolerance), entry by entry, after broadcasting."""
-    assert lowered.other is not None
-    values = forward([lowered.value, lowered.other], scope.values, scope.precision)
-    left, right = np.asarray(values[lowered.value], float), np.asarray(values[lowered.other], float)
-    try:
-        left, right = np.broadcast_arrays(left, right)
-    except ValueError:
-        raise ShapeError(f"an assert of shapes {left.shape} and {right.shape}, which do not broadcast") from None
-    with np.errstate(all="ignore"):
-        scale = np.maximum(np.abs(left), np.abs(right))
-        epsilon = float(np.finfo(scope.precision).eps)
-        within = lowered.within if lowered.within is not None else 0.0
-        allowed = within + (0.0 if lowered.within is not None else _ROUNDING * epsilon * scale)
-        off = np.abs(left - right)
-        fine = (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right))
-    worst = None
-    if not fine.all():
-        from gradcli.report.verdicts import Worst
+def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:
+    """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    from gradcli.check.relations import compared
 
-        place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
-        worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]))
-    record.value = bool(fine.all())
-    record.asserted = Asserted(bool(fine.all()), left[()], right[()], float(within), worst)
+    relations = compared(scope, lowered)
+    if options.decide_asserts and options.check:
+        from gradcli.check.asserts import Deciding, decide_assert
+
+        how = Deciding(options.timeout, options.remembering, options.everywhere, options.convention)
+        record.check = decide_assert(scope, lowered, relations, record, how)
+    record.told(relations)

@@ -69,7 +69,8 @@ def needs_of(statement: Statement, scope: Scope) -> Needs:
 
 def _expressions(statement: Statement) -> list[Expression]:
     if isinstance(statement, Assertion):
-        return [part for part in (statement.left, statement.right, statement.within) if part is not None]
+        sides = [side for relation in statement.relations for side in (relation.left, relation.right)]
+        return sides if statement.within is None else [*sides, statement.within]
     return [statement.expression] if isinstance(statement, (Query, Binding)) else []
 
 
@@ -145,7 +146,7 @@ class Trials:
             if best.error is None:
                 names = ", ".join(self.needs.names)
                 best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {names}")
-                best.asserted, best.point = None, {}
+                best.asserted, best.relations, best.point = None, [], {}
         best.points = inside
         return best
 
@@ -212,7 +213,7 @@ def _inside(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
-    told = [record.value] if record.asserted is None else [record.asserted.left, record.asserted.right]
+    told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
 
 

@@ -43,7 +43,7 @@ FORMULAS = [
 
 
 def value_of(text, at):
-    return np.asarray(gradcli.evaluate(text, at=at, jvp={}, check=False, formula=False).value)
+    return np.asarray(gradcli.evaluate(text, at=at, mode="jacobian", wrt=(), check=False, formula=False).value)
 
 
 @pytest.mark.parametrize(("text", "at", "kind", "wanted"), FORMULAS, ids=[case[0] for case in FORMULAS])

@@ -32,7 +32,7 @@ SYNTAX = [
     case("$x", "syntax", 1),
     case("x if x > 0", "syntax", 3, "else"), case("x else y", "syntax", 3, "if"), case("5 = x", "syntax", 3, "=="),
     case("2x = 3", "syntax", 4),
-    case("z = z + 1", "syntax", 5, "itself"), case("const x", "syntax", 7, "const c = 2"), case("assert x > 1", "syntax", 8, "=="),
+    case("z = z + 1", "syntax", 5, "itself"), case("const x", "syntax", 7, "const c = 2"), case("assert x", "syntax", 8, "=="),
     case("f(u, u) = u", "syntax", 1, "twice"), case("x'", "syntax", 2, "x.T"), case("0x10", "syntax", 1, "decimal"),
     case("1__0", "syntax", 1),
     case("1_", "syntax", 1), case("1.2.3", "syntax", 4), case("a[1:2:3:4]", "syntax", 8), case("lambda z: z", "syntax", 8),
@@ -40,6 +40,7 @@ SYNTAX = [
     case("x and", "syntax", 3), case("sum(x, axis=1, axis=2)", "syntax", 16, "twice"),
     case("x\x00y", "syntax", 2, "U+0000", id="NUL"),
     case("'abc'", "syntax", 1, "argument"), case("x + 'abc'", "syntax", 5, "argument"), case("q = 'abc'", "syntax", 5, "argument"),
+    case("x + 0..1", "syntax", 6, "range"), case("x..y", "syntax", 2, "range"), case("x[0..2]", "syntax", 4, "x[a:b]"),
     case("'abc", "syntax", 1, "quotes"), case("x.", "syntax", 2), case("(x + y 1)", "syntax", 8),
 ]  # fmt: skip
 

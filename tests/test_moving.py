@@ -114,7 +114,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "message"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_refused(text: str, message: str) -> None:
     with pytest.raises(GradcliError) as error:
-        gradcli.evaluate(text, x=X, v=V, mode="jacobian", check=False, formula=False)
+        gradcli.evaluate(text, at={"x": X, "v": V}, mode="jacobian", check=False, formula=False)
     assert error.value.message == message
 
 

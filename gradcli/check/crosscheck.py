@@ -20,7 +20,7 @@ from gradcli.errors import GradcliError
 from gradcli.exact.algebra import Unsupported
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 
 _WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
@@ -66,6 +66,8 @@ def _decided(
     except _WITHOUT_REFERENCE as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
     check.verdict = check.worst
+    for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
+        honest(part, scope.precision)
     return check
 
 

@@ -72,7 +72,9 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
                 if operand is not None and operand in needed and part is not None:
                     slope, error, live = (_summed(p, operand.shape) for p in part)
                     earlier = adjoints.get(operand)
-                    adjoints[operand] = (slope, error, live) if earlier is None else (earlier[0] + slope, earlier[1] + error, earlier[2] + live)
+                    if earlier is not None:
+                        slope, error, live = slope + earlier[0], error + earlier[1], live + earlier[2]
+                    adjoints[operand] = slope, error, live
     nothing = [(np.zeros(x.shape, WIDE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
     return Reference(table[root], [np.asarray(f[0], WIDE) for f in found], [np.asarray(f[1], float) for f in found])

@@ -16,9 +16,9 @@ from gradcli.cli.folders import found_in
 from gradcli.cli.idle import refuse_idle_in_check
 from gradcli.cli.job import Job, Way
 from gradcli.cli.judgements import Judgement, Judgements
-from gradcli.cli.naming import claim_of_nothing, lines
+from gradcli.cli.naming import claim_of_nothing
 from gradcli.cli.words import assignment, folder_of, format_of
-from gradcli.errors import GradcliError, ParseError, Source, UsageError
+from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.evaluation import failed
 from gradcli.language.program import Program, sources, statements
 from gradcli.language.statements import parse_statements
@@ -208,7 +208,7 @@ class CheckJob(Job):
 
     def _about_expression(self, program: Program, way: Judgement) -> Iterator[Record]:
         text = self.expression or ""
-        parsed = list(statements(lines(text), None, self.limits))
+        parsed = list(statements(text_lines(text) or [""], None, self.limits))
         given = self.digest([*self.request.grad, *self.request.grad_formula])
         for record in self._claimed(program, parsed, text, way, replace(way.options, claims=self.claims), targets=self.targets):
             record.given = given
@@ -249,7 +249,7 @@ class CheckJob(Job):
         if given.skip is not None:
             return Record(given.expr, given.id, skip=given.skip)
         result: Record | None = None
-        parsed = list(statements(lines(given.expr), where, self.limits))
+        parsed = list(statements(text_lines(given.expr), where, self.limits))
         stray = claim_of_nothing(given, parsed, program)
         if stray is not None:
             return failed(stray, id=given.id, expr=given.expr)

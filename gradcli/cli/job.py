@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.idle import refuse_idle
-from gradcli.cli.naming import claim_of_nothing, lines, names_in
+from gradcli.cli.naming import claim_of_nothing, names_in
 from gradcli.cli.request import FORMATS, OPTIONS, Request
 from gradcli.cli.words import assignments, choice, folder_of, format_of, names_of
-from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError, suggestion
+from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError, suggestion, text_lines
 from gradcli.evaluation import failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
@@ -174,7 +174,7 @@ class Job:
         """A name to freeze that nothing has is a mistake; that of files may stand in another one."""
         if self.expression is None or self.files or not self.way.options.freeze:
             return
-        known = {*self.scope_values, *names_in(statements(lines(self.expression), None, self.limits))}
+        known = {*self.scope_values, *names_in(statements(text_lines(self.expression), None, self.limits))}
         for name in self.way.options.freeze:
             if name not in known:
                 close = suggestion(name, sorted(known))
@@ -195,7 +195,7 @@ class Job:
             if program is None or len(self.files) > 1:
                 program = self._program(self.scope_values, self.way)
             text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
-            yield from self._text(program, lines(text), None)
+            yield from self._text(program, text_lines(text) or [""], None)
 
     @cached_property
     def _alike(self) -> Alike:
@@ -280,6 +280,8 @@ class Job:
         options = way.options
         if given.wrt is None and given.seed is None:
             return options
+        if given.seed is not None and options.mode != "grad":
+            raise UsageError(f"the record has a seed, and --{options.mode} takes none")
         return replace(
             options,
             wrt=options.wrt or given.wrt,
@@ -288,7 +290,7 @@ class Job:
 
     def result_of(self, program: Program, given: InputRecord, way: Way, options: Options, where: str) -> Record:
         text, id = given.expr, given.id
-        parsed = list(statements(lines(text), where, self.limits))
+        parsed = list(statements(text_lines(text), where, self.limits))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         stray = claim_of_nothing(given, parsed, program)
@@ -297,7 +299,8 @@ class Job:
         result: Record | None = None
         for statement in parsed:
             record = run_statement(program, statement, options, id=id)
-            result = record or result
+            if record is not None:
+                result = record if result is None else result.joined(record)
             if record is not None and record.error is not None:
                 break
         if result is None:

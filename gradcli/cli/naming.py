@@ -40,8 +40,3 @@ def names_in(parsed: Iterable[Statement | GradcliError]) -> set[str]:
             parts = [statement.expression] if isinstance(statement, (Query, Binding, Definition)) else []
         found |= {node.name for part in parts for node in part.nodes if isinstance(node, Name)}
     return found
-
-
-def lines(text: str) -> list[str]:
-    """The lines of a program that is given as one text; at least one."""
-    return text.splitlines(keepends=True) or [""]

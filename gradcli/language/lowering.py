@@ -22,6 +22,7 @@ from gradcli.errors import (
 from gradcli.language.attributes import attribute, property_of
 from gradcli.language.differentiation import DERIVATIVES, derivative, primed
 from gradcli.language.indexing import subscript
+from gradcli.language.masks import refuse_other_readings
 from gradcli.language.meanings import Meanings
 from gradcli.language.names import Function, Module, Unbound, unknown_function
 from gradcli.language.scope import Scope
@@ -151,6 +152,8 @@ class Lowering(Meanings):
             left = self._operand(left, node.left, activation)
         if type(right) is not Expr:
             right = self._operand(right, node.right, activation)
+        if node.operator in ("or", "and") or (node.operator == "**" and left.kind == "bool"):
+            refuse_other_readings(node, left.kind, right.kind, activation.source)
         return self.graph.apply(_BINARY[node.operator], (left, right))
 
     def _unary(self, node: Unary, activation: _Activation) -> Any:

@@ -5,8 +5,9 @@
     program    = { [ statement ] ( NEWLINE | ";" ) }
     statement  = [ "const" ] NAME "=" expression
                | NAME "(" NAME { "," NAME } ")" "=" expression
-               | "assert" sum "==" sum [ "within" sum ]
+               | "assert" relation { "and" relation } [ "within" sum ]
                | expression
+    relation   = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum
     expression = disjunction [ "if" disjunction "else" expression ]
     disjunction = conjunction { "or" conjunction }       conjunction = negation { "and" negation }
     negation   = "not" negation | comparison

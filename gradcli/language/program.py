@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
-from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Statement
+from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Relation, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.exponential import pow_
 from gradcli.ops.structure import detach, to_int
@@ -35,13 +35,21 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
         yield from parse_statements(source, limits.length)
 
 
+class Sides(NamedTuple):
+    """One relation of an assert as nodes of the graph."""
+
+    relation: Relation
+    left: Expr
+    right: Expr
+
+
 @dataclass(eq=False, repr=False)
 class Lowered:
     """A query or assert as nodes of the graph."""
 
     statement: Query | Assertion
-    value: Expr
-    other: Expr | None = None  # the right side of an assert
+    value: Expr  # of an assert, the left side of its first relation
+    relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
 
 
@@ -89,13 +97,13 @@ class Program:
             self.scope.functions[statement.name] = statement
             return None
         assert isinstance(statement, Assertion)
-        left = self.lowering.lower_value(statement.left, source)
-        right = self.lowering.lower_value(statement.right, source)
+        lower = self.lowering.lower_value
+        relations = tuple(Sides(r, lower(r.left, source), lower(r.right, source)) for r in statement.relations)
         within = None
         if statement.within is not None:
             node = self.lowering.lower_value(statement.within, source)
             within = float(np.max(self.scope.evaluate(node)))
-        return Lowered(statement, left, right, within)
+        return Lowered(statement, relations[0].left, relations, within)
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gradcli.errors import LimitError, ParseError, Source, Span
+from gradcli.language.asserts import parse_assertion
 from gradcli.language.parser import RESERVED, ExpressionParser
-from gradcli.language.tokens import END, NAME, SYMBOL, Token, tokenize
-from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Expression, Query, Statement
+from gradcli.language.tokens import END, NAME, NUMBER, SYMBOL, Token, tokenize
+from gradcli.language.tree import Binding, DataBinding, Definition, Expression, Query, Statement
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
@@ -31,6 +33,17 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
             except ParseError as error:
                 yield error
         start = stop + 1
+
+
+def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
+    """Two dots that a number or a name stands before: no range is read anywhere."""
+    for (kind, text, start), after in pairwise(tokens):
+        end = start + len(text)
+        if after.start == end and after.text.startswith(".") and (text == "." or (kind == NUMBER and text.endswith("."))):
+            raise ParseError(
+                "a range 'a..b' is not read here", span=Span(end - 1, end + 1), source=source,
+                help="write x[a:b] for a slice, linspace(a, b, 5) for points",
+            )  # fmt: skip
 
 
 def _ends(source: Source, tokens: list[Token]) -> Iterator[int]:
@@ -61,6 +74,8 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
     first, second = tokens[start], tokens[start + 1] if start + 1 < stop else Token(END, "", span.end)
 
     def expression(at: int, end: int = stop) -> Expression:
+        if ".." in source.text:
+            _refuse_ranges(source, tokens[at:end])
         return ExpressionParser(source, tokens, at, end).parse()
 
     if first.kind == NAME and first.text not in RESERVED:
@@ -81,7 +96,7 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
             and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+"))
             and second.kind != END
         ):
-            return _assertion(source, span, tokens, start + 1, stop)
+            return parse_assertion(source, span, tokens, start + 1, stop)
         if second.kind == SYMBOL and second.text == "(":
             equals = _definition_end(tokens, start + 2, stop)
             if equals is not None:
@@ -102,29 +117,3 @@ def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
             return None
         at += 2
     return None
-
-
-def _assertion(source: Source, span: Span, tokens: list[Token], start: int, stop: int) -> Assertion:
-    """assertion = "assert" sum "==" sum [ "within" sum ]"""
-    depth = 0
-    equals = within = None
-    for i in range(start, stop):
-        token = tokens[i]
-        if token.text in ("(", "[") and token.kind == SYMBOL:
-            depth += 1
-        elif token.text in (")", "]") and token.kind == SYMBOL:
-            depth -= 1
-        elif depth == 0 and token.text == "==" and equals is None:
-            equals = i
-        elif depth == 0 and token.kind == NAME and token.text == "within" and equals is not None:
-            within = i
-    if equals is None:
-        raise ParseError(
-            "an assert compares two values with ==", span=tokens[start].span, source=source, help="write: assert x == y"
-        )
-
-    def part(at: int, end: int) -> Expression:
-        return ExpressionParser(source, tokens, at, end).parse()
-
-    right = part(equals + 1, within if within is not None else stop)
-    return Assertion(source, span, part(start, equals), right, part(within + 1, stop) if within is not None else None)

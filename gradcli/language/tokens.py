@@ -29,7 +29,7 @@ _SPELLINGS = {
     "≤": "<=", "≥": ">=", "≠": "!=",
 }  # fmt: skip
 
-_BLANKS = r"(?:[ \t\r\n\f\v\u00a0\u202f\ufeff]+|\#[^\n]*)*+"
+_BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\#[^\n]*)*+"
 _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
@@ -84,6 +84,11 @@ def _bad_character(source: Source, char: str, start: int) -> ParseError:
         return ParseError(
             f"the byte 0x{ord(char) - 0xDC00:02x} is not valid UTF-8", span=Span(start, start + 1), source=source,
             help="save the text as UTF-8",
+        )  # fmt: skip
+    if char == "\r":
+        return ParseError(
+            "a carriage return (U+000D) alone ends no line", span=Span(start, start + 1), source=source,
+            help="end lines with \\n or \\r\\n; in one line, separate statements with ;",
         )  # fmt: skip
     return ParseError(f"unexpected character {shown}", span=Span(start, start + 1), source=source, help=_HELP.get(char))
 

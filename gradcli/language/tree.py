@@ -183,10 +183,19 @@ class Definition(Statement):
 
 
 @dataclass(eq=False, repr=False)
-class Assertion(Statement):
+class Relation:
+    """``left < right``: one claim of an assert. ``symbol`` is the comparison."""
+
     left: Expression
+    symbol: str
     right: Expression
-    within: Expression | None = None
+    span: Span
+
+
+@dataclass(eq=False, repr=False)
+class Assertion(Statement):
+    relations: list[Relation]
+    within: Expression | None = None  # the absolute tolerance of them all
 
 
 @dataclass(eq=False, repr=False)

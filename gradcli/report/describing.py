@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcli.errors import printable
+from gradcli.errors import printable, text_lines
 from gradcli.report.outcomes import XPASSED, Outcome
 from gradcli.report.places import place_of, stands_in
 from gradcli.report.records import Record
@@ -35,7 +35,7 @@ def id_of(record: Record) -> str:
 def further(outcome: Outcome) -> list[str]:
     """The lines of the details that the headline does not hold."""
     told = outcome.record.error is None and outcome.status != XPASSED
-    lines = [line for detail in outcome.details[int(told) :] for line in detail.splitlines()]
+    lines = [line for detail in outcome.details[int(told) :] for line in text_lines(detail, keepends=False)]
     shown = [clipped(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
     return [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradcli.errors import printable, text_lines
 from gradcli.notation import array, name
 from gradcli.report.records import Record
 
@@ -21,6 +22,6 @@ def latex_record(record: Record, digits: int | None) -> str:
             formula = (record.latex or {}).get(variable)
             middle = f"{formula} = " if formula else ""
             lines.append(f"{symbol % name(variable)} &= {middle}{array(numbers, digits)}")
-    comment = "\n".join(f"% {line}" for line in record.expr.splitlines())
+    comment = "\n".join(f"% {printable(line)}" for line in text_lines(record.expr, keepends=False))
     body = " \\\\\n".join(lines)
     return f"{comment}\n\\begin{{align*}}\n{body}\n\\end{{align*}}\n"

@@ -50,7 +50,7 @@ class Outcome:
 
     @property
     def _false(self) -> bool:
-        return self.record.asserted is not None and not self.record.asserted.holds
+        return self.record.asserted is not None and self.record.asserted.holds is False
 
     @property
     def headline(self) -> str:

@@ -91,6 +91,7 @@ def as_dict(record: Record) -> dict[str, Any]:
 def _asserted(asserted: Asserted) -> dict[str, Any]:
     return {
         "holds": asserted.holds,
+        "relation": asserted.relation,
         "left": numbers(asserted.left),
         "right": numbers(asserted.right),
         "within": number(asserted.within),
@@ -140,7 +141,7 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
 
 def _claim(claim: Claim) -> dict[str, Any]:
     out = {"of": claim.of, "kind": claim.kind, "verdict": claim.verdict.word, "worst": _worst(claim.worst)}
-    said = {"reason": claim.reason, "difference": claim.difference}
+    said = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
     return out | {key: text for key, text in said.items() if text is not None}
 
 

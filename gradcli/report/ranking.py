@@ -15,7 +15,7 @@ T = TypeVar("T")
 def gravity(outcome: Outcome) -> int:
     """Failures by their verdict, then what could not be evaluated, then what passes against expectation, then the rest."""
     if outcome.status == FAILED:
-        asserted = outcome.record.asserted is not None
+        asserted = outcome.record.asserted is not None and outcome.record.asserted.holds is False
         verdict = Verdict.MISMATCH if asserted else outcome.verdict or Verdict.SKIPPED
         return 3 + verdict
     return {ERROR: 2, XPASSED: 1}.get(outcome.status, 0)

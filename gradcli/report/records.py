@@ -23,13 +23,24 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 @dataclass(eq=False)
 class Asserted:
-    """The outcome of an ``assert``."""
+    """The outcome of one relation of an ``assert``."""
 
-    holds: bool
+    holds: bool | None  # None where that could not be decided
     left: Array
     right: Array
     within: float
     worst: Worst | None = None
+    relation: str = "=="
+    text: str = ""  # what the user wrote, where the assert has several
+
+    @property
+    def difference(self) -> str:
+        """Both sides where it does not hold."""
+        if self.worst is None:
+            return ""
+        index = f"[{', '.join(map(str, self.worst.index))}]" if self.worst.index else ""
+        which = f"{self.text}: " if self.text else ""
+        return f"{which}left{index} is {self.worst.engine!r}, right{index} is {self.worst.reference!r}"
 
 
 @dataclass(eq=False)
@@ -72,7 +83,9 @@ class Record:
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
     check: Check | None = None
-    asserted: Asserted | None = None
+    asserted: Asserted | None = None  # the first false relation of an assert, or else its first one
+    relations: list[Asserted] = field(default_factory=list)  # all of them
+    refuted: list[str] = field(default_factory=list)  # false asserts beside it in its program, of which no other record tells
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "assert"
@@ -104,4 +117,21 @@ class Record:
     def failed(self) -> bool:
         """Whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false assert."""
         mismatch = self.check is not None and self.check.verdict.word == "mismatch"
-        return mismatch or (self.asserted is not None and not self.asserted.holds)
+        return mismatch or bool(self.refuted) or (self.asserted is not None and self.asserted.holds is False)
+
+    def joined(self, later: Record) -> Record:
+        """The result of a program with these two: that of its last query, if there is one, which tells of false asserts beside it."""
+        kept, other = (self, later) if later.mode == "assert" != self.mode and later.error is None else (later, self)
+        said = [*other.refuted]
+        if other.asserted is not None and other.asserted.holds is False:
+            said.append(f"line {other.line}: '{other.expr}' is false: {other.asserted.difference}")
+        kept.refuted += said
+        kept.warnings += said
+        return kept
+
+    def told(self, relations: list[Asserted]) -> None:
+        """Take the outcome of an assert's relations: it is the first false one's, or else the first undecided one's."""
+        self.relations = relations
+        outcomes = [part.holds for part in relations]
+        self.value = False if False in outcomes else None if None in outcomes else True
+        self.asserted = relations[outcomes.index(self.value)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import printable
-from gradcli.report.records import Asserted, Record
+from gradcli.errors import printable, text_lines
+from gradcli.report.records import Record
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import VariableCheck, Verdict
@@ -83,7 +83,7 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
 def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sheet:
     """The sheet of a record without an error."""
     shape = f", shape {record.shape}" if record.shape else ""
-    title = "\n".join(printable(line) for line in record.expr.splitlines())
+    title = "\n".join(printable(line) for line in text_lines(record.expr, keepends=False))
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     checks = record.check.variables if record.check is not None else {}
     formulas = record.derivative or {}
@@ -95,7 +95,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
                 array_text(numbers, digits, width),
                 formulas.get(name) or "",
                 None if check is None else check.verdict,
-                _remark(check),
+                _remark(check, 12 if record.dtype == "float64" else 5),
             )
         )
         sheet.notes += _details(name, check)
@@ -105,9 +105,11 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         elif record.shape:
             sheet.seed = "ones, the gradient of the sum"
     if record.asserted is not None:
-        sheet.value = "true" if record.asserted.holds else "false"
+        sheet.value = {True: "true", False: "false", None: "undetermined"}[record.asserted.holds]
         sheet.kind = ""
-        sheet.notes += _difference(record.asserted)
+        for part in record.relations or [record.asserted]:
+            if not part.holds and part.worst is not None:
+                sheet.notes.append(part.difference)
     if record.check is not None:
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
@@ -122,12 +124,12 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     return sheet
 
 
-def _remark(check: VariableCheck | None) -> str:
+def _remark(check: VariableCheck | None, usual: int) -> str:
     if check is None:
         return ""
     from gradcli.report.verdicts import Verdict
 
-    if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < 12:
+    if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < usual:
         return f"{check.digits} digits"
     return ""
 
@@ -161,13 +163,6 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
 
 def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
-
-
-def _difference(asserted: Asserted) -> list[str]:
-    if asserted.holds or asserted.worst is None:
-        return []
-    worst = asserted.worst
-    return [f"{_entry('left', worst.index)} is {worst.engine!r}, {_entry('right', worst.index)} is {worst.reference!r}"]
 
 
 def _verdict(record: Record) -> str:

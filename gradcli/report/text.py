@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradcli.errors import text_lines
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
 
@@ -12,7 +13,7 @@ def text_record(record: Record, digits: int | None) -> str:
 
 
 def render(sheet: Sheet) -> str:
-    lines = [*sheet.title.splitlines()]
+    lines = [*text_lines(sheet.title, keepends=False)]
     lines += _labelled("value", f"{sheet.value}  ({sheet.kind})" if sheet.kind and "\n" not in sheet.value else sheet.value)
     if sheet.kind and "\n" in sheet.value:
         lines.append(f"{'':11}({sheet.kind})")

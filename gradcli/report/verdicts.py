@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -61,6 +62,26 @@ class VariableCheck:
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
 
 
+def honest(check: VariableCheck, dtype: str | None) -> None:
+    """Take back digits that a result of this dtype does not have, and an error that is smaller than the worst entry's own.
+
+    Numbers of fewer bits that are as right as can be are still off by half of their last one.
+    """
+    if check.digits is None or check.max_rel_error is None or dtype not in _DIGITS:
+        return
+    exact, rounded, epsilon = _DIGITS[dtype]
+    worst = check.worst
+    if worst is not None and worst.reference and math.isfinite(worst.engine):
+        off = abs(worst.engine - worst.reference) / abs(worst.reference)
+        if off <= epsilon:  # more is underflow, or what the check itself has found
+            check.max_rel_error = max(check.max_rel_error, off)
+    here = exact if check.max_rel_error == 0 else min(rounded, int(math.log10(5 / check.max_rel_error))) if check.max_rel_error < 1 else 0
+    check.digits = min(check.digits, here)
+
+
+_DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact numbers and of rounded ones, and epsilon
+
+
 @dataclass(eq=False)
 class Claim:
     """Somebody's statement about a result, and what became of it."""
@@ -73,6 +94,8 @@ class Claim:
     wrong: tuple[int, int] | None = None  # how many entries, of how many
     difference: str | None = None  # a wrong formula minus the right one, where that is short
     mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
+    relation: str | None = None  # of an assert: the comparison,
+    text: str | None = None  # and what the user wrote, where the assert has several
 
 
 @dataclass(eq=False)

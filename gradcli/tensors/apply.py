@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.ops.inputs import unmasked
 from gradcli.ops.promotion import INTEGRAL
 from gradcli.ops.shapes import broadcast_to
 from gradcli.ops.spec import Op
@@ -142,7 +143,7 @@ def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, 
                 source = operand.source()
             sources.append(source)
         else:
-            array = operand.item() if isinstance(operand, np.generic) else operand
+            array = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
             weak = type(array) is int or type(array) is float
             alike = alike and (array is None or (weak and (common is not None or op.elementwise)))
             sources.append(None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.inputs import unmasked
 from gradcli.tensors import dtypes, generator
 from gradcli.tensors.generator import normal as draw_normal
 from gradcli.tensors.modes import no_grad
@@ -19,6 +20,7 @@ def _float() -> np.dtype[Any]:
 
 def _entries(data: Any, dtype: Any) -> np.ndarray:
     """A new array of nested lists, numbers, arrays or tensors; Python floats have the default dtype."""
+    data = unmasked(data, "the array")
     if isinstance(data, Tensor):
         array = data.array
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -75,6 +77,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares memory with an array."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    array = unmasked(array, "the array")
     dtypes.of_numpy(array.dtype)
     return Tensor(array)
 

@@ -1,0 +1,79 @@
+"""What people hand over as numbers, as arrays: refused by name where something of it would be lost."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import InputTypeError
+
+_LOST = (str, bytes, complex, type(None), np.datetime64, np.timedelta64)
+
+
+def unmasked(value: Any, what: str) -> Any:
+    """The value, which is no masked array any more. Masked entries would be numbers again, so they are refused."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is None or not isinstance(value, masked.MaskedArray):
+        return value
+    if np.any(masked.getmaskarray(value)):
+        raise InputTypeError(
+            f"{what} has masked entries, which would count as numbers",
+            help="x.filled(0.0) puts a number there, x.compressed() leaves them out",
+        )
+    return value.data
+
+
+def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True) -> np.ndarray:
+    """An array of real numbers, of its own with ``copy``. ``what`` is "the value of 'x'" and the like, for errors."""
+    if getattr(value, "requires_grad", False) is True:
+        raise InputTypeError(f"{what} is a tensor that requires grad", help="write x.detach()")
+    value = unmasked(value, what)
+    if isinstance(value, (list, tuple)):
+        _refuse_parts(value, what)
+    try:
+        array = np.array(value) if copy else np.asarray(value)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise InputTypeError(f"{what} cannot be made an array: {error}") from None
+        help = "fill the shorter ones, or give them names of their own"
+        raise InputTypeError(f"{what} is no array: its rows differ in length", help=help) from None
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise InputTypeError(f"{what} cannot be made an array: {error}") from None
+    if array.dtype.kind == "O":
+        array = _floats(array, what)
+    if array.dtype.kind not in ("fiub" if booleans else "fiu"):
+        raise InputTypeError(f"{what} must be real numbers, not {array.dtype}", help=_HELPS.get(array.dtype.kind))
+    return array
+
+
+_HELPS = {"c": "give real and imaginary parts apart: x.real, x.imag", "b": "write x.astype(float) for zeros and ones"}
+
+
+def _refuse_parts(value: Any, what: str) -> None:
+    """Masked arrays and tensors that require grad in nested lists."""
+    waiting = [value]
+    while waiting:
+        for part in waiting.pop():
+            if isinstance(part, (list, tuple)):
+                waiting.append(part)
+            elif not isinstance(part, (float, int)):
+                unmasked(part, what)
+                if getattr(part, "requires_grad", False) is True:
+                    raise InputTypeError(f"{what} has a tensor that requires grad in it", help="write x.detach()")
+
+
+def _floats(array: np.ndarray, what: str) -> np.ndarray:
+    """What ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole numbers."""
+    found = []
+    for entry in array.ravel():
+        try:
+            if isinstance(entry, _LOST):
+                raise TypeError
+            found.append(float(entry))
+        except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+            reason = "is too large for a float" if isinstance(error, OverflowError) else "is no real number"
+            shown = type(entry).__name__ if not isinstance(entry, (int, str)) or len(str(entry)) > 40 else repr(entry)
+            raise InputTypeError(f"{what} must be real numbers: {shown} {reason}") from None
+    return np.array(found).reshape(array.shape)

@@ -1,0 +1,42 @@
+"""The digits of a verdict are those that the printed numbers have."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+import gradcli
+
+M = mpmath.MPContext()
+M.dps = 50
+X = float(np.float32(0.7))  # what is differentiated at
+
+CASES = {  # text, the true derivative at the bound floats, and options
+    "a rounded constant": ("sqrt(x*0.1)*x", lambda x: M.mpf(1.5) * M.sqrt(x * M.mpf(float(np.float32(0.1)))), {}),
+    "a sine": ("sin(x)", M.cos, {}),
+    "a Jacobian": ("sin(x)", M.cos, {"mode": "jacobian"}),
+    "a Hessian": ("sin(x)", lambda x: -M.sin(x), {"mode": "hessian"}),
+    "a direction": ("sin(x)", M.cos, {"jvp": {"x": 1.0}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "derivative", "options"), CASES.values(), ids=CASES)
+def test_float32_has_no_more_digits_than_it_has(text, derivative, options, call_cli):
+    record = gradcli.evaluate(text, x=X, dtype="float32", **options)
+    (check,) = record.check.variables.values()
+    (number,) = record.derivatives().values()
+    truth = derivative(M.mpf(X))
+    off = float(abs(M.mpf(float(np.ravel(number)[0])) - truth) / abs(truth))
+    assert check.digits <= math.log10(5 / off), f"{check.digits} digits are said to be right, and the relative error is {off:.2g}"
+    assert check.digits == 7
+    assert check.max_rel_error == pytest.approx(off, rel=1e-6)
+
+
+def test_the_line_of_the_verdict(call_cli):
+    done = call_cli("eval", "sqrt(x*0.1)*x", "x=0.7", "--dtype", "float32")
+    assert done.stdout.endswith("  check    agree with sympy's derivative, to 7 digits\n")
+    done = call_cli("eval", "x**2", "x=3", "--dtype", "float32")
+    assert done.stdout.endswith("  check    agree with sympy's derivative, to 8 digits\n"), "exact, and no more than a float32 shows"

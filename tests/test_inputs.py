@@ -1,0 +1,303 @@
+"""What the Python API is given: names, values and options are used, or refused by name."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+
+import gradcli
+from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ShapeError, UsageError
+
+ev, vg = gradcli.evaluate, gradcli.value_and_grad
+PLAIN = {"check": False, "formula": False}
+
+OPTIONS = {
+    "a misspelt option": ({"chek": False}, "no option 'chek'", "did you mean 'check'?"),
+    "a misspelt name": ({"wieght": 2.0}, "no name 'wieght'", "did you mean 'weight'?"),
+    "a word of no meaning": ({"zzz": 2.0}, "no option 'zzz'", None),
+    "a mode": ({"mode": "hess"}, "'mode' must be one of grad, jacobian, hessian, jvp, not 'hess'", None),
+    "a mode in capitals": ({"mode": "Jacobian"}, "'mode' must be one of", "did you mean 'jacobian'?"),
+    "no mode": ({"mode": None}, "not None", None),
+    "a dtype": ({"dtype": "float16"}, "dtype must be float64 or float32, not 'float16'", None),
+    "a dtype of integers": ({"dtype": int}, "dtype must be float64 or float32", None),
+    "no dtype": ({"dtype": None}, "dtype must be", None),
+    "no dtype at all": ({"dtype": "torch"}, "dtype must be", None),
+    "a text for seconds": ({"timeout": "5"}, "'timeout' must be a number of seconds, not '5'", "write timeout=5"),
+    "no seconds": ({"timeout": 0}, "more than 0 seconds", None),
+    "nan seconds": ({"timeout": float("nan")}, "more than 0 seconds", None),
+    "no limits": ({"limits": None}, "'limits' must be", 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'),
+    "a text for tangents": ({"jvp": "x"}, "'jvp' must map names to tangents, not str", 'write jvp={"x": 1.0}'),
+    "pairs": ({"at": [("x", 3.0)]}, "'at' must map names to values, not list", 'write at={"x": ...}'),
+    "a text for a flag": ({"check": "no"}, "'check' must be True or False, not 'no'", None),
+    "a text for a state": ({"random_state": "1"}, "'random_state' must be a whole number", None),
+    "a jvp without tangents": ({"mode": "jvp"}, "needs a direction", 'write jvp={"x": 1.0}, the tangent of each name that moves'),
+    "an empty jvp": ({"jvp": {}}, "'jvp' has no tangent", None),
+    "a jvp in another mode": ({"jvp": {"x": 1.0}, "mode": "hessian"}, "exclude each other", "leave one of them out"),
+    "a seed of a jvp": ({"jvp": {"x": 1.0}, "seed": 1.0}, "has no seed", None),
+    "a seed of a Jacobian": ({"mode": "jacobian", "seed": 1.0}, "has no seed", None),
+    "a tangent of nothing": ({"jvp": {"wieght": 1.0}}, "no value for 'wieght', which has a tangent", "did you mean 'weight'?"),
+    "a tangent of what is not in it": ({"jvp": {"y": 1.0}, "at": {"y": 1.0}}, "does not depend on 'y'", "leave its tangent out"),
+    "a tangent of another shape": ({"jvp": {"x": [1.0, 2.0]}}, "the tangent of 'x' has the shape (2,)", None),
+    "an imaginary tangent": ({"jvp": {"x": 1j}}, "the tangent of 'x' must be real numbers, not complex128", None),
+    "a tangent of words": ({"jvp": {"x": "one"}}, "the tangent of 'x' must be real numbers", None),
+    "an imaginary seed": ({"seed": 1j}, "the seed must be real numbers, not complex128", None),
+    "a boolean seed": ({"seed": True}, "the seed must be real numbers, not bool", None),
+    "a seed of words": ({"seed": "one"}, "the seed must be real numbers", None),
+    "a seed of dates": ({"seed": np.datetime64("2026-01-01")}, "the seed must be real numbers, not datetime64", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message", "help"), OPTIONS.values(), ids=OPTIONS)
+def test_options_of_evaluate(options, message, help):
+    with pytest.raises(GradcliError) as caught:
+        ev("x**2*weight", **{"x": 3.0, "weight": 2.0, **PLAIN, **options})
+    assert message in caught.value.message
+    if help is not None:
+        assert caught.value.help == help
+    assert isinstance(caught.value, (UsageError, TypeError, MissingValueError, ShapeError))
+
+
+@pytest.mark.parametrize("dtype", ["float32", np.float32, np.dtype("float32"), "f4", "single"], ids=repr)
+def test_dtypes_of_numpy(dtype):
+    assert ev("x**2", x=3.0, dtype=dtype, **PLAIN).dtype == "float32"
+    assert vg("x**2", dtype=dtype)(x=3.0)[0].dtype == np.float32
+    assert gradcli.compile("x**2", dtype=dtype)(x=3.0).dtype == np.float32
+
+
+@pytest.mark.parametrize("make", [vg, gradcli.compile], ids=["value_and_grad", "compile"])
+def test_dtypes_that_a_function_cannot_have(make):
+    with pytest.raises(InputTypeError, match="dtype must be float64 or float32"):
+        make("x**2", dtype="float16")
+
+
+@pytest.mark.parametrize("name", ["check", "seed", "dtype", "formula", "timeout", "random_state", "at", "wrt", "freeze", "limits"])
+def test_names_that_are_options(name):
+    with pytest.raises(GradcliError) as caught:
+        ev(f"{name}*2.", **PLAIN if name not in PLAIN else {})
+    assert caught.value.help == f'give it one: at={{"{name}": ...}}'
+    assert ev(f"{name}*2.", at={name: 3.0}, **PLAIN).grad == {name: 2.0}
+
+
+@pytest.mark.parametrize("name", ["at", "dtype", "jvp", "limits", "mode", "random_state"])
+def test_values_of_names_that_are_options(name):
+    with pytest.raises(UsageError) as caught:
+        ev(f"2*{name}", **{name: 3.0})
+    assert caught.value.help == f'to give the name a value, write at={{"{name}": 3.0}}'
+
+
+def test_names_that_are_options_of_functions():
+    with pytest.raises(GradcliError) as caught:
+        vg("x*seed")(x=2.0, seed=3.0)
+    assert caught.value.help == 'give it one: f({"seed": ...})'
+    assert vg("x*seed")({"seed": 3.0}, x=2.0)[0] == 6.0
+    assert gradcli.compile("seed + out")(seed=3.0, out=1.0) == 4.0, "a value alone has neither"
+    with pytest.raises(GradcliError, match="no option 'seed', and the expression no name 'seed'"):
+        gradcli.compile("x**2")(x=[3.0, 4.0], seed=1)
+    with pytest.raises(GradcliError) as caught:
+        vg("x**2")(x=3.0, sed=1.0)
+    assert caught.value.help == "did you mean 'seed'?"
+
+
+NAMES = {
+    "the micro sign": ("\u00b5**2", "\u00b5"),
+    "the letter mu by the micro sign": ("\u03bc**2", "\u00b5"),
+    "the micro sign by the letter": ("\u00b5**2", "\u03bc"),
+    "decomposed": ("\u00e9**2", "e\u0301"),
+    "composed": ("e\u0301**2", "\u00e9"),
+    "decomposed on both sides": ("e\u0301**2", "e\u0301"),
+    "beside a number": ("2\u00b5*\u00b5/2", "\u00b5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name"), NAMES.values(), ids=NAMES)
+def test_names_in_other_spellings(text, name):
+    keyword = eval(f"dict({name}=3.0)")  # as a keyword of Python, which has a form of its own
+    for record in (ev(text, **keyword, **PLAIN), ev(text, at={name: 3.0}, **PLAIN)):
+        assert list(record.grad.values()) == [6.0]
+    assert list(vg(text)(**keyword)[1].values()) == [6.0]
+    assert list(vg(text)({name: 3.0})[1].values()) == [6.0]
+    assert gradcli.compile(text)(**keyword) == 9.0
+    assert ev(text, at={name: 3.0}, jvp={name: 1.0}, **PLAIN).jvp == 6.0
+
+
+NO_NAMES = [{1: 3.0}, {"x y": 3.0}, {"": 3.0}, {"and": 3.0}, {None: 3.0}, {"2x": 1.0}, {"\u00e9": 1.0, "e\u0301": 2.0}]
+
+
+@pytest.mark.parametrize("at", NO_NAMES, ids=repr)
+def test_names_that_no_expression_can_have(at):
+    with pytest.raises(UsageError):
+        ev("2.5*\u00e9", at=at, **PLAIN)
+    with pytest.raises(UsageError):
+        vg("2.5*\u00e9")(at)
+
+
+NUMBERS = {
+    "a fraction": Fraction(3, 2), "a decimal": Decimal("1.5"), "a float of sympy": sympy.Float(1.5), "a rational": sympy.Rational(3, 2),
+    "a float of mpmath": mpmath.mpf(1.5), "an array of objects": np.array([Fraction(3, 2)], object), "a list": [Fraction(3, 2)],
+    "float32": np.float32(1.5), "nested": [[1.5]], "unmasked": np.ma.array([1.5]), "unmasked, said so": np.ma.array([1.5], mask=[False]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_of_other_libraries(value):
+    assert float(ev("sum(x**2)", x=value, **PLAIN).value) == 2.25
+    assert float(vg("sum(x**2)")(x=value)[0]) == 2.25
+    assert np.sum(ev("sum(x**2)", x=value, seed=Fraction(2), **PLAIN).grad["x"]) == 6.0
+
+
+def test_large_whole_numbers():
+    assert ev("x/2", x=2**70, **PLAIN).value == 2.0**69
+    with pytest.raises(InputTypeError, match="the value of 'x' must be real numbers: int is too large for a float"):
+        ev("x/2", x=10**400)
+
+
+class Tensor:
+    """As PyTorch's, which cannot be made an array then."""
+
+    requires_grad = True
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+
+
+MASKED = np.ma.array([1, 1e30, 3], mask=[0, 1, 0])
+VALUES = {
+    "masked": (MASKED, "has masked entries", "x.filled(0.0) puts a number there, x.compressed() leaves them out"),
+    "masked in a list": ([MASKED, [1, 2, 3]], "has masked entries", None),
+    "the masked constant": (np.ma.masked, "has masked entries", None),
+    "ragged": ([[1, 2], [3]], "is no array: its rows differ in length", None),
+    "a tensor of theirs": (Tensor(), "is a tensor that requires grad", "write x.detach()"),
+    "a list with one": ([Tensor(), Tensor()], "a tensor that requires grad", "write x.detach()"),
+    "complex": (1j, "must be real numbers, not complex128", None),
+    "text": ("three", "must be real numbers", None),
+    "dates": (datetime.datetime(2026, 1, 1), "must be real numbers", None),
+    "a symbol": (sympy.Symbol("t"), "Symbol is no real number", None),
+    "nothing": (None, "NoneType is no real number", None),
+    "text among objects": (np.array(["1.5"], object), "'1.5' is no real number", None),
+    "a set": ({1.5}, "set is no real number", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "message", "help"), VALUES.values(), ids=VALUES)
+def test_values_that_are_no_numbers(value, message, help):
+    ways = {
+        "the value of 'x'": [lambda: ev("sum(x)", x=value), lambda: vg("sum(x)")(x=value), lambda: gradcli.compile("sum(x)")({"x": value})],
+        "the seed": [lambda: ev("x", x=[1.0, 2, 3], seed=value), lambda: vg("x")(x=[1.0, 2, 3], seed=value if value is not None else "no")],
+        "the tangent of 'x'": [lambda: ev("x", x=[1.0, 2, 3], jvp={"x": value})],
+    }
+    if value is None:
+        del ways["the seed"]  # there is none
+    for what, calls in ways.items():
+        for call in calls:
+            with pytest.raises(InputTypeError) as caught:
+                call()
+            assert caught.value.message.startswith(what)
+            assert message in caught.value.message
+            assert help in (None, caught.value.help)
+
+
+def test_our_own_tensors():
+    leaf = gradcli.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(InputTypeError, match="the value of 'x' is a tensor that requires grad"):
+        ev("sum(x)", x=leaf)
+    assert ev("sum(x)", x=leaf.detach(), **PLAIN).value == 3.0
+
+
+ON_TENSORS = {
+    "tensor": gradcli.tensor, "as_tensor": gradcli.as_tensor, "from_numpy": gradcli.from_numpy, "a product": lambda x: gradcli.ones(3) * x,
+    "a ufunc": lambda x: np.add(gradcli.ones(3), x), "from the left": lambda x: np.multiply(x, gradcli.ones(3)),
+    "a function": lambda x: np.concatenate([gradcli.ones(3), x]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", ON_TENSORS.values(), ids=ON_TENSORS)
+def test_masked_arrays_and_tensors(call):
+    with pytest.raises(TypeError, match="masked entries"):
+        call(MASKED)
+    call(np.ma.array([1.0, 2.0, 3.0]))
+
+
+def test_called_as_a_function_of_one_argument():
+    for f, help in ((vg("x**2"), "f(x=3.0)"), (gradcli.compile("sin(t) + pi"), "f(t=3.0)")):
+        with pytest.raises(TypeError) as caught:
+            f(3.0)
+        assert caught.value.help == f"call it by names: {help}"
+    with pytest.raises(TypeError) as caught:
+        vg("sum(w*w)")(np.ones(3))
+    assert caught.value.help == "call it by names: f(w=...)"
+
+
+def test_expressions_of_sympy():
+    with pytest.raises(InputTypeError, match="the expression must be text, not Symbol"):
+        ev(sympy.Symbol("x"), x=1.0)
+    with pytest.raises(InputTypeError, match="the expression must be text"):
+        vg(sympy.Symbol("x"))
+
+
+BASE = np.zeros(8)
+OUTS = {
+    "one array": (BASE[:3], BASE[:3]),
+    "a stretch of it": (BASE[:3], BASE[1:4]),
+    "backwards": (BASE[:3], BASE[2:5][::-1]),
+    "every other": (BASE[0:6:2], BASE[2:8:2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("outs", OUTS.values(), ids=OUTS)
+def test_gradients_do_not_go_into_one_place(outs):
+    f = vg("sum(x*y*y)")
+    with pytest.raises(UsageError) as caught:
+        f(x=np.ones(3), y=np.ones(3), out=dict(zip("xy", outs, strict=True)))
+    assert caught.value.message == "out: the arrays for 'x' and 'y' share memory"
+
+
+def test_gradients_into_parts_of_one_array():
+    f, base = vg("sum(x*y*y)"), np.zeros((2, 6))
+    for a, b in ((base[0, :3], base[0, 3:]), (base[0, ::2], base[0, 1::2]), (base[:, 0][:1].repeat(3), base[1, ::-2])):
+        f(x=np.ones(3), y=2*np.ones(3), out={"x": a, "y": b})
+        assert (a.tolist(), b.tolist()) == ([4.0] * 3, [4.0] * 3)
+    square = np.zeros((3, 3))
+    with pytest.raises(UsageError, match="share memory"):
+        vg("sum(x*y)")(x=np.ones((3, 3)), y=np.ones((3, 3)), out={"x": square, "y": square.T})
+
+
+CRAMPED = {"read-only": np.broadcast_to(np.zeros(1), (3,)), "strided": np.lib.stride_tricks.as_strided(np.zeros(3), (3,), (0,))}
+
+
+@pytest.mark.parametrize("array", CRAMPED.values(), ids=CRAMPED)
+def test_gradients_need_a_place_for_each_entry(array):
+    with pytest.raises(UsageError, match="the array for 'x' cannot be written entry by entry"):
+        vg("sum(x*x)")(x=np.array([1.0, 2.0, 3.0]), out={"x": array})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x**2", "x=3", "--jvp", "x=1", "--hessian"], "exclude each other"),
+        (["x**2", "x=3", "--jvp", "x=1", "--seed", "1"], "--jvp takes no --seed"),
+        (["x**2*weight", "x=3", "weight=2", "--jvp", "wieght=1"], "did you mean 'weight'?"),
+        (["x**2", "x=3", "y=2", "--jvp", "y=1"], "does not depend on 'y'"),
+        (["x**2", "x=3", "--jvp", "x=1,2"], "the tangent of 'x' has the shape (2,)"),
+        (["x**2", "x=3", "--jvp", "x=True"], "the tangent of 'x' must be real numbers"),
+        (["x**2", "x=3", "--seed", "True"], "the seed must be real numbers"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_directions_and_seeds_on_the_command_line(arguments, message, call_cli):
+    done = call_cli("eval", *arguments, "--no-check")
+    assert done.returncode == 2
+    assert message in done.stdout + done.stderr
+
+
+def test_the_seed_of_a_record_is_not_dropped(call_cli):
+    record = json.dumps({"expr": "x**2", "at": {"x": 3}, "seed": 2})
+    done = call_cli("eval", "-i", "jsonl", "-", "--jacobian", "--format", "jsonl", stdin=record + "\n")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["message"] == "the record has a seed, and --jacobian takes none"
