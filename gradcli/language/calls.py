@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from gradcli.language.differentiation import DERIVATIVES
 from gradcli.language.names import Results
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
-from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
+from gradcli.ops.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 
@@ -80,8 +80,8 @@ def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords:
         library = NUMPY
     signature = lookup(name, library)
     if signature is None:
-        return _composed(low, name, arguments, keywords)
-    given = calling.bind(name, signature, arguments, keywords)
+        raise ArgumentError(f"'{name}' is no function of {library}")
+    given = calling.bind(low, name, signature, arguments, keywords)
     composition = composed.FUNCTIONS.get(signature.target)
     if composition is not None:
         return _run(low, composition, given)
@@ -92,23 +92,12 @@ def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords:
     return result
 
 
-def _composed(low: Lowering, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    keywords = {k: v for k, v in keywords.items() if k not in ("dtype", "requires_grad", "device", "generator")}
-    if name in composed.TAKES_SHAPE and "size" in keywords:
-        keywords["shape"] = keywords.pop("size")
-    if name in composed.TAKES_SHAPE and "shape" in keywords:
-        arguments = [*arguments, keywords.pop("shape")]
-    keywords = {"axis" if k == "dim" else "x" if k in ("input", "a") else k: v for k, v in keywords.items()}
-    arguments = [a for a in arguments if not isinstance(a, DType)]
-    return _run(low, composed.FUNCTIONS[name], keywords, arguments)
-
-
-def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any], arguments: Sequence[Any] = ()) -> Any:
+def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     try:
-        inspect.signature(composition).bind(low, *arguments, **given)
+        inspect.signature(composition).bind(low, **given)
     except TypeError as error:
         raise ArgumentError(f"wrong arguments for {composition.__name__}: {error}") from None
-    return composition(low, *arguments, **given)
+    return composition(low, **given)
 
 
 def call_method(low: Lowering, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

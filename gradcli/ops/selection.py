@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.along import count, reduced
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import maximum, minimum
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.reductions import AXES, count, max_, min_, reduced
+from gradcli.ops.reductions import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import part_of, reshape
 from gradcli.ops.signatures import declare, signature

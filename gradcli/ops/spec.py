@@ -93,6 +93,8 @@ class Op:
     signed      operands whose zeros count by their sign: 0.0 and -0.0 give different results
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
+    wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
+                (``where``), or an operand in the place of a parameter (``alpha``)
     work        scalar operations of the reference on a matrix of n rows, in units of n**3
     domain      in words, for messages and documentation
     ulps        error bound of the forward pass, measured, in units of the last place of what ``rounding`` says
@@ -130,6 +132,7 @@ class Op:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+    wider: Composite | None = None
 
     @cached_property
     def index_places(self) -> frozenset[int]:
@@ -174,6 +177,7 @@ class Composite:
     operands    names of the operands, which may be missing where ``optional``; ``variadic`` ones come as a list
     rest        the name of operands that follow these in any number
     static      parameters that are part of the program, with their defaults; `REQUIRED` where there is none
+    scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, where it has one of its own
     """
@@ -185,6 +189,7 @@ class Composite:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
     rest: str = ""
+    scalars: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()

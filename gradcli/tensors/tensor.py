@@ -44,6 +44,8 @@ class Tensor(Entries):
         if type(array) is not _Array:
             from gradcli.tensors.creation import legacy
 
+            if requires_grad is True:
+                raise TypeError("new() received an invalid combination of arguments: torch.tensor(data, requires_grad=True) makes such a tensor")
             array, requires_grad = legacy(array, requires_grad), False
         self.array: np.ndarray = array
         self.node: Node | None = None
