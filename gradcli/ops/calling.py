@@ -127,11 +127,16 @@ def prepared(
     scalars = record.scalars if isinstance(record, Composite) else frozenset()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
     static = static_parameters(record, operands, {key: _static(host, name, key, value) for key, value in rest.items()})
-    static.update((key, host.value(value)) for key, value in varying.items())
+    static.update((key, host.value(_listed(value))) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
             raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
     return operands, static
+
+
+def _listed(value: Any) -> Any:
+    """Tuples of numbers as lists, which are arrays."""
+    return [_listed(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _static(host: Host, name: str, key: str, value: Any) -> Any:
@@ -161,6 +166,8 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
             if operand not in record.optional:
                 raise ArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
             operands.append(None)
+        elif isinstance(record, Composite) and operand in record.lists:
+            operands.append(_listed_arrays(host, value))
         else:
             operands.append(host.whole(value) if operand in record.indices else host.value(value))
     if isinstance(record, Composite) and record.rest:
@@ -169,15 +176,18 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
     return operands
 
 
-def _variadic(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
-    items = rest.pop(record.operands[0], None)
+def _listed_arrays(host: Host, items: Any) -> list[Any]:
+    """The arrays of a list, or the rows of an array."""
     if isinstance(items, (list, tuple)):
-        operands = [host.value(item) for item in items]
-    elif items is not None:
-        array = host.value(items)
-        operands = [getitem(array, index=(i,)) for i in range(array.shape[0] if array.shape else 0)]
-    else:
-        operands = []
+        return [host.value(item) for item in items]
+    if items is None:
+        return []
+    array = host.value(items)
+    return [getitem(array, index=(i,)) for i in range(array.shape[0] if array.shape else 0)]
+
+
+def _variadic(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
+    operands = _listed_arrays(host, rest.pop(record.operands[0], None))
     if not operands:
         raise ArgumentError(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
     return operands

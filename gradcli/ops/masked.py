@@ -15,12 +15,13 @@ from gradcli.ops.along import count, reduced
 from gradcli.ops.arithmetic import abs_, sign, square
 from gradcli.ops.exponential import exp, log, sqrt
 from gradcli.ops.logic import equal, isfinite, isnan, less_equal, logical_and, logical_not, minimum, where
+from gradcli.ops.registry import is_number
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.spec import Function, Op
 from gradcli.ops.structure import detach
 
 
-def is_boolean(mask: Any) -> bool:
+def is_truth(mask: Any) -> bool:
     """Whether a mask is one, whatever carries it."""
     kind = getattr(mask, "kind", None)
     if isinstance(kind, str):
@@ -31,7 +32,7 @@ def is_boolean(mask: Any) -> bool:
 
 def mask_for(name: str, x: Any, mask: Any) -> Any:
     """A mask in the shape of x."""
-    if not is_boolean(mask):
+    if not is_truth(mask):
         raise TypeMismatchError(f"{name}: where must be booleans, such as x > 0")
     shape = tuple(x.shape)
     try:
@@ -106,10 +107,11 @@ def around(name: str, total: Op, length: Op, root: bool, without_nan: bool = Fal
         apart = kept - centre
         apart = apart if chosen is None else where(chosen, apart, 0.0)
         result = length(apart, axis=axis, keepdims=keepdims) if root else total(square(apart), axis=axis, keepdims=keepdims)
-        if chosen is None:
+        if chosen is None and is_number(ddof):
             left = np.float64(max(n - ddof, 0))
             return result / (np.sqrt(left) if root else left)
-        left = reshape(n - ddof, shape=tuple(result.shape))
+        left = n - ddof
+        left = left if chosen is None else reshape(left, shape=tuple(result.shape))
         left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
         return result / (sqrt(left) if root else left)
 

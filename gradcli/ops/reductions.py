@@ -15,7 +15,7 @@ from gradcli.ops.cumulative import exclusive_products
 from gradcli.ops.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
 from gradcli.ops.masked import around, average, begun, extreme, mask_for
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.registry import composed, composite, structural
+from gradcli.ops.registry import composed, composite, is_number, structural
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import SAME, Composite, Function, Kink, Op, Shape, axes_of, on_arrays
@@ -36,7 +36,7 @@ def _late(name: str) -> Function:
 
 
 def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
-    return composed(name, operands, body, static={**AXES, **static})
+    return composed(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
 
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
@@ -244,7 +244,8 @@ def _deviation(op: Op, and_mean: bool) -> Function:
     def body(x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
         ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
         axis = None if axis == () else axis
-        result = op(x, axis=axis, keepdims=keepdims, ddof=ddof)
+        function = op if is_number(ddof) or op.wider is None else op.wider
+        result = function(x, axis=axis, keepdims=keepdims, ddof=ddof)
         return (result, mean(x, axis=axis, keepdims=keepdims)) if and_mean else result
 
     return body
@@ -253,11 +254,11 @@ def _deviation(op: Op, and_mean: bool) -> Function:
 _CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
 for _op in (var, std):
     composite(
-        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, public=False, backward=_op.name.capitalize(),
+        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False, backward=_op.name.capitalize(),
         doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED,
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
         doc=f"{_op.name} and mean in one, as in PyTorch.",
     )  # fmt: skip
 

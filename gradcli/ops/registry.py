@@ -81,6 +81,11 @@ def composed(name: str, operands: str, body: Function, *, doc: str = "", scalars
     return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **record)
 
 
+def is_number(parameter: Any) -> bool:
+    """Whether a parameter is a number; in its place may stand what has a derivative, whose value no body branches on."""
+    return isinstance(parameter, (int, float))
+
+
 def elementwise(
     name: str,
     operands: str,

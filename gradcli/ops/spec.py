@@ -177,6 +177,7 @@ class Composite:
     operands    names of the operands, which may be missing where ``optional``; ``variadic`` ones come as a list
     rest        the name of operands that follow these in any number
     static      parameters that are part of the program, with their defaults; `REQUIRED` where there is none
+    lists       the operands that are lists of arrays, each of its own shape
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, where it has one of its own
@@ -189,6 +190,7 @@ class Composite:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
     rest: str = ""
+    lists: frozenset[str] = frozenset()
     scalars: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()

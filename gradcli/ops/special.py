@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.exponential import exp2
 from gradcli.ops.prefixes import NUMPY
-from gradcli.ops.registry import elementwise
+from gradcli.ops.registry import composed, elementwise
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Kink, Op, scipy_special
 
@@ -109,6 +109,10 @@ softplus = elementwise(
     kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
+    wider=composed(
+        "softplus", "x", lambda x, beta, threshold: softplus(x * beta, threshold=threshold) / beta,
+        static={"beta": 1, "threshold": float("inf")}, scalars="beta",
+    ),
 )
 
 declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

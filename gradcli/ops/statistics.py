@@ -15,7 +15,7 @@ from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.masked import around
 from gradcli.ops.reductions import AXES, max_, mean, min_, norm, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, is_number
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape, transpose
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Composite, axes_of
@@ -41,11 +41,11 @@ def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) ->
     if not given:
         deviation = x - mean(x, axis=1, keepdims=True)
         products = matmul(deviation, transpose(deviation, axes=(1, 0)))
-        return products / (n - ddof) if n > ddof else products * math.inf
+        return products / (n - ddof) if not is_number(ddof) or n > ddof else products * math.inf
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum_(w)
     deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
-    norm = total - ddof if aweights is None or not ddof else total - ddof * sum_(w * aweights) / total
+    norm = total - ddof if aweights is None or (is_number(ddof) and not ddof) else total - ddof * sum_(w * aweights) / total
     norm = where(less_equal(norm, 0), 0.0, norm)
     return matmul(deviation * w, transpose(deviation, axes=(1, 0))) / norm
 
@@ -81,11 +81,11 @@ def _corrcoef(x: Any, y: Any, rowvar: bool) -> Any:
 
 _SAMPLES = {"rowvar": True, "bias": False, "ddof": None}
 cov = composite(
-    "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, examples=("cov(x)",),
+    "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, scalars="ddof", examples=("cov(x)",),
     doc="The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).",
 )  # fmt: skip
 torch_cov = composite(
-    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, public=False, backward="Squeeze",
+    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, scalars="correction", public=False, backward="Squeeze",
     doc="torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations.",
 )  # fmt: skip
 corrcoef = composite(
@@ -125,7 +125,7 @@ def _spread_of_numbers(name: str, root: bool) -> Composite:
     body = around(name, sum_, norm, root, without_nan=True)
     what = "standard deviation" if root else "variance"
     return composite(
-        name, "x where? mean?", body, static={**AXES, "ddof": 0},
+        name, "x where? mean?", body, static={**AXES, "ddof": 0}, scalars="ddof",
         doc=f"The {what} of the entries that are numbers{'' if root else ', divided by n - ddof'}.",
     )  # fmt: skip
 
