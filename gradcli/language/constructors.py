@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import Expr
-from gradcli.errors import ArgumentError, UnreadArgumentError
+from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.language.meanings import Meanings, dtype_of
 from gradcli.ops import logic, shapes
 from gradcli.ops.arithmetic import abs_, sign
@@ -132,8 +132,9 @@ def arange(low: Meanings, start: Any, stop: Any = None, step: Any = 1, dtype: An
 
 
 def _count(low: Meanings, num: Any) -> int:
-    (count,) = shape_of(low, num)
-    return count
+    if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
+        raise ArgumentError("how many numbers is one whole number")
+    return shape_of(low, num)[0]
 
 
 def _moved(low: Meanings, rows: Expr, axis: Any) -> Expr:
@@ -147,8 +148,11 @@ def _moved(low: Meanings, rows: Expr, axis: Any) -> Expr:
     return moved
 
 
-def _ends(low: Meanings, start: Any, stop: Any) -> tuple[Expr, Expr]:
-    return low.value(start), low.value(stop)
+def _common_shape(name: str, first: Expr, last: Expr) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(first.shape, last.shape)
+    except ValueError:
+        raise ShapeError(f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together") from None
 
 
 def _line(low: Meanings, start: Expr, stop: Expr, count: int, endpoint: bool) -> tuple[Expr, Expr]:
@@ -191,8 +195,10 @@ def geomspace(low: Meanings, start: Any, stop: Any, num: Any = 50, endpoint: Any
         made = logic.where(low.graph.constant(places == 0), first, made)
         return logic.where(low.graph.constant(places == count - 1), last, made) if ends and count > 1 else made
 
-    ends = [np.asarray(low.evaluate(lambda v: v, low.value(end))) for end in (start, stop)]
-    if np.any(ends[0] * ends[1] <= 0):
+    nodes = [low.value(end) for end in (start, stop)]
+    _common_shape("geomspace", *nodes)
+    first, last = (np.asarray(low.scope.evaluate(node)) for node in nodes)
+    if np.any(first * last <= 0):
         raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
     made: Expr = _spaced(low, "geomspace", start, stop, num, endpoint, dtype, axis, multiplied, np.geomspace)
     return made
@@ -204,8 +210,8 @@ def _spaced(
 ) -> Any:  # fmt: skip
     """So many numbers from start to stop: as NumPy computes them where both are known, and else made of operations."""
     count, ends = _count(low, num), bool(low.static(endpoint))
-    first, last = _ends(low, start, stop)
-    low.graph.limits.check_shape((count, *np.broadcast_shapes(first.shape, last.shape)))
+    first, last = low.value(start), low.value(stop)
+    low.graph.limits.check_shape((count, *_common_shape(name, first, last)))
     if fixed is not None and not (low.varies(start) or low.varies(stop)):
         given = [np.asarray(low.scope.evaluate(node), float)[()] for node in (first, last)]
         at = {} if not (first.shape or last.shape) else {"axis": low.integer(axis)}

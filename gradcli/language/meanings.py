@@ -12,7 +12,7 @@ from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
 from gradcli.language.names import Function, Module, Unbound, missing_value
 from gradcli.language.scope import Scope
 from gradcli.ops import shapes, structure
-from gradcli.ops.prefixes import DTYPES, PRECISIONS, DType
+from gradcli.ops.prefixes import DTYPES, PRECISIONS, TORCH, DType
 from gradcli.ops.spec import Op
 
 
@@ -141,9 +141,13 @@ class Meanings:
 
 
 def dtype_of(argument: Any) -> DType | None:
-    """The dtype that an argument names: np.float64, float, 'float64'."""
-    name = argument.name if isinstance(argument, (DType, Unbound)) else argument
-    return argument if isinstance(argument, DType) else DType(name) if isinstance(name, str) and name in DTYPES else None
+    """The dtype that an argument names: np.float64, float, torch.float, 'float64'."""
+    if isinstance(argument, DType):
+        return argument
+    name = argument.name if isinstance(argument, (Unbound, Function)) else argument
+    if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
+        name = "float32"
+    return DType(name) if isinstance(name, str) and name in DTYPES else None
 
 
 def described(result: Any) -> str:

@@ -29,7 +29,7 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad"), _flag),
+    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force"), _flag),
     **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_x", "overwrite_input", "check_finite"), _flag),
     **dict.fromkeys(("memory_format", "layout"), _any),
     "device": _processor,
@@ -48,6 +48,7 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("inplace", "exact", "repetition", "return_sign", "return_rank", "pivoting", "promote_integers"), _only(False)),
     "retstep": _only(False),
     "assume_a": _only("gen", "general"),
+    "hermitian": _only(False),
     "use_lower": _only(True),
     "lower": _only(False),
 }

@@ -140,7 +140,9 @@ torch_bce_with_logits = loss(
 
 
 def _multilabel_soft_margin(x: Any, y: Any, weight: Any, reduction: str) -> Any:
-    return total(mean(bce_with_logits(x, y, weight, None, reduction="none"), axis=-1), reduction)
+    losses = bce_with_logits(x, y, weight, None, reduction="none")
+    axis = len(x.shape) - 1  # of the classes, which a weight may have more axes than
+    return total(sum_(losses, axis=axis) / x.shape[axis], reduction) if x.shape else total(losses, reduction)
 
 
 multilabel_soft_margin_loss = loss(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
@@ -138,12 +138,27 @@ _MODES = {
 }
 
 
+# The parameters of np.pad that only some modes read, with their defaults.
+_OF_MODES = {
+    "constant_values": (0, ("constant",)), "reflect_type": ("even", ("reflect", "symmetric")),
+    "stat_length": (None, ("maximum", "minimum", "mean", "median")), "end_values": (0, ("linear_ramp",)),
+}  # fmt: skip
+
+
+def _refuse_unread(mode: str, **given: Any) -> None:
+    for name, value in given.items():
+        default, modes = _OF_MODES[name]
+        if mode not in modes and not (type(value) is type(default) and value == default):
+            raise UnreadArgumentError(f"pad: the mode {mode!r} does not read {name}", help=f"{name} is for mode={modes[0]!r}")
+
+
 def _pad(
     x: Any, pad_width: Any, mode: str, constant_values: Any, reflect_type: str, stat_length: Any, end_values: Any
 ) -> Any:
     widths = _pairs("pad_width", pad_width, len(x.shape))
     if any(not isinstance(k, int) or k < 0 for pair in widths for k in pair):
         raise ArgumentError(f"pad: widths are whole numbers of at least 0, not {pad_width}")
+    _refuse_unread(mode, constant_values=constant_values, reflect_type=reflect_type, stat_length=stat_length, end_values=end_values)
     if mode == "constant":
         return _constant(x, widths, constant_values)
     if mode not in _MODES or reflect_type not in ("even", "odd"):

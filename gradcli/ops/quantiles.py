@@ -61,6 +61,8 @@ def _valid(x: Any, axis: int) -> Any:
 
 def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool = False) -> Any:
     if axis is None:
+        if keepdims:
+            raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
         return (lower_nanmedian if ignore_nan else lower_median)(x)
     if not x.shape:
         return x, argsort(x, axis=0)

@@ -114,8 +114,7 @@ def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
 
 
 sort = composite(
-    "sort", "x", lambda x, axis, kind, order, stable: _sort(x, axis, False, True)[0],
-    static={**_LAST, "kind": None, "order": None, "stable": None}, kinks=TIES,
+    "sort", "x", lambda x, axis: _sort(x, axis, False, True)[0], static=_LAST, kinks=TIES,
     doc="The entries in ascending order along an axis.", examples=("sort(x)",),
 )  # fmt: skip
 torch_sort = composite(
@@ -139,6 +138,8 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
         if y is not None:
             return pair(x, y)
         if axis is None:
+            if keepdims:
+                raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
             return reduce(x)
         place = one_axis(axis, len(x.shape))
         return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
@@ -251,7 +252,7 @@ aminmax = composite(
     "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
 )
 
-declare(NUMPY, argsort=signature("argsort", "x, axis, -kind, -order, -stable"))
+declare(NUMPY, **{name: signature(name, "x, axis, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
 declare(
     TORCH,
     sort=signature("torch_sort", "x, axis, descending, stable"),
