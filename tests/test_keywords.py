@@ -85,15 +85,16 @@ def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
 
 # Calls whose results differ for a reason that no keyword has.
 _DIFFERENT = {
-    "torch.rand": "random", "torch.randn": "random",
-    "scipy.linalg.eigh": "eigenvectors have one of two signs", "scipy.special.zeta": "continued below 1, where SciPy has NaN",
+    "torch.rand": "random", "torch.randn": "random", "scipy.linalg.eigh": "eigenvectors have one of two signs",
+    "scipy.special.zeta": "continued below 1, where SciPy has NaN",
 }  # fmt: skip
 # Keywords that are taken and have no effect, where the library takes no such call at these arguments.
 _WITHOUT_EFFECT = {
     ("np.linalg.tensorinv", "ind"): "True is 1, and a number has no other axes", ("scipy.linalg.qr", "lwork"): "the size of a workspace",
     ("scipy.linalg.qr", "mode"): "reduced and full are one for a square matrix",
-    ("F.instance_norm", "running_mean"): "not read with statistics of the input, as in PyTorch", ("F.instance_norm", "running_var"): "the same",
-    ("ndarray.sort", "axis"): "NumPy's method sorts in place and gives None", ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
+    ("F.instance_norm", "running_mean"): "not read with statistics of the input, as in PyTorch",
+    ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method sorts in place and gives None",
+    ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
     ("Tensor.contiguous", "memory_format"): "how memory is laid out",
 }  # fmt: skip
 
@@ -125,7 +126,8 @@ def test_most_functions_are_tried() -> None:
     ("text", "message", "help"),
     [
         ("np.sum(M, out=V)", "sum does not support out", "leave it out, and give the result a name: y = sum(...)"),
-        ("np.sum(M, dtype=int)", "sum does not support dtype=int", "leave it out: everything is computed in one precision, which --dtype chooses"),
+        ("np.sum(M, dtype=int)", "sum does not support dtype=int",
+         "leave it out: everything is computed in one precision, which --dtype chooses"),
         ("torch.zeros(3, dtype=torch.float)", "zeros does not support dtype=float32 here",
          "leave it out: numbers have one precision, which --dtype chooses; comparisons (x != 0) give booleans"),
         ("F.relu(M, inplace=True)", "relu does not support inplace=True", "leave it out: relu(x) is the result, and x stays as it is"),
@@ -136,7 +138,8 @@ def test_most_functions_are_tried() -> None:
         ("np.sum(M, where=M)", "sum: where must be booleans, such as x > 0", None),
         ("np.sum(M, where=[True, False])", "sum: a mask of shape (2,) does not fit an array of shape (2, 3)", None),
         ("np.sum(M, initial=V)", "sum: initial must be a number, not an array of shape (3,)", None),
-        ("np.std(M, axis=1, mean=[0.5, 0.25])", "std: a mean of shape (2,) does not fit an array of shape (2, 3)", "mean(..., keepdims=True) keeps its axes"),
+        ("np.std(M, axis=1, mean=[0.5, 0.25])", "std: a mean of shape (2,) does not fit an array of shape (2, 3)",
+         "mean(..., keepdims=True) keeps its axes"),
         ("np.std(M, ddof=1, correction=1)", "std: the argument 'correction' is given twice", None),
         ("np.pad(V, 1, end_values=2)", "pad: the mode 'constant' does not read end_values", "end_values is for mode='linear_ramp'"),
         ("torch.max(M, keepdim=True)", "keepdims (keepdim) needs the argument axis (dim) here", "write amax(x, keepdim=True)"),
@@ -155,7 +158,8 @@ def test_what_is_refused_is_named(text: str, message: str, help: str | None) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["np.zeros(3, dtype=np.float64)", "np.zeros(3, np.float64)", "np.zeros((3,), float)", "np.ones(3, dtype=int)", "np.arange(3, dtype=int)", "np.arange(3, dtype=float)",
+    ["np.zeros(3, dtype=np.float64)", "np.zeros(3, np.float64)", "np.zeros((3,), float)", "np.ones(3, dtype=int)",
+     "np.arange(3, dtype=int)", "np.arange(3, dtype=float)",
      "np.array([1, 2], dtype=int)", "np.full(2, 3, dtype=int)", "np.eye(2, dtype=int)", "np.array(V > 0.3, dtype=bool)"],
 )  # fmt: skip
 def test_a_dtype_that_changes_nothing_is_taken(text: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def _typed(low: Meanings, name: str, node: Expr, dtype: Any) -> Expr:
     if kind.name.startswith("bool"):
         if node.kind == "bool":
             return node
-    elif node.kind != "bool" and (kind.name in _WHOLE and low.is_integral(node) or _holds_whole(kind, node)):
+    elif node.kind != "bool" and ((kind.name in _WHOLE and low.is_integral(node)) or _holds_whole(kind, node)):
         return node
     raise UnreadArgumentError(
         f"{name} does not support dtype={kind.name} here",
@@ -178,11 +179,10 @@ def logspace(
     low: Meanings, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
 ) -> Expr:  # fmt: skip
     def raised(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
-        return low.value(base) ** _line(low, first, last, count, ends)[0]
+        made: Expr = low.value(base) ** _line(low, first, last, count, ends)[0]
+        return made
 
-    if not low.varies(base):
-        base = low.number(base)
-    fixed = None if low.varies(base) else lambda *at, **keywords: np.logspace(*at, base=base, **keywords)
+    fixed = None if low.varies(base) else partial(np.logspace, base=low.number(base))
     made: Expr = _spaced(low, "logspace", start, stop, num, endpoint, dtype, axis, raised, fixed)
     return made
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops import bent
 from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
-from gradcli.ops.exponential import exp, exp_square, expm1
+from gradcli.ops.exponential import exp, exp_square
 from gradcli.ops.hyperbolic import tanh
 from gradcli.ops.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.probability import ndtr
-from gradcli.ops.registry import composed, composite, elementwise
+from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.shapes import part_of, reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.softmax import log_softmax, softmax
@@ -41,17 +42,13 @@ def _hardtanh_in_jax(out: Any, x: Any, min_val: float, max_val: float) -> Any:
     return where(logical_or(less(x, min_val), greater(x, max_val)), 0.0, 1.0)
 
 
-def _between(x: Any, min_val: Any, max_val: Any) -> Any:
-    return where(less_equal(x, min_val), min_val, where(greater_equal(x, max_val), max_val, x))
-
-
 hardtanh = elementwise(
     "hardtanh", "x", _hardtanh,
     lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
     lambda out, x, min_val, max_val: where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0),
     kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh",
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
-    wider=composed("hardtanh", "x", _between, static={"min_val": -1.0, "max_val": 1.0}, scalars="min_val max_val"),
+    wider=bent.hardtanh,
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
 )
 relu6 = composite(
@@ -82,10 +79,7 @@ leaky_relu = elementwise(
     lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
     kind="piecewise", static={"negative_slope": 0.01}, saves=("x",),
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
-    wider=composed(
-        "leaky_relu", "x", lambda x, negative_slope: where(greater(x, 0), x, x * negative_slope), static={"negative_slope": 0.01},
-        scalars="negative_slope",
-    ),
+    wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
 )
 
@@ -95,17 +89,11 @@ def _exponential_below(scale: float, alpha: float, x: Any, width: float = 1.0) -
     return np.where(np.greater(x, 0), x * scale, np.expm1(np.minimum(x, 0) / width if width > 0 else x / width) * alpha)[()]
 
 
-def _bent(x: Any, alpha: Any, width: Any) -> Any:
-    """The same with operands as parameters."""
-    below = where(greater(x, 0), 0.0, x)
-    return where(greater(x, 0), x, expm1(below / width) * alpha)
-
-
 elu = elementwise(
     "elu", "x", lambda x, alpha: _exponential_below(1.0, alpha, x), lambda m, x, alpha: x if x > 0 else m.expm1(x) * alpha,
     lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=2,
-    wider=composed("elu", "x", lambda x, alpha: _bent(x, alpha, 1.0), static={"alpha": 1.0}, scalars="alpha"),
+    wider=bent.elu,
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
 )
 
@@ -120,7 +108,7 @@ celu = elementwise(
     "celu", "x", _celu, lambda m, x, alpha: x if x > 0 else m.expm1(x / alpha) * alpha,
     lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x / alpha)),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), ulps=2,
-    wider=composed("celu", "x", lambda x, alpha: _bent(x, alpha, alpha), static={"alpha": 1.0}, scalars="alpha"),
+    wider=bent.celu,
     doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
 )
 _SCALE = 1.0507009873554804934193349852946
@@ -185,14 +173,6 @@ def _outside(x: Any, lambd: float) -> Any:
     return where(logical_and(greater_equal(x, -lambd), less_equal(x, lambd)), 0.0, 1.0)
 
 
-def _is_within(x: Any, lambd: Any) -> Any:
-    return logical_and(greater_equal(x, -lambd), less_equal(x, lambd))
-
-
-def _shrunk(x: Any, lambd: Any) -> Any:
-    return where(_is_within(x, lambd), x * 0.0, where(greater(x, 0), x - lambd, x + lambd))
-
-
 def _softshrink(x: Any, lambd: float) -> Any:
     if lambd < 0:
         raise ArgumentError(f"softshrink: lambd must be at least 0, not {lambd}")
@@ -205,13 +185,13 @@ hardshrink = elementwise(
     "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
     lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, lambda out, x, lambd: _outside(x, lambd),
     kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
-    wider=composed("hardshrink", "x", lambda x, lambd: where(_is_within(x, lambd), 0.0, x), static={"lambd": 0.5}, scalars="lambd"),
+    wider=bent.hardshrink,
     doc="x where its size is more than lambd, 0 elsewhere.",
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
     lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
-    wider=composed("softshrink", "x", _shrunk, static={"lambd": 0.5}, scalars="lambd"),
+    wider=bent.softshrink,
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
 )
 
@@ -241,7 +221,8 @@ softsign = elementwise(
 )
 threshold = composite(
     "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),
-    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value", backward="Threshold", kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
+    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value", backward="Threshold",
+    kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
     doc="x where it is more than the threshold, the value elsewhere.", examples=("threshold(x, 0.1, 20)",),
 )
 logsigmoid = composite(

@@ -11,7 +11,7 @@ from gradcli.ops.exponential import log, log1p
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import equal, maximum, where
 from gradcli.ops.losses import check_reduction, loss, total
-from gradcli.ops.reductions import mean, sum_
+from gradcli.ops.reductions import sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural
 from gradcli.ops.shapes import expand_dims, reshape
 from gradcli.ops.softmax import log_softmax

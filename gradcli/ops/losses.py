@@ -97,12 +97,14 @@ def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
 
 
 smooth_l1_loss = loss(
-    "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta", static={"beta": 1.0}, scalars="beta",
-    backward="SmoothL1Loss", kinks=_TIE, doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
+    "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta",
+    static={"beta": 1.0}, scalars="beta", backward="SmoothL1Loss", kinks=_TIE,
+    doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
 )
 huber_loss = loss(
     "huber_loss", "input target weight?", _huber, "input, target, reduction, delta, weight, size_average, reduce",
-    static={"delta": 1.0}, scalars="delta", backward="HuberLoss", doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
+    static={"delta": 1.0}, scalars="delta", backward="HuberLoss",
+    doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
 )
 
 

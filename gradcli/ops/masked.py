@@ -54,7 +54,7 @@ def _kept(name: str, x: Any, mask: Any, otherwise: float) -> Any:
     return x if mask is None else where(mask_for(name, x, mask), x, otherwise)
 
 
-def how_many(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, total: Op) -> Any:
+def how_many(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, total: Function) -> Any:
     """How many entries a mask keeps."""
     return total(where(mask_for(name, x, mask), 1.0, 0.0), axis=axis, keepdims=keepdims)
 
@@ -83,7 +83,7 @@ def extreme(name: str, reduce: Any, lowest: float, combine: Op) -> Function:
     return body
 
 
-def average(name: str, total: Op) -> Function:
+def average(name: str, total: Function) -> Function:
     """The mean of the chosen entries."""
 
     def body(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
@@ -93,7 +93,7 @@ def average(name: str, total: Op) -> Function:
     return body
 
 
-def around(name: str, total: Op, length: Op, root: bool, without_nan: bool = False) -> Function:
+def around(name: str, total: Function, length: Function, root: bool, without_nan: bool = False) -> Function:
     """The variance (or its root) of the chosen entries, around their mean or one that is given."""
 
     def body(x: Any, mask: Any, mean: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
@@ -108,8 +108,8 @@ def around(name: str, total: Op, length: Op, root: bool, without_nan: bool = Fal
         apart = apart if chosen is None else where(chosen, apart, 0.0)
         result = length(apart, axis=axis, keepdims=keepdims) if root else total(square(apart), axis=axis, keepdims=keepdims)
         if chosen is None and is_number(ddof):
-            left = np.float64(max(n - ddof, 0))
-            return result / (np.sqrt(left) if root else left)
+            size = np.float64(max(n - ddof, 0))
+            return result / (np.sqrt(size) if root else size)
         left = n - ddof
         left = left if chosen is None else reshape(left, shape=tuple(result.shape))
         left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
@@ -134,7 +134,7 @@ def _centre(name: str, x: Any, mean: Any) -> Any:
 _LARGEST_EXPONENT = 709.0  # whose exponential is finite
 
 
-def log_of_scaled_sum(total: Op, plain: Op, largest: Op) -> Function:
+def log_of_scaled_sum(total: Function, plain: Function, largest: Function) -> Function:
     """log(sum(b*exp(x))) without overflow, and the sign of the sum: what has the factor 0 counts for nothing, however large."""
 
     def body(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:

@@ -16,7 +16,7 @@ from gradcli.ops.registry import composite, structural
 from gradcli.ops.repeating import ALL
 from gradcli.ops.reshaping import by_kind, common_shape, inverse, permuted
 from gradcli.ops.scattering import mixed, numbered
-from gradcli.ops.shapes import broadcast_to, getitem, numpy_index, reshape
+from gradcli.ops.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, on_arrays, one_axis
 

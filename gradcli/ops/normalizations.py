@@ -124,7 +124,8 @@ def _local_response_norm(x: Any, size: int, alpha: float, beta: float, k: float)
 
 
 layer_norm = composite(
-    "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps", backward="NativeLayerNorm",
+    "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps",
+    backward="NativeLayerNorm",
     doc="(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.", examples=("layer_norm(x, normalized_shape=(3,))",),
 )
 rms_norm = composite(
@@ -146,7 +147,8 @@ instance_norm = composite(
     doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
 )
 local_response_norm = composite(
-    "local_response_norm", "x", _local_response_norm, static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}, scalars="alpha beta k",
+    "local_response_norm", "x", _local_response_norm,
+    static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}, scalars="alpha beta k",
     backward="Div", doc="x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels.",
 )
 declare(

@@ -230,7 +230,8 @@ pad = composite(
     doc="The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.",
 )  # fmt: skip
 composite(
-    "torch_pad", "x", _torch_pad, static={"pad": REQUIRED, "mode": "constant", "value": None}, scalars="value", public=False, backward=_node,
+    "torch_pad", "x", _torch_pad, static={"pad": REQUIRED, "mode": "constant", "value": None}, scalars="value", public=False,
+    backward=_node,
     doc="The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular.",
 )  # fmt: skip
 declare(

@@ -32,7 +32,11 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
 
 def _late(name: str) -> Function:
     """A reduction of this file, for what stands above it."""
-    return lambda x, **static: globals()[name](x, **static)
+
+    def run(x: Any, **static: Any) -> Any:
+        return globals()[name](x, **static)
+
+    return run
 
 
 def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
@@ -254,8 +258,8 @@ def _deviation(op: Op, and_mean: bool) -> Function:
 _CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
 for _op in (var, std):
     composite(
-        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False, backward=_op.name.capitalize(),
-        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
+        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False,
+        backward=_op.name.capitalize(), doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
         f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",

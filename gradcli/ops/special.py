@@ -102,7 +102,12 @@ def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
     return slope if threshold == float("inf") else where(greater(x * beta, threshold), 1.0, slope)
 
 
-softplus = elementwise(
+def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
+    """The same with an operand as beta."""
+    return softplus(x * beta, threshold=threshold) / beta
+
+
+softplus: Op = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
     static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=3,
@@ -110,8 +115,7 @@ softplus = elementwise(
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
     wider=composed(
-        "softplus", "x", lambda x, beta, threshold: softplus(x * beta, threshold=threshold) / beta,
-        static={"beta": 1, "threshold": float("inf")}, scalars="beta",
+        "softplus", "x", _softplus_by, static={"beta": 1, "threshold": float("inf")}, scalars="beta",
     ),
 )
 

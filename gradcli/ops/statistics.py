@@ -11,9 +11,9 @@ from gradcli.errors import ShapeError
 from gradcli.ops.along import count
 from gradcli.ops.exponential import sqrt
 from gradcli.ops.logic import less_equal, where
+from gradcli.ops.masked import around
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
-from gradcli.ops.masked import around
 from gradcli.ops.reductions import AXES, max_, mean, min_, norm, sum_
 from gradcli.ops.registry import composite, is_number
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape, transpose

@@ -44,7 +44,8 @@ class Host:
         if isinstance(argument, (bool, int, float)):
             return np.asarray(argument)[()]
         if requires_grad(argument):
-            raise TypeError(f"expected Tensor, but got {type(argument).__name__} of tensors that require grad; torch.stack makes a tensor of them")
+            kind = type(argument).__name__
+            raise TypeError(f"expected Tensor, but got {kind} of tensors that require grad; torch.stack makes a tensor of them")
         return as_tensor(argument)
 
     @staticmethod

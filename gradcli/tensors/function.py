@@ -122,7 +122,8 @@ def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[st
     if separate:
         bound.apply_defaults()
     if bound.kwargs:
-        raise TypeError(f"{cls.__name__}.apply() cannot give {next(iter(bound.kwargs))!r} to forward by name only: its gradient would be lost")
+        name = next(iter(bound.kwargs))
+        raise TypeError(f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient would be lost")
     return bound.args if separate else bound.args[1:]
 
 

@@ -15,6 +15,7 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
+from gradcli.tensors import dtypes
 from gradcli.tensors.apply import apply
 from gradcli.tensors.arguments import HOST, NUMPY_HOST, arrangement, rehearsal
 from gradcli.tensors.creation import as_tensor
@@ -63,10 +64,15 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
     if name in _PRODUCTS and library == TORCH:
         check_same_dtype(arguments)
+    if keywords.get("inplace") is True and arguments:
+        from gradcli.tensors.inplace import update
+
+        return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
     host = HOST if library == TORCH else NUMPY_HOST
     if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
         raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
+        kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
     given: dict[str, Any] = {}
     try:

@@ -60,11 +60,13 @@ def _complex(x: Tensor) -> bool:
 
 
 def _repr(x: Tensor, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    return repr(x) if _unset(max_line_width, precision, suppress_small) else np.array_repr(x.array, max_line_width, precision, suppress_small)
+    options = (max_line_width, precision, suppress_small)
+    return repr(x) if _unset(*options) else np.array_repr(x.array, *options)
 
 
 def _str(x: Tensor, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    return str(x) if _unset(max_line_width, precision, suppress_small) else np.array_str(x.array, max_line_width, precision, suppress_small)
+    options = (max_line_width, precision, suppress_small)
+    return str(x) if _unset(*options) else np.array_str(x.array, *options)
 
 
 def _unset(*options: Any) -> bool:

@@ -45,7 +45,8 @@ class Tensor(Entries):
             from gradcli.tensors.creation import legacy
 
             if requires_grad is True:
-                raise TypeError("new() received an invalid combination of arguments: torch.tensor(data, requires_grad=True) makes such a tensor")
+                help = "torch.tensor(data, requires_grad=True) makes such a tensor"
+                raise TypeError(f"new() received an invalid combination of arguments: {help}")
             array, requires_grad = legacy(array, requires_grad), False
         self.array: np.ndarray = array
         self.node: Node | None = None

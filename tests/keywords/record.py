@@ -47,7 +47,8 @@ def keywords_of(function: Any, name: str) -> list[str]:
 def signatures(torch: Any) -> dict[str, dict[str, list[str]]]:
     modules: dict[str, Any] = {
         "np": np, "np.linalg": np.linalg, "scipy.special": scipy.special, "scipy.linalg": scipy.linalg, "torch": torch,
-        "F": torch.nn.functional, "torch.linalg": torch.linalg, "torch.special": torch.special, "ndarray": np.ndarray, "Tensor": torch.Tensor,
+        "F": torch.nn.functional, "torch.linalg": torch.linalg, "torch.special": torch.special, "ndarray": np.ndarray,
+        "Tensor": torch.Tensor,
     }  # fmt: skip
     found: dict[str, dict[str, list[str]]] = {}
     for prefix, module in modules.items():
