@@ -211,6 +211,10 @@ class ArgumentError(GradcliError, RuntimeError):
     code = "argument"
 
 
+class UnreadArgumentError(ArgumentError, TypeError):
+    """An argument that a function does not have, or whose value would change what it does and is not read."""
+
+
 class ShapeError(GradcliError, RuntimeError):
     code = "shape"
 

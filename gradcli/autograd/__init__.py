@@ -15,7 +15,7 @@ from gradcli.tensors.modes import (
     set_grad_enabled,
 )
 from gradcli.tensors.namespace import missing
-from gradcli.tensors.tensor import Tensor as Variable
+from gradcli.tensors.variable import Variable
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gradcli.errors import ArgumentError, suggestion
+from gradcli.errors import ArgumentError, UnreadArgumentError, suggestion
 from gradcli.language import composed
 from gradcli.language.differentiation import DERIVATIVES
 from gradcli.language.names import Results
 from gradcli.ops import calling
 from gradcli.ops.dialects import lookup, names
-from gradcli.ops.prefixes import MATH, NUMPY, TORCH, DType
+from gradcli.ops.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.registry import named, public_names
+from gradcli.ops.signatures import Signature, signature
 from gradcli.ops.spec import Composite, Op
 
 if TYPE_CHECKING:
@@ -58,14 +59,14 @@ def suggested(name: str) -> str | None:
 @cache
 def operation(name: str) -> Op | None:
     """The operation that a function without a prefix is, if it is one of a single array that takes nothing else."""
-    signature = lookup(name, NUMPY) or lookup(name, TORCH)
+    found = lookup(name, NUMPY) or lookup(name, TORCH)
     special = name in composed.ALIASES or name in DERIVATIVES
-    if special or signature is None or signature.target in composed.FUNCTIONS or len(signature.parameters) != 1:
+    if special or found is None or found.target in composed.FUNCTIONS or len(found.parameters) != 1:
         return None
-    record = named(signature.target)
-    if not isinstance(record, Op) or record.variadic or record.static or record.indices or signature.defaults or record.outputs > 1:
+    record = named(found.target)
+    if not isinstance(record, Op) or record.variadic or record.static or record.indices or found.defaults or record.outputs > 1:
         return None
-    parameter = signature.parameters[0]
+    parameter = found.parameters[0]
     return record if (parameter.name,) == record.operands and not (parameter.otherwise or parameter.ignored) else None
 
 
@@ -78,45 +79,46 @@ def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords:
         return (composed.maximum_of if name == "max" else composed.minimum_of)(low, *arguments)
     if library == MATH and name in ("max", "min"):
         library = NUMPY
-    signature = lookup(name, library)
-    if signature is None:
-        return _composed(low, name, arguments, keywords)
-    given = calling.bind(name, signature, arguments, keywords)
-    composition = composed.FUNCTIONS.get(signature.target)
+    found = lookup(name, library)
+    if found is None:
+        raise ArgumentError(f"'{name}' is no function of {library}")
+    given = calling.bind(low, name, found, arguments, keywords)
+    composition = composed.FUNCTIONS.get(found.target)
     if composition is not None:
         return _run(low, composition, given)
-    record = named(signature.target)
-    result = calling.call(low, record, name, signature, given)
+    record = named(found.target)
+    result = calling.call(low, record, name, found, given)
     if isinstance(record, Composite) and isinstance(result, tuple) and len(result) == len(record.results):
         return Results.of(result, record.results)
     return result
 
 
-def _composed(low: Lowering, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    keywords = {k: v for k, v in keywords.items() if k not in ("dtype", "requires_grad", "device", "generator")}
-    if name in composed.TAKES_SHAPE and "size" in keywords:
-        keywords["shape"] = keywords.pop("size")
-    if name in composed.TAKES_SHAPE and "shape" in keywords:
-        arguments = [*arguments, keywords.pop("shape")]
-    keywords = {"axis" if k == "dim" else "x" if k in ("input", "a") else k: v for k, v in keywords.items()}
-    arguments = [a for a in arguments if not isinstance(a, DType)]
-    return _run(low, composed.FUNCTIONS[name], keywords, arguments)
-
-
-def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any], arguments: Sequence[Any] = ()) -> Any:
+def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     try:
-        inspect.signature(composition).bind(low, *arguments, **given)
+        inspect.signature(composition).bind(low, **given)
     except TypeError as error:
         raise ArgumentError(f"wrong arguments for {composition.__name__}: {error}") from None
-    return composition(low, *arguments, **given)
+    return composition(low, **given)
+
+
+def _unchanged(low: Lowering, name: str, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """What a method that changes no entry gives: the value itself."""
+    if name == "requires_grad_":
+        given = calling.bind(low, name, signature(name, "requires_grad"), arguments, keywords)
+        if low.literal("requires_grad", given.get("requires_grad", True)) is not True:
+            raise UnreadArgumentError("requires_grad_ does not support requires_grad=False", help="write detach(x), or --freeze the name")
+    else:
+        calling.bind(low, name, signature(name, "-force, -memory_format"), arguments, keywords)
+    return base
 
 
 def call_method(low: Lowering, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``x.name(...)``: the function of that name with x as its first argument."""
     name, base = function.name, function.base
     if name in _IDENTITIES:
-        return base
+        return _unchanged(low, name, base, arguments, keywords)
     if name == "dim":
+        calling.bind(low, name, Signature(name, ()), arguments, keywords)
         return low.graph.constant(low.value(base).ndim)
     if name == "transpose":
         # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's
@@ -124,5 +126,7 @@ def call_method(low: Lowering, function: Function, arguments: list[Any], keyword
         return call(low, name, TORCH if exchanges else NUMPY, [base, *arguments], keywords)
     if exists(f"Tensor.{name}", TORCH):
         return call(low, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
+    if exists(f"ndarray.{name}", NUMPY):
+        return call(low, f"ndarray.{name}", NUMPY, [base, *arguments], keywords)
     torch_only = (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
     return call(low, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import Expr
+from gradcli.engine.graph import Expr, reachable
 from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
 from gradcli.language.names import Function, Module, Unbound, missing_value
 from gradcli.language.scope import Scope
 from gradcli.ops import shapes, structure
-from gradcli.ops.prefixes import DType
+from gradcli.ops.prefixes import DTYPES, PRECISIONS, TORCH, DType
 from gradcli.ops.spec import Op
 
 
@@ -111,6 +111,23 @@ class Meanings:
             raise ArgumentError(f"a number known beforehand is wanted here, not {described(value)}")
         return value
 
+    def literal(self, parameter: str, argument: Any) -> Any:
+        """What was written for a parameter that is not read: a plain value where it is one, None for the program's own precision."""
+        if parameter == "dtype":
+            kind = dtype_of(argument)
+            return None if kind is not None and PRECISIONS.get(kind.name) == self.scope.precision else argument if kind is None else kind
+        if isinstance(argument, Expr) and argument.is_constant and not isinstance(argument.payload, np.ndarray):
+            return argument.payload
+        return argument
+
+    def varies(self, argument: Any) -> bool:
+        """Whether an argument in the place of a number depends on a name."""
+        if isinstance(argument, (list, tuple)):
+            return any(map(self.varies, argument))
+        if not isinstance(argument, Expr) or argument.is_constant:
+            return False
+        return argument.is_leaf or any(node.is_leaf for node in reachable([argument]))
+
     def evaluate(self, function: Callable[..., Any], node: Expr, *arguments: Any) -> Any:
         """A function of a node's value under the bindings: for what only values can decide, like a mask."""
         return function(np.asarray(self.scope.evaluate(node)), *arguments)
@@ -121,6 +138,16 @@ class Meanings:
         if op.outputs == 1:
             return node
         return tuple(structure.output(node, place=i) for i in range(op.outputs))
+
+
+def dtype_of(argument: Any) -> DType | None:
+    """The dtype that an argument names: np.float64, float, torch.float, 'float64'."""
+    if isinstance(argument, DType):
+        return argument
+    name = argument.name if isinstance(argument, (Unbound, Function)) else argument
+    if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
+        name = "float32"
+    return DType(name) if isinstance(name, str) and name in DTYPES else None
 
 
 def described(result: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops import bent
 from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.exponential import exp, exp_square
 from gradcli.ops.hyperbolic import tanh
@@ -47,6 +48,7 @@ hardtanh = elementwise(
     lambda out, x, min_val, max_val: where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0),
     kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh",
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
+    wider=bent.hardtanh,
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
 )
 relu6 = composite(
@@ -77,6 +79,7 @@ leaky_relu = elementwise(
     lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
     kind="piecewise", static={"negative_slope": 0.01}, saves=("x",),
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
+    wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
 )
 
@@ -90,6 +93,7 @@ elu = elementwise(
     "elu", "x", lambda x, alpha: _exponential_below(1.0, alpha, x), lambda m, x, alpha: x if x > 0 else m.expm1(x) * alpha,
     lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=2,
+    wider=bent.elu,
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
 )
 
@@ -104,6 +108,7 @@ celu = elementwise(
     "celu", "x", _celu, lambda m, x, alpha: x if x > 0 else m.expm1(x / alpha) * alpha,
     lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x / alpha)),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), ulps=2,
+    wider=bent.celu,
     doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
 )
 _SCALE = 1.0507009873554804934193349852946
@@ -179,11 +184,14 @@ _AT_LAMBDA = (Kink(lambda x, lambd: abs(x) == lambd, "|x| = lambd", "0"),)
 hardshrink = elementwise(
     "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
     lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, lambda out, x, lambd: _outside(x, lambd),
-    kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0, doc="x where its size is more than lambd, 0 elsewhere.",
+    kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
+    wider=bent.hardshrink,
+    doc="x where its size is more than lambd, 0 elsewhere.",
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
     lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
+    wider=bent.softshrink,
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
 )
 
@@ -213,7 +221,8 @@ softsign = elementwise(
 )
 threshold = composite(
     "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),
-    static={"threshold": REQUIRED, "value": REQUIRED}, backward="Threshold", kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
+    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value", backward="Threshold",
+    kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
     doc="x where it is more than the threshold, the value elsewhere.", examples=("threshold(x, 0.1, 20)",),
 )
 logsigmoid = composite(

@@ -169,15 +169,16 @@ def _round_decimals(x: Any, decimals: int) -> Any:
 
 
 torch_add = composite(
-    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, public=False, backward="Add",
+    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False, backward="Add",
     doc="torch.add: x + alpha*y.",
 )
 torch_sub = composite(
-    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, public=False, backward="Sub",
+    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False, backward="Sub",
     doc="torch.sub: x - alpha*y.",
 )
 rsub = composite(
-    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, backward="Rsub", doc="y - alpha*x, as in PyTorch.",
+    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, scalars="alpha", backward="Rsub",
+    doc="y - alpha*x, as in PyTorch.",
 )
 torch_div = composite(
     "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False,

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import equal, where
-from gradcli.ops.masking import is_truth
+from gradcli.ops.masked import is_truth
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import sum_
 from gradcli.ops.registry import composite
@@ -59,7 +59,7 @@ def _attention(
 
 
 scaled_dot_product_attention = composite(
-    "scaled_dot_product_attention", "query key value attn_mask?", _attention, backward="UnsafeView",
+    "scaled_dot_product_attention", "query key value attn_mask?", _attention, backward="UnsafeView", scalars="scale",
     static={"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
     doc="softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.",
     examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),

@@ -175,7 +175,8 @@ declare(
     take_along_dim=signature("take_along_dim", "x, index|indices, axis"),
     gather=signature("gather", "x, axis, index, -sparse_grad"),
     index_select=signature("index_select", "x, axis, index"),
-    compress=signature("compress", "mask|condition, x, axis, -out"),
+    compress=signature("compress", "mask|condition, x|a, axis, -out"),
+    **{"ndarray.compress": signature("compress", "x, mask|condition, axis, -out")},  # the method, whose first argument is the array
     extract=signature("extract", "mask|condition, x|arr"),
     delete=signature("delete", "x|arr, where|obj, axis"),
     insert=signature("insert", "x|arr, where|obj, y|values, axis"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.logic import where
-from gradcli.ops.masking import is_truth
+from gradcli.ops.masked import is_truth
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.reductions import mean

@@ -11,8 +11,8 @@ from gradcli.ops.exponential import log, log1p
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import equal, maximum, where
 from gradcli.ops.losses import check_reduction, loss, total
-from gradcli.ops.reductions import mean, sum_
-from gradcli.ops.registry import composite, elementwise, structural
+from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import composite, elementwise, is_number, structural
 from gradcli.ops.shapes import expand_dims, reshape
 from gradcli.ops.softmax import log_softmax
 from gradcli.ops.spec import REQUIRED, Shape
@@ -140,7 +140,9 @@ torch_bce_with_logits = loss(
 
 
 def _multilabel_soft_margin(x: Any, y: Any, weight: Any, reduction: str) -> Any:
-    return total(mean(bce_with_logits(x, y, weight, None, reduction="none"), axis=-1), reduction)
+    losses = bce_with_logits(x, y, weight, None, reduction="none")
+    axis = len(x.shape) - 1  # of the classes, which a weight may have more axes than
+    return total(sum_(losses, axis=axis) / x.shape[axis], reduction) if x.shape else total(losses, reduction)
 
 
 multilabel_soft_margin_loss = loss(
@@ -192,7 +194,7 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     weighted = x if weight is None else x * _along(axis, weight, x)
     ignored = equal(target, ignore_index)
     losses = -_of_class(weighted, places, axis)
-    if smoothing:
+    if not (is_number(smoothing) and not smoothing):
         losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
     losses = where(ignored, 0.0, losses)
     if reduction != "mean":
@@ -215,7 +217,7 @@ nll_loss = loss(
 
 
 def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float) -> Any:
-    if not 0 <= label_smoothing <= 1:
+    if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
     if not x.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
@@ -223,7 +225,7 @@ def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reductio
     scores = log_softmax(x, axis=axis)
     if target.shape != x.shape:
         return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
-    if label_smoothing:
+    if not (is_number(label_smoothing) and not label_smoothing):
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
     weighted = scores if weight is None else scores * _along(axis, weight, x)
     losses = -sum_(target * weighted, axis=axis)
@@ -239,7 +241,7 @@ def _cross_entropy_node(given: Any, static: Any) -> str:
 cross_entropy = loss(
     "cross_entropy", "input target weight?", _cross_entropy,
     "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
-    static={"ignore_index": -100, "label_smoothing": 0.0}, backward=_cross_entropy_node,
+    static={"ignore_index": -100, "label_smoothing": 0.0}, scalars="label_smoothing", backward=_cross_entropy_node,
     doc="nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. "
     "label_smoothing is shared evenly by all classes.",
     examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),

@@ -11,7 +11,7 @@ from gradcli.ops.exponential import exp, log, xlogy
 from gradcli.ops.logic import greater, maximum, where
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import mean, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, is_number
 from gradcli.ops.shapes import reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Composite, Function, Kink
@@ -80,16 +80,16 @@ l1_loss = loss(
 
 
 def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
-    if beta < 0:
+    if is_number(beta) and beta < 0:
         raise ArgumentError(f"smooth_l1_loss: beta must be at least 0, not {beta}")
     size = abs_(x - y)
-    if not beta:
+    if is_number(beta) and not beta:
         return total(size, reduction)
     return total(where(greater(size, beta), size - beta / 2, square(x - y) / (2 * beta)), reduction)
 
 
 def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
-    if delta <= 0:
+    if is_number(delta) and delta <= 0:
         raise ArgumentError(f"huber_loss: delta must be more than 0, not {delta}")
     size = abs_(x - y)
     losses = where(greater(size, delta), delta * (size - delta / 2), square(x - y) / 2)
@@ -97,12 +97,14 @@ def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
 
 
 smooth_l1_loss = loss(
-    "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta", static={"beta": 1.0},
-    backward="SmoothL1Loss", kinks=_TIE, doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
+    "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta",
+    static={"beta": 1.0}, scalars="beta", backward="SmoothL1Loss", kinks=_TIE,
+    doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
 )
 huber_loss = loss(
     "huber_loss", "input target weight?", _huber, "input, target, reduction, delta, weight, size_average, reduce",
-    static={"delta": 1.0}, backward="HuberLoss", doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
+    static={"delta": 1.0}, scalars="delta", backward="HuberLoss",
+    doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
 )
 
 
@@ -152,7 +154,7 @@ def _poisson_nll(x: Any, y: Any, log_input: bool, full: bool, eps: float, reduct
 
 poisson_nll_loss = loss(
     "poisson_nll_loss", "input target", _poisson_nll, "input, target, log_input, full, size_average, eps, reduce, reduction",
-    static={"log_input": True, "full": False, "eps": 1e-8},
+    static={"log_input": True, "full": False, "eps": 1e-8}, scalars="eps",
     doc="exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's "
     "approximation of log(target!) more where the target is above 1.",
 )

@@ -15,6 +15,7 @@ from gradcli.ops.likelihoods import class_labels, label_places
 from gradcli.ops.logic import clip, equal, greater_equal, minimum, where
 from gradcli.ops.losses import loss, total
 from gradcli.ops.reductions import sum_
+from gradcli.ops.registry import is_number
 from gradcli.ops.shapes import expand_dims, reshape
 from gradcli.ops.similarities import pairwise_distance
 from gradcli.ops.spec import Kink
@@ -36,12 +37,12 @@ def _hinge_embedding(x: Any, y: Any, margin: float, reduction: str) -> Any:
 
 hinge_embedding_loss = loss(
     "hinge_embedding_loss", "input target", _hinge_embedding, f"input, target, margin, {_REDUCED}", static={"margin": 1.0},
-    kinks=_FREE, doc="The input where the target is 1, max(0, margin - input) where it is -1.",
+    scalars="margin", kinks=_FREE, doc="The input where the target is 1, max(0, margin - input) where it is -1.",
 )
 margin_ranking_loss = loss(
     "margin_ranking_loss", "input1 input2 target",
     lambda x, y, target, margin, reduction: total(_above(margin - target * (x - y)), reduction),
-    f"input1, input2, target, margin, {_REDUCED}", static={"margin": 0.0}, kinks=_FREE,
+    f"input1, input2, target, margin, {_REDUCED}", static={"margin": 0.0}, scalars="margin", kinks=_FREE,
     doc="max(0, margin - target*(input1 - input2)).",
 )
 soft_margin_loss = loss(
@@ -51,7 +52,7 @@ soft_margin_loss = loss(
 
 
 def _triplet(anchor: Any, positive: Any, negative: Any, margin: float, p: float, eps: float, swap: bool, reduction: str) -> Any:
-    if margin <= 0:
+    if is_number(margin) and margin <= 0:
         raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
     if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
         raise ShapeError("triplet_margin_loss: anchor, positive and negative must have as many axes as each other")
@@ -63,7 +64,7 @@ def _triplet(anchor: Any, positive: Any, negative: Any, margin: float, p: float,
 
 triplet_margin_loss = loss(
     "triplet_margin_loss", "anchor positive negative", _triplet, f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}",
-    static={"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}, kinks=_FREE,
+    static={"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}, scalars="margin eps", kinks=_FREE,
     doc="max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts.",
 )
 
@@ -77,7 +78,7 @@ def _with_distance(anchor: Any, positive: Any, negative: Any, distance_function:
 triplet_margin_with_distance_loss = loss(
     "triplet_margin_with_distance_loss", "anchor positive negative", _with_distance,
     f"anchor, positive, negative, distance_function, margin, swap, reduction, {_REDUCED.removesuffix(', reduction')}",
-    static={"distance_function": None, "margin": 1.0, "swap": False}, kinks=_FREE,
+    static={"distance_function": None, "margin": 1.0, "swap": False}, scalars="margin", kinks=_FREE,
     doc="triplet_margin_loss with pairwise_distance; other distance functions are refused.",
 )
 
@@ -95,7 +96,7 @@ def _cosine_embedding(x: Any, y: Any, target: Any, margin: float, reduction: str
 
 cosine_embedding_loss = loss(
     "cosine_embedding_loss", "input1 input2 target", _cosine_embedding, f"input1, input2, target, margin, {_REDUCED}",
-    static={"margin": 0.0}, kinks=_FREE,
+    static={"margin": 0.0}, scalars="margin", kinks=_FREE,
     doc="1 - cosine where the target is 1, max(0, cosine - margin) where it is -1; 1e-12 is added to squared lengths.",
 )
 
@@ -115,7 +116,7 @@ def _multi_margin(x: Any, target: Any, weight: Any, p: int, margin: float, reduc
 
 multi_margin_loss = loss(
     "multi_margin_loss", "input target weight?", _multi_margin, f"input, target, p, margin, weight, {_REDUCED}",
-    static={"p": 1, "margin": 1.0}, indices=frozenset({"target"}), backward="MultiMarginLoss",
+    static={"p": 1, "margin": 1.0}, scalars="margin", indices=frozenset({"target"}), backward="MultiMarginLoss",
     kinks=(Kink(lambda *_: False, "exactly at the margin", "0"),),
     doc="The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes.",
 )

@@ -10,20 +10,15 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arranging import matrices_last, on_diagonal
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import where
+from gradcli.ops.masked import is_truth
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.repeating import ALL
 from gradcli.ops.reshaping import by_kind, common_shape, inverse, permuted
 from gradcli.ops.scattering import mixed, numbered
-from gradcli.ops.shapes import broadcast_to, getitem, numpy_index, reshape
+from gradcli.ops.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED, Function, on_arrays, one_axis
-
-
-def is_truth(x: Any) -> bool:
-    """Whether an operand consists of truth values."""
-    kind = getattr(x, "kind", None)
-    return kind == "bool" if kind is not None else np.asarray(getattr(x, "array", x)).dtype == np.bool_
 
 
 def _torch_where(condition: Any, x: Any, y: Any) -> Any:
@@ -33,11 +28,11 @@ def _torch_where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _select_first(conditions: Any, choices: Any, default: Any) -> Any:
-    if not conditions.shape or conditions.shape[:1] != choices.shape[:1]:
+    if not conditions or len(conditions) != len(choices):
         raise ShapeError("select needs as many conditions as choices")
     out = 0.0 if default is None else default
-    for i in reversed(range(conditions.shape[0])):
-        out = where(getitem(conditions, index=(i,)), getitem(choices, index=(i,)), out)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(condition, choice, out)
     return out
 
 
@@ -71,7 +66,7 @@ composite(
     doc="torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y).",
 )  # fmt: skip
 composite(
-    "numpy_select", "conditions choices default?", _select_first, public=False,
+    "numpy_select", "conditions choices default?", _select_first, public=False, lists=frozenset({"conditions", "choices"}),
     doc="np.select: of several arrays the first whose condition holds; the default where none does.",
 )  # fmt: skip
 composite(

@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.along import reduced
 from gradcli.ops.arithmetic import abs_
 from gradcli.ops.linalg import inv
 from gradcli.ops.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.matrices import column_range
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.reductions import AXES, max_, min_, norm, reduced, sum_
+from gradcli.ops.reductions import AXES, max_, min_, norm, sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.shapes import reshape, transpose
 from gradcli.ops.signatures import declare, signature

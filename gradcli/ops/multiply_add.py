@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.products import matmul, outer
 from gradcli.ops.reductions import sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, is_number
 from gradcli.ops.spec import Function
 
 
@@ -25,10 +25,10 @@ def _fused(name: str, product: Function, *ranks: int) -> Function:
             fits = False
         if not fits:
             raise ShapeError(f"{name}: an array of shape {tuple(x.shape)} cannot be added to a product of shape {tuple(value.shape)}")
-        scaled = value if alpha == 1 else value * alpha
-        if beta == 0:
+        scaled = value if is_number(alpha) and alpha == 1 else value * alpha
+        if is_number(beta) and beta == 0:
             return scaled
-        added = x if beta == 1 else x * beta
+        added = x if is_number(beta) and beta == 1 else x * beta
         return added + scaled
 
     return body
@@ -42,6 +42,7 @@ for _name, _product, _ranks, _operands, _doc in (
     ("addr", outer, (1, 1), "vec1 vec2", "the outer product of vectors"),
 ):
     composite(
-        _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, backward=_name.capitalize(),
+        _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, scalars="beta alpha",
+        backward=_name.capitalize(),
         doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
     )  # fmt: skip

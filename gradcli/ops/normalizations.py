@@ -12,7 +12,7 @@ from gradcli.ops.arithmetic import square
 from gradcli.ops.exponential import rsqrt
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.reductions import mean
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, is_number, structural
 from gradcli.ops.shapes import part_of, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED
@@ -82,7 +82,7 @@ def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: 
 def _batch_norm(
     x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: Any, eps: float
 ) -> Any:
-    if eps < 0 or (training and not eps):
+    if is_number(eps) and (eps < 0 or (training and not eps)):
         raise ArgumentError(f"batch_norm: eps must be positive, not {eps}")
     if len(x.shape) < 2 and x.shape != (0,):
         raise ShapeError(f"batch_norm: an input with channels along axis 1 is wanted, not the shape {tuple(x.shape)}")
@@ -124,29 +124,31 @@ def _local_response_norm(x: Any, size: int, alpha: float, beta: float, k: float)
 
 
 layer_norm = composite(
-    "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, backward="NativeLayerNorm",
+    "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps",
+    backward="NativeLayerNorm",
     doc="(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.", examples=("layer_norm(x, normalized_shape=(3,))",),
 )
 rms_norm = composite(
-    "rms_norm", "x weight?", _rms_norm, static={"normalized_shape": REQUIRED, "eps": None},
+    "rms_norm", "x weight?", _rms_norm, static={"normalized_shape": REQUIRED, "eps": None}, scalars="eps",
     doc="x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's.",
 )
 group_norm = composite(
-    "group_norm", "x weight? bias?", _group_norm, static={"num_groups": REQUIRED, "eps": 1e-5}, backward="NativeGroupNorm",
+    "group_norm", "x weight? bias?", _group_norm, static={"num_groups": REQUIRED, "eps": 1e-5}, scalars="eps", backward="NativeGroupNorm",
     doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
 )
 _BATCH = "x running_mean? running_var? weight? bias?"
 batch_norm = composite(
-    "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, backward="NativeBatchNorm",
+    "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps", backward="NativeBatchNorm",
     doc="(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch "
     "(training), or running_mean and running_var, which are not differentiated.",
 )
 instance_norm = composite(
-    "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, backward="View",
+    "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps", backward="View",
     doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
 )
 local_response_norm = composite(
-    "local_response_norm", "x", _local_response_norm, static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0},
+    "local_response_norm", "x", _local_response_norm,
+    static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}, scalars="alpha beta k",
     backward="Div", doc="x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels.",
 )
 declare(

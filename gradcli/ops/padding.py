@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.logic import where
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
 from gradcli.ops.quantiles import median
 from gradcli.ops.reductions import max_, mean, min_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, is_number
 from gradcli.ops.repeating import rows_of
 from gradcli.ops.reshaping import inverse, permuted
 from gradcli.ops.shapes import broadcast_to, concatenate, getitem, part_of, scatter_add
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Function
+from gradcli.ops.spec import REQUIRED, Carrier, Function
 
 Widths = tuple[tuple[int, int], ...]
 
@@ -25,10 +25,22 @@ Widths = tuple[tuple[int, int], ...]
 def _pairs(name: str, value: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
     """An argument of np.pad by axes and ends: a number, a pair for all axes, or a pair (or number) for each."""
     try:
-        spread = np.broadcast_to(np.array(value), (ndim, 2)).tolist()
+        spread = np.broadcast_to(_objects(value), (ndim, 2)).tolist()
     except ValueError:
         raise ShapeError(f"pad: {name} {value} does not fit an array of {ndim} axes") from None
     return tuple((before, after) for before, after in spread)
+
+
+def _objects(value: Any) -> np.ndarray:
+    """Numbers and what stands for them, by axes and ends."""
+    if isinstance(value, Carrier) and value.shape:  # type: ignore[attr-defined]
+        parts = [getitem(value, index=(i,)) for i in range(value.shape[0])]  # type: ignore[attr-defined]
+        return np.stack([_objects(part) for part in parts])
+    if isinstance(value, Carrier):
+        cell = np.empty((), object)
+        cell[()] = value
+        return cell
+    return np.array(value)
 
 
 def _enlarged(x: Any, widths: Widths, fill: Any) -> Any:
@@ -44,7 +56,7 @@ def _enlarged(x: Any, widths: Widths, fill: Any) -> Any:
     shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
     inside = tuple((before, before + n, None) for n, (before, _) in zip(x.shape, widths, strict=True))
     padded = scatter_add(x, index=inside, shape=shape)
-    if not np.any(fill):
+    if is_number(fill) and not fill:
         return padded
     kept = np.zeros(shape, bool)
     kept[tuple(slice(*part) for part in inside)] = True
@@ -53,9 +65,15 @@ def _enlarged(x: Any, widths: Widths, fill: Any) -> Any:
 
 def _constant(x: Any, widths: Widths, values: Any) -> Any:
     ends = _pairs("constant_values", values, len(x.shape))
-    if len({v for pair in ends for v in pair}) <= 1:
-        return _enlarged(x, widths, float(ends[0][0]) if ends else 0.0)
-    return _enlarged(x, widths, np.pad(np.zeros(x.shape), widths, constant_values=ends))
+    if all(is_number(v) for pair in ends for v in pair):
+        if len({v for pair in ends for v in pair}) <= 1:
+            return _enlarged(x, widths, float(ends[0][0]) if ends else 0.0)
+        return _enlarged(x, widths, np.pad(np.zeros(x.shape), widths, constant_values=ends))
+    for axis, (width, pair) in enumerate(zip(widths, ends, strict=True)):  # as np.pad does, axis by axis
+        for end, value in enumerate(pair):
+            here = tuple((width[0], 0) if end == 0 and a == axis else (0, width[1]) if a == axis else (0, 0) for a in range(len(widths)))
+            x = _enlarged(x, here, value)
+    return x
 
 
 def _moved(mode: str) -> Function:
@@ -120,12 +138,27 @@ _MODES = {
 }
 
 
+# The parameters of np.pad that only some modes read, with their defaults.
+_OF_MODES = {
+    "constant_values": (0, ("constant",)), "reflect_type": ("even", ("reflect", "symmetric")),
+    "stat_length": (None, ("maximum", "minimum", "mean", "median")), "end_values": (0, ("linear_ramp",)),
+}  # fmt: skip
+
+
+def _refuse_unread(mode: str, **given: Any) -> None:
+    for name, value in given.items():
+        default, modes = _OF_MODES[name]
+        if mode not in modes and not (type(value) is type(default) and value == default):
+            raise UnreadArgumentError(f"pad: the mode {mode!r} does not read {name}", help=f"{name} is for mode={modes[0]!r}")
+
+
 def _pad(
     x: Any, pad_width: Any, mode: str, constant_values: Any, reflect_type: str, stat_length: Any, end_values: Any
 ) -> Any:
     widths = _pairs("pad_width", pad_width, len(x.shape))
     if any(not isinstance(k, int) or k < 0 for pair in widths for k in pair):
         raise ArgumentError(f"pad: widths are whole numbers of at least 0, not {pad_width}")
+    _refuse_unread(mode, constant_values=constant_values, reflect_type=reflect_type, stat_length=stat_length, end_values=end_values)
     if mode == "constant":
         return _constant(x, widths, constant_values)
     if mode not in _MODES or reflect_type not in ("even", "odd"):
@@ -171,10 +204,10 @@ def _torch_pad(x: Any, pad: Any, mode: str, value: float | None) -> Any:
     axes = len(x.shape) - 1 - np.arange(len(ends) // 2)
     widths = {int(a): (ends[2 * i], ends[2 * i + 1]) for i, a in enumerate(axes)}
     if mode == "constant":
-        return _enlarged(x, tuple(widths.get(a, (0, 0)) for a in range(len(x.shape))), value or 0.0)
+        return _enlarged(x, tuple(widths.get(a, (0, 0)) for a in range(len(x.shape))), 0.0 if value is None else value)
     if mode not in _EXTENSIONS:
         raise ArgumentError(f"pad: the mode must be constant, {', '.join(_EXTENSIONS)}, not {mode!r}")
-    if value:
+    if value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
     for a, (before, after) in widths.items():
         if before or after:
@@ -193,10 +226,12 @@ pad = composite(
     static={
         "pad_width": REQUIRED, "mode": "constant", "constant_values": 0, "reflect_type": "even", "stat_length": None, "end_values": 0,
     },
+    scalars="constant_values end_values",
     doc="The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.",
 )  # fmt: skip
 composite(
-    "torch_pad", "x", _torch_pad, static={"pad": REQUIRED, "mode": "constant", "value": None}, public=False, backward=_node,
+    "torch_pad", "x", _torch_pad, static={"pad": REQUIRED, "mode": "constant", "value": None}, scalars="value", public=False,
+    backward=_node,
     doc="The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular.",
 )  # fmt: skip
 declare(

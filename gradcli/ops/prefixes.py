@@ -27,7 +27,10 @@ class DType(NamedTuple):
     name: str
 
 
-_DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
+DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
+
+# The precisions that a program can have, under the names of dtypes.
+PRECISIONS = {"float64": "float64", "double": "float64", "float": "float64", "float32": "float32"}
 
 
 def named_constant(path: str, name: str) -> Any:
@@ -38,6 +41,6 @@ def named_constant(path: str, name: str) -> Any:
         return NAMED[name]
     if name == "newaxis":
         return None
-    if name in _DTYPES:
-        return DType(name)
+    if name in DTYPES:
+        return DType("float32" if name == "float" and PREFIXES.get(path) == TORCH else name)
     raise UnknownNameError(f"unknown name '{path}.{name}'")

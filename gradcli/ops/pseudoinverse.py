@@ -95,6 +95,8 @@ pinv: Op = structural(
 
 
 def _numpy_pinv(x: Any, rcond: Any, hermitian: bool, rtol: Any) -> Any:
+    if rcond is not None and rtol is not None:
+        raise ArgumentError("pinv: rcond and rtol are two names of one argument")
     return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
 
 
@@ -162,6 +164,6 @@ declare(
 declare(
     SCIPY,
     pinv=signature("pinv", "x, atol, rtol, -return_rank, -check_finite"),
-    pinvh=signature("pinv", "x, atol, rtol, -lower, -return_rank, -check_finite", hermitian=True),
+    pinvh=signature("pinv", "x, atol, rtol, -use_lower|lower, -return_rank, -check_finite", hermitian=True),
     lstsq=signature("lstsq", "x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver"),
 )

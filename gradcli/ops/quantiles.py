@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.along import count
 from gradcli.ops.arithmetic import ceil, floor, rint
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import isnan, less, where
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.reductions import AXES, count, equal_to_result_vjp, sum_
+from gradcli.ops.reductions import AXES, equal_to_result_vjp, sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.selection import PAIR, TIES, argsort, chosen, sort
 from gradcli.ops.shapes import reshape, transpose
@@ -60,6 +61,8 @@ def _valid(x: Any, axis: int) -> Any:
 
 def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool = False) -> Any:
     if axis is None:
+        if keepdims:
+            raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
         return (lower_nanmedian if ignore_nan else lower_median)(x)
     if not x.shape:
         return x, argsort(x, axis=0)

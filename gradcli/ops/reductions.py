@@ -9,22 +9,18 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
+from gradcli.ops.along import count, reduced
 from gradcli.ops.arithmetic import abs_, sign
 from gradcli.ops.cumulative import exclusive_products
-from gradcli.ops.logic import equal, isnan, logical_and, logical_or, where
+from gradcli.ops.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.masked import around, average, begun, extreme, mask_for
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composed, composite, is_number, structural
 from gradcli.ops.shapes import broadcast_to, reshape
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import SAME, Function, Kink, Op, Shape, axes_of, on_arrays
+from gradcli.ops.spec import SAME, Composite, Function, Kink, Op, Shape, axes_of, on_arrays
 
 AXES = {"axis": None, "keepdims": False}
-
-
-def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
-    """The shape that a reduction leaves."""
-    axes = axes_of(axis, len(shape))
-    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
 
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
@@ -34,9 +30,17 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     return reshape(reduction, shape=reduced(shape, axis, True))
 
 
-def count(shape: Shape, axis: Any) -> int:
-    """How many entries go into one entry of the result."""
-    return math.prod(shape[a] for a in axes_of(axis, len(shape)))
+def _late(name: str) -> Function:
+    """A reduction of this file, for what stands above it."""
+
+    def run(x: Any, **static: Any) -> Any:
+        return globals()[name](x, **static)
+
+    return run
+
+
+def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
+    return composed(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
 
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
@@ -50,6 +54,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
     linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
+    wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
 )
 
 
@@ -71,7 +76,7 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 mean = reduction(
     "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
-    examples=("mean(x, axis=1)",), rounding="terms", ulps=4,
+    examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
 )
 
 
@@ -95,7 +100,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 var = reduction(
     "var", _var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
-    rounding="operands", ulps=8,
+    rounding="operands", ulps=8, wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )
 
 
@@ -115,6 +120,7 @@ std = reduction(
     static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
+    wider=_wider("std", "x where? mean?", around("std", _late("sum_"), _late("norm"), root=True), ddof=0),
 )
 
 
@@ -125,6 +131,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod = reduction(
     "prod", np.prod, on_arrays(lambda x, axis, keepdims: _object(x).prod(axis=axis, keepdims=keepdims)), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+    wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
 
 
@@ -168,11 +175,13 @@ max_ = reduction(
     "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
+    wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
 )
 min_ = reduction(
     "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
+    wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
 )
 
 
@@ -239,7 +248,8 @@ def _deviation(op: Op, and_mean: bool) -> Function:
     def body(x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
         ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
         axis = None if axis == () else axis
-        result = op(x, axis=axis, keepdims=keepdims, ddof=ddof)
+        function = op if is_number(ddof) or op.wider is None else op.wider
+        result = function(x, axis=axis, keepdims=keepdims, ddof=ddof)
         return (result, mean(x, axis=axis, keepdims=keepdims)) if and_mean else result
 
     return body
@@ -248,29 +258,35 @@ def _deviation(op: Op, and_mean: bool) -> Function:
 _CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
 for _op in (var, std):
     composite(
-        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, public=False, backward=_op.name.capitalize(),
-        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
+        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False,
+        backward=_op.name.capitalize(), doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED,
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
         doc=f"{_op.name} and mean in one, as in PyTorch.",
     )  # fmt: skip
 
 
-def _without_nan(reduce: Function) -> Function:
-    return lambda x, axis, keepdims: reduce(where(isnan(x), 0.0, x), axis=axis, keepdims=keepdims)
+def _nansum(x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
+    """The sum of the entries that are numbers, where a mask holds, and of a first number."""
+    kept = where(isnan(x), 0.0, x)
+    if mask is None and initial is None:
+        return sum_(kept, axis=axis, keepdims=keepdims)
+    return begun("nansum", sum_, 0.0, lambda x, y: x + where(isnan(y), 0.0, y))(kept, mask, initial, axis, keepdims)
 
 
-def _nanmean(x: Any, axis: Any, keepdims: bool) -> Any:
-    numbers = sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=keepdims)
-    return nansum(x, axis=axis, keepdims=keepdims) / numbers
+def _nanmean(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
+    number = logical_not(isnan(x))
+    chosen = number if mask is None else logical_and(number, mask_for("nanmean", x, mask))
+    total = sum_(where(chosen, x, 0.0), axis=axis, keepdims=keepdims)
+    return total / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
 
 
 nansum = composite(
-    "nansum", "x", _without_nan(sum_), static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum",
+    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum",
     examples=("nansum(x)",),
 )  # fmt: skip
-nanmean = composite("nanmean", "x", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")
+nanmean = composite("nanmean", "x where?", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")
 
 
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, correction"
@@ -278,9 +294,10 @@ declare(
     TORCH,
     **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
     **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
-    **{name: signature(name, "x, axis, keepdims, -dtype") for name in ("nansum", "nanmean")},
+    **{name: signature(name, "x, axis, keepdims, -dtype, -out") for name in ("nansum", "nanmean")},
 )
 declare(
     NUMPY,
-    **{name: signature(name, "x, axis, -dtype, -out, keepdims, -initial, -where") for name in ("nansum", "nanmean")},
+    nansum=signature("nansum", "x, axis, -dtype, -out, keepdims, initial, where"),
+    nanmean=signature("nanmean", "x, axis, -dtype, -out, keepdims, where"),
 )

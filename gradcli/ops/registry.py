@@ -67,14 +67,23 @@ def public_names() -> list[str]:
 
 def composite(name: str, operands: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations. An operand written ``x?`` may be left out; ``x *more`` takes any number more."""
+    found: Composite = register(composed(name, operands, body, doc=doc, **record))
+    return found
+
+
+def composed(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:
+    """A function made of operations that has no name of its own: what an operation is, more widely."""
     words = operands.lstrip("*").split()
     rest = words.pop().lstrip("*") if words and words[-1].startswith("*") else ""
     names = tuple(word.rstrip("?") for word in words)
     optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
-    found: Composite = register(
-        Composite(name, names, body, doc, variadic=operands.startswith("*"), rest=rest, optional=optional, **record)
-    )
-    return found
+    variadic, numbers = operands.startswith("*"), frozenset(scalars.split())
+    return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **record)
+
+
+def is_number(parameter: Any) -> bool:
+    """Whether a parameter is a number; in its place may stand what has a derivative, whose value no body branches on."""
+    return isinstance(parameter, (int, float))
 
 
 def elementwise(

@@ -9,9 +9,9 @@ import numpy as np
 
 from gradcli.ops.arithmetic import floor
 from gradcli.ops.exponential import exp2
-from gradcli.ops.logic import equal, isfinite, where
+from gradcli.ops.logic import equal, isfinite, isnan, isneginf, isposinf, where
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import composed, composite, elementwise
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Kink
 
@@ -71,10 +71,21 @@ def _nan_to_num_reference(m: Any, x: Any, nan: float | None, posinf: float | Non
     return m.zero + (high if x > 0 else low if x < 0 else nan or 0.0)
 
 
+def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """The same with operands in the place of what is no number."""
+    found = nan_to_num(x)
+    for of, by in ((isnan, nan), (isposinf, posinf), (isneginf, neginf)):
+        found = found if by is None else where(of(x), by, found)
+    return found
+
+
 nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
     saves=("x",), ulps=0,
+    wider=composed(
+        "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
+    ),
     doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",
     examples=("nan_to_num(1/x, posinf=10)",),
 )

@@ -13,7 +13,7 @@ from gradcli.ops.indexing import add_along, extreme_along, sources_along, take_a
 from gradcli.ops.logic import equal, greater, where
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.reductions import prod
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, is_number
 from gradcli.ops.reshaping import at_least_1d, by_kind, inverse, permuted
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
@@ -76,7 +76,7 @@ def _rows(body: Function, name: str) -> Function:
 
 
 def _added(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
-    return x + add_along(source if alpha == 1 else source * alpha, index, axis=axis, shape=tuple(x.shape))
+    return x + add_along(source if is_number(alpha) and alpha == 1 else source * alpha, index, axis=axis, shape=tuple(x.shape))
 
 
 def _replaced(x: Any, index: Any, source: Any, axis: int) -> Any:
@@ -176,7 +176,8 @@ composite(
     "then the entry has no part in a tie.",
 )  # fmt: skip
 composite(
-    "index_add", "x index source", _rows(_added, "index_add"), static={**_AXIS, "alpha": 1}, indices=INDEX, backward="IndexAdd",
+    "index_add", "x index source", _rows(_added, "index_add"), static={**_AXIS, "alpha": 1}, scalars="alpha", indices=INDEX,
+    backward="IndexAdd",
     doc="x with alpha times the rows of source added at indices along an axis.",
 )  # fmt: skip
 composite(

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.along import count, reduced
 from gradcli.ops.indexing import take_along
 from gradcli.ops.logic import maximum, minimum
 from gradcli.ops.prefixes import NUMPY, TORCH
-from gradcli.ops.reductions import AXES, count, max_, min_, reduced
+from gradcli.ops.reductions import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.shapes import part_of, reshape
 from gradcli.ops.signatures import declare, signature
@@ -113,8 +114,7 @@ def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
 
 
 sort = composite(
-    "sort", "x", lambda x, axis, kind, order, stable: _sort(x, axis, False, True)[0],
-    static={**_LAST, "kind": None, "order": None, "stable": None}, kinks=TIES,
+    "sort", "x", lambda x, axis: _sort(x, axis, False, True)[0], static=_LAST, kinks=TIES,
     doc="The entries in ascending order along an axis.", examples=("sort(x)",),
 )  # fmt: skip
 torch_sort = composite(
@@ -138,6 +138,8 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
         if y is not None:
             return pair(x, y)
         if axis is None:
+            if keepdims:
+                raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
             return reduce(x)
         place = one_axis(axis, len(x.shape))
         return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
@@ -250,7 +252,7 @@ aminmax = composite(
     "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
 )
 
-declare(NUMPY, argsort=signature("argsort", "x, axis, -kind, -order, -stable"))
+declare(NUMPY, **{name: signature(name, "x, axis, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
 declare(
     TORCH,
     sort=signature("torch_sort", "x, axis, descending, stable"),

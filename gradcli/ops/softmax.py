@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.along import reduced
 from gradcli.ops.exponential import exp, expm1
-from gradcli.ops.reductions import by_rows, reduced, reduction, spread, sum_
-from gradcli.ops.registry import structural
-from gradcli.ops.spec import Shape, axes_of
+from gradcli.ops.masked import log_of_scaled_sum
+from gradcli.ops.reductions import by_rows, max_, reduction, spread, sum_
+from gradcli.ops.registry import composed, structural
+from gradcli.ops.spec import Op, Shape, axes_of
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -32,9 +34,17 @@ def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, kee
     return (spread(cotangent, x.shape, axis) * exp(x - spread(out, x.shape, axis)),)
 
 
-logsumexp = reduction(
+def _plain(x: Any, **axes: Any) -> Any:
+    return logsumexp(x, **axes)
+
+
+logsumexp: Op = reduction(
     "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
     doc="log(sum(exp(x))), without overflow.",
+    wider=composed(
+        "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
+        static={"axis": None, "keepdims": False, "return_sign": False},
+    ),
 )
 
 

@@ -93,6 +93,8 @@ class Op:
     signed      operands whose zeros count by their sign: 0.0 and -0.0 give different results
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
+    wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
+                (``where``), or an operand in the place of a parameter (``alpha``)
     work        scalar operations of the reference on a matrix of n rows, in units of n**3
     power       near 0 the result is the first operand to this power, but for a factor
     domain      in words, for messages and documentation
@@ -132,6 +134,7 @@ class Op:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+    wider: Composite | None = None
 
     @cached_property
     def index_places(self) -> frozenset[int]:
@@ -176,6 +179,8 @@ class Composite:
     operands    names of the operands, which may be missing where ``optional``; ``variadic`` ones come as a list
     rest        the name of operands that follow these in any number
     static      parameters that are part of the program, with their defaults; `REQUIRED` where there is none
+    lists       the operands that are lists of arrays, each of its own shape
+    scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, where it has one of its own
     """
@@ -187,6 +192,8 @@ class Composite:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
     rest: str = ""
+    lists: frozenset[str] = frozenset()
+    scalars: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.exponential import exp2
 from gradcli.ops.prefixes import NUMPY
-from gradcli.ops.registry import elementwise
+from gradcli.ops.registry import composed, elementwise
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import Kink, Op, scipy_special
 
@@ -102,13 +102,21 @@ def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
     return slope if threshold == float("inf") else where(greater(x * beta, threshold), 1.0, slope)
 
 
-softplus = elementwise(
+def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
+    """The same with an operand as beta."""
+    return softplus(x * beta, threshold=threshold) / beta
+
+
+softplus: Op = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
     static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=3,
     kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
+    wider=composed(
+        "softplus", "x", _softplus_by, static={"beta": 1, "threshold": float("inf")}, scalars="beta",
+    ),
 )
 
 declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

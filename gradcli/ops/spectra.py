@@ -172,14 +172,14 @@ def svdvals_of(x: Any) -> Any:
     return parts_of(svd, x, full_matrices=False)[1]
 
 
-def _numpy_svd(x: Any, full_matrices: bool, compute_uv: bool, hermitian: bool, signs: str) -> Any:
+def _numpy_svd(x: Any, full_matrices: bool, compute_uv: bool, signs: str) -> Any:
     return parts_of(svd, x, full_matrices=full_matrices, signs=signs) if compute_uv else svdvals_of(x)
 
 
 def _old_svd(x: Any, some: bool, compute_uv: bool) -> tuple[Any, Any, Any]:
-    u, s, vh = parts_of(svd, x, full_matrices=not some, signs="torch")
+    u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv), signs="torch")
     if not compute_uv:
-        u, vh = 0.0 * u, 0.0 * vh
+        u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
     return u, s, transposed(vh)
 
 
@@ -211,7 +211,7 @@ svdvals = composite(
     kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
 )  # fmt: skip
 numpy_svd = composite(
-    "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, "hermitian": False, **_SIGNS}, public=False,
+    "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, **_SIGNS}, public=False,
     results=("U", "S", "Vh"),
     doc="NumPy's svd: U, S and V transposed; S alone without compute_uv.",
 )  # fmt: skip
@@ -237,7 +237,7 @@ declare(
 declare(
     NUMPY,
     eigh=signature("numpy_eigh", "x, UPLO, signs"),
-    svd=signature("numpy_svd", "x, full_matrices, compute_uv, hermitian, signs"),
+    svd=signature("numpy_svd", "x, full_matrices, compute_uv, -hermitian, signs"),
 )
 declare(
     SCIPY,

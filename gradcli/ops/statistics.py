@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.along import count
 from gradcli.ops.exponential import sqrt
-from gradcli.ops.logic import isnan, less_equal, where
+from gradcli.ops.logic import less_equal, where
+from gradcli.ops.masked import around
 from gradcli.ops.prefixes import NUMPY, TORCH
 from gradcli.ops.products import matmul
-from gradcli.ops.reductions import AXES, count, max_, mean, min_, nanmean, norm, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.reductions import AXES, max_, mean, min_, norm, sum_
+from gradcli.ops.registry import composite, is_number
 from gradcli.ops.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape, transpose
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import axes_of
+from gradcli.ops.spec import Composite, axes_of
 
 
 def _observations(name: str, x: Any) -> Any:
@@ -39,11 +41,11 @@ def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) ->
     if not given:
         deviation = x - mean(x, axis=1, keepdims=True)
         products = matmul(deviation, transpose(deviation, axes=(1, 0)))
-        return products / (n - ddof) if n > ddof else products * math.inf
+        return products / (n - ddof) if not is_number(ddof) or n > ddof else products * math.inf
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum_(w)
     deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
-    norm = total - ddof if aweights is None or not ddof else total - ddof * sum_(w * aweights) / total
+    norm = total - ddof if aweights is None or (is_number(ddof) and not ddof) else total - ddof * sum_(w * aweights) / total
     norm = where(less_equal(norm, 0), 0.0, norm)
     return matmul(deviation * w, transpose(deviation, axes=(1, 0))) / norm
 
@@ -79,11 +81,11 @@ def _corrcoef(x: Any, y: Any, rowvar: bool) -> Any:
 
 _SAMPLES = {"rowvar": True, "bias": False, "ddof": None}
 cov = composite(
-    "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, examples=("cov(x)",),
+    "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, scalars="ddof", examples=("cov(x)",),
     doc="The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).",
 )  # fmt: skip
 torch_cov = composite(
-    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, public=False, backward="Squeeze",
+    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, scalars="correction", public=False, backward="Squeeze",
     doc="torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations.",
 )  # fmt: skip
 corrcoef = composite(
@@ -119,36 +121,16 @@ ptp = composite(
 )  # fmt: skip
 
 
-def _deviations(x: Any, axis: Any) -> tuple[Any, Any]:
-    """Deviations of the entries that are numbers from their mean, and how many they are; 0 for the others."""
-    around = nanmean(x, axis=axis, keepdims=True)
-    missing = isnan(x)
-    return where(missing, 0.0, x - around), sum_(where(missing, 0.0, 1.0), axis=axis, keepdims=True)
+def _spread_of_numbers(name: str, root: bool) -> Composite:
+    body = around(name, sum_, norm, root, without_nan=True)
+    what = "standard deviation" if root else "variance"
+    return composite(
+        name, "x where? mean?", body, static={**AXES, "ddof": 0}, scalars="ddof",
+        doc=f"The {what} of the entries that are numbers{'' if root else ', divided by n - ddof'}.",
+    )  # fmt: skip
 
 
-def _nanvar(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    deviation, n = _deviations(x, axis)
-    total = sum_(deviation * deviation, axis=axis, keepdims=keepdims)
-    return total / _degrees(n, ddof, total.shape)
-
-
-def _nanstd(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    deviation, n = _deviations(x, axis)
-    length = norm(deviation, axis=axis, keepdims=keepdims)
-    return length / sqrt(_degrees(n, ddof, length.shape))
-
-
-def _degrees(n: Any, ddof: float, shape: Any) -> Any:
-    left = reshape(n, shape=shape) - ddof
-    return where(less_equal(left, 0), float("nan"), left)
-
-
-nanvar = composite(
-    "nanvar", "x", _nanvar, static={**AXES, "ddof": 0}, doc="The variance of the entries that are numbers, divided by n - ddof."
-)
-nanstd = composite(
-    "nanstd", "x", _nanstd, static={**AXES, "ddof": 0}, doc="The standard deviation of the entries that are numbers."
-)
+nanvar, nanstd = _spread_of_numbers("nanvar", False), _spread_of_numbers("nanstd", True)
 declare(
     TORCH,
     cov=signature("torch_cov", "x, correction, fweights, aweights"),
@@ -157,8 +139,8 @@ declare(
 declare(
     NUMPY,
     cov=signature("cov", "x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"),
-    corrcoef=signature("corrcoef", "x, y, rowvar, -bias, -ddof, -dtype"),
+    corrcoef=signature("corrcoef", "x, y, rowvar, -dtype"),
     average=signature("average", "x, axis, weights, returned, keepdims"),
     ptp=signature("ptp", "x, axis, -out, keepdims"),
-    **{name: signature(name, "x, axis, -dtype, -out, ddof|correction, keepdims, -where, -mean") for name in ("nanvar", "nanstd")},
+    **{name: signature(name, "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean") for name in ("nanvar", "nanstd")},
 )

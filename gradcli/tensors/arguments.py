@@ -13,16 +13,29 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.ops import calling
+from gradcli.ops.shapes import stack
 from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import to_int
+from gradcli.tensors import dtypes
 from gradcli.tensors.apply import apply
 from gradcli.tensors.creation import as_tensor
+from gradcli.tensors.modes import state
 from gradcli.tensors.tensor import Tensor
 
 
+def requires_grad(argument: Any) -> bool:
+    """Whether something, or a part of a list, would have a gradient now."""
+    if isinstance(argument, Tensor):
+        return argument.requires_grad and state.recording
+    return isinstance(argument, (list, tuple)) and any(map(requires_grad, argument))
+
+
 class Host:
-    """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype."""
+    """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype.
+
+    As in PyTorch, a list is no tensor, and a number is no tensor that requires grad: its gradient would be lost.
+    """
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -30,6 +43,9 @@ class Host:
             return argument
         if isinstance(argument, (bool, int, float)):
             return np.asarray(argument)[()]
+        if requires_grad(argument):
+            kind = type(argument).__name__
+            raise TypeError(f"expected Tensor, but got {kind} of tensors that require grad; torch.stack makes a tensor of them")
         return as_tensor(argument)
 
     @staticmethod
@@ -44,10 +60,20 @@ class Host:
     @staticmethod
     def static(argument: Any) -> Any:
         if isinstance(argument, Tensor):
+            if requires_grad(argument):
+                raise calling.VaryingParameterError
             return argument.array.item() if not argument.array.ndim else argument.array
         if isinstance(argument, (tuple, list)):
             return type(argument)(Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
         return argument.item() if isinstance(argument, np.generic) else argument
+
+    @staticmethod
+    def literal(parameter: str, argument: Any) -> Any:
+        return argument
+
+    @staticmethod
+    def varies(argument: Any) -> bool:
+        return False
 
     @staticmethod
     def is_axis(argument: Any) -> bool:
@@ -63,6 +89,34 @@ class Host:
             if isinstance(operand, Tensor):
                 return apply(op, operands, static)
         return apply(op, [o if o is None else as_tensor(o) for o in operands], static)
+
+
+class NumpyHost(Host):
+    """The same as NumPy takes arguments: lists are arrays, and whatever stands for a number may have a gradient."""
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        return _stacked(argument, _common(argument)) if requires_grad(argument) else Host.value(argument)
+
+    @staticmethod
+    def varies(argument: Any) -> bool:
+        return requires_grad(argument)
+
+
+def _common(parts: Any) -> Any:
+    """The dtype of the tensors and arrays in nested lists."""
+    if isinstance(parts, (list, tuple)):
+        return dtypes.result_type([np.empty(0, kind) for part in parts if (kind := _common(part)) is not None] or [0.0])
+    return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
+
+
+def _stacked(parts: Any, kind: Any) -> Any:
+    """Nested lists with tensors in them as one tensor, through which their gradients pass."""
+    if isinstance(parts, Tensor):
+        return parts
+    if requires_grad(parts):
+        return apply(stack, [_stacked(part, kind) for part in parts], {"axis": 0})
+    return as_tensor(parts, None if hasattr(parts, "dtype") else dtypes.of_numpy(kind))
 
 
 class _Place:
@@ -99,10 +153,16 @@ class _Rehearsal(Host):
             raise _Undecided
         return Host.static(argument)
 
+    @staticmethod
+    def varies(argument: Any) -> bool:
+        if isinstance(argument, _Place):
+            raise _Undecided
+        return False
+
     is_whole = whole
 
 
-HOST, _REHEARSAL = Host(), _Rehearsal()
+HOST, NUMPY_HOST, _REHEARSAL = Host(), NumpyHost(), _Rehearsal()
 
 
 class Arrangement(NamedTuple):
@@ -157,7 +217,9 @@ def _rehearsed(
     positional = len(rest) - len(keywords)
     arguments = (*map(_Place, range(tensors)), *rest[:positional])
     try:
-        given = calling.bind(name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
+        given = calling.bind(_REHEARSAL, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
+        if calling.chosen(_REHEARSAL, record, given) is not record:
+            return None  # other operands, rarely given
         operands, static = calling.prepared(_REHEARSAL, record, name, signature, given)
     except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
         return None  # the call itself will say what is wrong with it

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import UnreadArgumentError
 from gradcli.ops.inputs import unmasked
 from gradcli.tensors import dtypes, generator
 from gradcli.tensors.generator import normal as draw_normal
@@ -130,11 +131,28 @@ def _made(array: np.ndarray, requires_grad: bool, device: Any = None) -> Tensor:
     return Tensor(array).requires_grad_(requires_grad)
 
 
+def _refuse_out(out: Any) -> None:
+    if out is not None:
+        raise UnreadArgumentError("gradcli does not support out= of constructors", help="leave it out, and give the result a name")
+
+
+def _number(name: str, parameter: str, value: Any) -> Any:
+    """A number, as PyTorch takes it: no tensor whose gradient would be lost."""
+    if isinstance(value, (Tensor, list, tuple)) and _requires_grad(value):
+        raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}")
+    return value
+
+
+def _requires_grad(value: Any) -> bool:
+    return value.requires_grad if isinstance(value, Tensor) else isinstance(value, (list, tuple)) and any(map(_requires_grad, value))
+
+
 def _filled(value: float) -> Any:
     def make(
         *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
         pin_memory: bool = False, out: Any = None,
     ) -> Tensor:  # fmt: skip
+        _refuse_out(out)
         return _made(
             np.full(size_of(given if size is None else (size,)), value, _float() if dtype is None else dtypes.as_numpy(dtype)),
             requires_grad,
@@ -152,12 +170,13 @@ def _filled(value: float) -> Any:
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
-    return _made(np.full(size_of((size,)), _entries(fill_value, dtype)), requires_grad, device)
+    return _made(np.full(size_of((size,)), _entries(_number("full", "fill_value", fill_value), dtype)), requires_grad, device)
 
 
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
-    return _made(np.full(x.array.shape, fill_value, kind), requires_grad, device)
+    value = _number("full_like", "fill_value", fill_value)
+    return _made(np.full(x.array.shape, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -165,6 +184,8 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    for name, bound in (("start", start), ("end", end), ("step", step)):
+        _number("arange", name, bound)
     first, last = (0, start) if end is None else (start, end)
     first, last, by = (v.item() if isinstance(v, Tensor) else v for v in (first, last, step))
     if by == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -71,16 +72,19 @@ class Function:
 
     @classmethod
     def apply(cls, *arguments: Any, **keywords: Any) -> Any:
-        """Run forward; the result is a node like any other's."""
+        """Run forward; the result is a node like any other's. Arguments by name are inputs as well, in forward's order."""
+        separate = "setup_context" in cls.__dict__ or cls.setup_context is not Function.setup_context
+        if keywords or separate:
+            arguments = _in_order(cls, arguments, keywords, separate)
         ctx = Context()
         tensors = [a if isinstance(a, Tensor) else None for a in arguments]
         ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
         with _Mode(recording=False):
-            if "setup_context" in cls.__dict__ or cls.setup_context is not Function.setup_context:
-                result = cls.forward(*arguments, **keywords)
+            if separate:
+                result = cls.forward(*arguments)
                 cls.setup_context(ctx, arguments, result)
             else:
-                result = cls.forward(ctx, *arguments, **keywords)
+                result = cls.forward(ctx, *arguments)
         if not (state.recording and any(ctx.needs_input_grad)):
             return result
         parts = result if isinstance(result, tuple) else (result,)
@@ -109,6 +113,18 @@ class Function:
         if isinstance(part, Tensor) and any(part is t for t in tensors) and not any(part is d for d in ctx._dirty):
             return part.detach()
         return part
+
+
+def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[str, Any], separate: bool) -> tuple[Any, ...]:
+    """All inputs by position, as forward has them; where setup_context is its own method, with their defaults."""
+    given = inspect.signature(cls.forward)
+    bound = given.bind(*(() if separate else (None,)), *arguments, **keywords)
+    if separate:
+        bound.apply_defaults()
+    if bound.kwargs:
+        name = next(iter(bound.kwargs))
+        raise TypeError(f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient would be lost")
+    return bound.args if separate else bound.args[1:]
 
 
 class _FunctionOutput(Node):

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AxisError, suggestion
+from gradcli.errors import AxisError, UnreadArgumentError, suggestion
 from gradcli.ops import calling
-from gradcli.ops.dialects import lookup, names
+from gradcli.ops.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.prefixes import TORCH
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
+from gradcli.tensors import dtypes
 from gradcli.tensors.apply import apply
-from gradcli.tensors.arguments import HOST, arrangement, rehearsal
+from gradcli.tensors.arguments import HOST, NUMPY_HOST, arrangement, rehearsal
 from gradcli.tensors.creation import as_tensor
 from gradcli.tensors.mistakes import check_same_dtype, in_range
 from gradcli.tensors.naming import numbered
@@ -32,7 +33,7 @@ _COPIES = frozenset({"repeat", "torch_repeat", "tile", "roll", "flip", "torch_fl
 def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
     """The record and the signature of a library's function; None if there is none."""
     found = lookup(name, library)
-    if found is None:
+    if found is None or found.target in CALLED_OTHERWISE:
         return None
     try:
         return named(found.target), found
@@ -63,21 +64,32 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
     if name in _PRODUCTS and library == TORCH:
         check_same_dtype(arguments)
-    if kind is not None and arguments:
-        arguments = (as_tensor(arguments[0]).to(kind), *arguments[1:])
+    if keywords.get("inplace") is True and arguments:
+        from gradcli.tensors.inplace import update
+
+        return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
+    host = HOST if library == TORCH else NUMPY_HOST
+    if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
+        raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
+    if kind is not None:
+        kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
+        arguments = _of_kind(host, record, name, arguments, kind)
     given: dict[str, Any] = {}
     try:
         arranged = arrangement(name, record, signature, arguments, keywords)
         if arranged is not None:
             operands, static = arranged.filled(arguments)
         else:
-            given = calling.bind(name, signature, arguments, keywords)
-            operands, static = calling.prepared(HOST, record, name, signature, given)
+            given = calling.bind(host, name, signature, arguments, keywords)
+            record = calling.chosen(host, record, given)
+            operands, static = calling.prepared(host, record, name, signature, given)
         start = next_index()
-        result = calling.applied(HOST, record, name, signature, operands, static)
+        result = calling.applied(host, record, name, signature, operands, static)
     except AxisError as error:
         raise in_range(error) from None
     if isinstance(result, tuple):
+        if out is not None:
+            raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
         result = tuple(_as_result(part) for part in result)
         for part in result:
             _relabel(record, given, part, start)
@@ -87,6 +99,16 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         result = apply(clone, [result], {})
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)
+
+
+def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:
+    """The arguments with what is computed with in another dtype."""
+    if not arguments:
+        raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
+    first, *rest = arguments
+    if record.variadic and isinstance(first, (list, tuple)):
+        return ([as_tensor(host.value(part)).to(kind) for part in first], *rest)
+    return (as_tensor(host.value(first)).to(kind), *rest)
 
 
 def _relabel(record: Op | Composite, given: dict[str, Any], result: Any, start: int) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import UnreadArgumentError
 from gradcli.ops.prefixes import NUMPY
 from gradcli.tensors import creation
+from gradcli.tensors.arguments import NUMPY_HOST
 from gradcli.tensors.conversions import clone_of
 from gradcli.tensors.host import call, known
 from gradcli.tensors.tensor import Tensor
@@ -33,7 +35,7 @@ def _size(x: Tensor, axis: int | None = None) -> int:
     return x.array.size if axis is None else x.array.shape[axis]
 
 
-def _copy(x: Tensor, **_: Any) -> Tensor:
+def _copy(x: Tensor, order: str = "K", subok: bool = False) -> Tensor:
     return clone_of(x)
 
 
@@ -41,8 +43,8 @@ def _all_close(x: Any, y: Any, *arguments: Any, **keywords: Any) -> bool:
     return bool(np.allclose(_array(x), _array(y), *arguments, **keywords))
 
 
-def _array_equal(x: Any, y: Any, **_: Any) -> bool:
-    return bool(np.array_equal(_array(x), _array(y)))
+def _array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
+    return bool(np.array_equal(_array(x), _array(y), equal_nan=equal_nan))
 
 
 def _is_close(x: Any, y: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -57,17 +59,23 @@ def _complex(x: Tensor) -> bool:
     return False
 
 
-def _repr(x: Tensor, *_: Any, **__: Any) -> str:
-    return repr(x)
+def _repr(x: Tensor, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    options = (max_line_width, precision, suppress_small)
+    return repr(x) if _unset(*options) else np.array_repr(x.array, *options)
 
 
-def _str(x: Tensor, *_: Any, **__: Any) -> str:
-    return str(x)
+def _str(x: Tensor, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    options = (max_line_width, precision, suppress_small)
+    return str(x) if _unset(*options) else np.array_str(x.array, *options)
+
+
+def _unset(*options: Any) -> bool:
+    return all(option is None for option in options)
 
 
 def _on_first(function: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's own function, of the first argument's entries."""
-    return lambda x, *arguments, **keywords: function(_array(x), *arguments, **keywords)
+    return lambda x, *arguments, **keywords: function(_array(x), *map(_array, arguments), **{k: _array(v) for k, v in keywords.items()})
 
 
 def _on_all(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,8 +100,8 @@ def ufunc_on_tensors(ufunc: Any, how: str, inputs: tuple[Any, ...], keywords: di
     name = ufunc.__name__
     if how == "reduce" and name in _REDUCTIONS:
         name = _REDUCTIONS[name]
-        keywords = {k: v for k, v in keywords.items() if k in ("axis", "keepdims")}
         keywords.setdefault("axis", 0)
+        keywords = {k: v for k, v in keywords.items() if not (k == "where" and v is True)}
     elif how != "__call__":
         return NotImplemented
     if out is not None and any(isinstance(o, Tensor) for o in out):
@@ -111,14 +119,17 @@ def function_on_tensors(function: Any, arguments: tuple[Any, ...], keywords: dic
     if name in _PLAIN:
         return _PLAIN[name](*arguments, **keywords)
     if name == "einsum":
-        return _einsum(*arguments)
+        return _einsum(*arguments, **keywords)
     return _called(name, arguments, keywords, function)
 
 
-def _einsum(*arguments: Any) -> Any:
+def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
     from gradcli.tensors.functions import einsum
 
-    return einsum(*arguments)
+    for keyword, value in keywords.items():
+        if value is not None:
+            raise UnreadArgumentError(f"einsum of tensors does not support {keyword}=", help="leave it out")
+    return einsum(equation, *[NUMPY_HOST.value(operand) for operand in operands])
 
 
 def _called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:

@@ -44,6 +44,9 @@ class Tensor(Entries):
         if type(array) is not _Array:
             from gradcli.tensors.creation import legacy
 
+            if requires_grad is True:
+                help = "torch.tensor(data, requires_grad=True) makes such a tensor"
+                raise TypeError(f"new() received an invalid combination of arguments: {help}")
             array, requires_grad = legacy(array, requires_grad), False
         self.array: np.ndarray = array
         self.node: Node | None = None

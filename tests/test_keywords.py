@@ -1,0 +1,174 @@
+"""No keyword of a library's function is dropped: it is used as the library uses it, or refused.
+
+Every function of the catalogue is called with every keyword of the real signatures, which are recorded, and with values that are not the
+default. A call that is taken gives what the library gives (NumPy and SciPy themselves, PyTorch as recorded).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+from keywords.calls import VALUES, call_of, candidates, plain, run, templates
+
+from gradcli.errors import GradcliError
+
+RECORDED = json.loads((Path(__file__).parent / "data" / "keywords.json").read_text())
+SIGNATURES: dict[str, dict[str, list[str]]] = RECORDED["signatures"]
+_ENV = {"np": np, "scipy": scipy, "inf": float("inf")}
+_NUMPY = ("np", "np.linalg", "scipy.special", "scipy.linalg", "ndarray")
+_SHOWN = {"ndarray": "", "Tensor": ""}
+
+EVERY = [(prefix, name) for prefix, functions in SIGNATURES.items() for name in functions]
+
+
+def of_library(prefix: str, text: str) -> Any:
+    """What the library itself makes of a call. Raises LookupError where it takes no such call."""
+    if prefix not in _NUMPY:
+        return RECORDED["torch"][text]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return plain(eval(text, {**_ENV, **{n: v.copy() for n, v in VALUES.items()}}))
+    except Exception as error:
+        raise LookupError(text) from error
+
+
+@cache
+def fitting(prefix: str, name: str) -> list[tuple[str, Any]]:
+    """Arguments by position that the library and gradcli take, and what gradcli makes of them."""
+    found: list[tuple[str, Any]] = []
+    alone: list[tuple[str, Any]] = []
+    for arguments in templates(name):
+        text = call_of(_SHOWN.get(prefix, prefix), name, arguments)
+        try:
+            base = run(text)
+        except GradcliError:
+            continue
+        try:
+            of_library(prefix, text)
+        except LookupError:
+            alone.append((arguments, base))
+            continue
+        found.append((arguments, base))
+        if len(found) == 2:
+            break
+    return found or alone[:1]
+
+
+def same(x: Any, y: Any) -> bool:
+    if isinstance(x, dict) or isinstance(y, dict):
+        if not (isinstance(x, dict) and isinstance(y, dict)):
+            return False
+        return len(x["parts"]) == len(y["parts"]) and all(map(same, x["parts"], y["parts"]))
+    a, b = (np.asarray(v, float) for v in (x, y))
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
+    """The calls with a keyword that gradcli takes, their results, and what it gives without the keyword."""
+    for arguments, base in fitting(prefix, name):
+        for value in candidates(word, "np" if prefix in _NUMPY else "torch"):
+            text = call_of(_SHOWN.get(prefix, prefix), name, arguments, word, value)
+            with contextlib.suppress(GradcliError):
+                yield text, run(text), base
+
+
+# Calls whose results differ for a reason that no keyword has.
+_DIFFERENT = {
+    "torch.rand": "random", "torch.randn": "random", "scipy.linalg.eigh": "eigenvectors have one of two signs",
+    "scipy.special.zeta": "continued below 1, where SciPy has NaN",
+}  # fmt: skip
+# Keywords that are taken and have no effect, where the library takes no such call at these arguments.
+_WITHOUT_EFFECT = {
+    ("np.linalg.tensorinv", "ind"): "True is 1, and a number has no other axes", ("scipy.linalg.qr", "lwork"): "the size of a workspace",
+    ("scipy.linalg.qr", "mode"): "reduced and full are one for a square matrix",
+    ("F.instance_norm", "running_mean"): "not read with statistics of the input, as in PyTorch",
+    ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method sorts in place and gives None",
+    ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
+    ("Tensor.contiguous", "memory_format"): "how memory is laid out",
+}  # fmt: skip
+
+
+def faults_of(prefix: str, name: str, word: str) -> Iterator[str]:
+    """What is wrong with the calls that are taken: another result than the library's, or, where it takes none of them, no effect."""
+    without_effect = compared = False
+    for text, found, base in taken(prefix, name, word):
+        with contextlib.suppress(LookupError):
+            wanted = of_library(prefix, text) if f"{prefix}.{name}" not in _DIFFERENT else base
+            compared = compared or wanted is not None
+            if wanted is not None and not same(found, wanted) and f"{prefix}.{name}" not in _DIFFERENT:
+                yield f"{text} is {found}, not {wanted}"[:230]
+        without_effect = without_effect or same(found, base)
+    if without_effect and not compared and (f"{prefix}.{name}", word) not in _WITHOUT_EFFECT:
+        yield f"{call_of(_SHOWN.get(prefix, prefix), name, '...', word, '...')} has no effect"
+
+
+@pytest.mark.parametrize(("prefix", "name"), [pytest.param(*pair, id=".".join(pair)) for pair in EVERY])
+def test_every_keyword_is_used_as_the_library_uses_it_or_refused(prefix: str, name: str) -> None:
+    assert [fault for word in SIGNATURES[prefix][name] for fault in faults_of(prefix, name, word)] == []
+
+
+def test_most_functions_are_tried() -> None:
+    assert sum(bool(fitting(*pair)) for pair in EVERY) > 0.9 * len(EVERY)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ("np.sum(M, out=V)", "sum does not support out", "leave it out, and give the result a name: y = sum(...)"),
+        ("np.sum(M, dtype=int)", "sum does not support dtype=int",
+         "leave it out: everything is computed in one precision, which --dtype chooses"),
+        ("torch.zeros(3, dtype=torch.float)", "zeros does not support dtype=float32 here",
+         "leave it out: numbers have one precision, which --dtype chooses; comparisons (x != 0) give booleans"),
+        ("F.relu(M, inplace=True)", "relu does not support inplace=True", "leave it out: relu(x) is the result, and x stays as it is"),
+        ("special.comb(5, 2, exact=True)", "comb does not support exact=True", "leave it out: the result is a float"),
+        ("torch.ones(2, device='cuda')", "ones does not support device='cuda'", "leave it out: everything is computed on the CPU"),
+        ("scipy.linalg.solve(S, V, assume_a='pos')", "solve does not support assume_a='pos'", "leave it out"),
+        ("np.max(M, where=M > 0.4)", "max of the entries where a mask holds needs initial=, its value where there are none", None),
+        ("np.sum(M, where=M)", "sum: where must be booleans, such as x > 0", None),
+        ("np.sum(M, where=[True, False])", "sum: a mask of shape (2,) does not fit an array of shape (2, 3)", None),
+        ("np.sum(M, initial=V)", "sum: initial must be a number, not an array of shape (3,)", None),
+        ("np.std(M, axis=1, mean=[0.5, 0.25])", "std: a mean of shape (2,) does not fit an array of shape (2, 3)",
+         "mean(..., keepdims=True) keeps its axes"),
+        ("np.std(M, ddof=1, correction=1)", "std: the argument 'correction' is given twice", None),
+        ("np.pad(V, 1, end_values=2)", "pad: the mode 'constant' does not read end_values", "end_values is for mode='linear_ramp'"),
+        ("torch.max(M, keepdim=True)", "keepdims (keepdim) needs the argument axis (dim) here", "write amax(x, keepdim=True)"),
+        ("M.requires_grad_(False)", "requires_grad_ does not support requires_grad=False", "write detach(x), or --freeze the name"),
+        ("np.zeros(3, dtpe=int)", "zeros has no argument 'dtpe'", "did you mean 'dtype'?"),
+        ("np.geomspace(-1, 2)", "geomspace needs two ends of one sign, neither of them 0", None),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(text: str, message: str, help: str | None) -> None:
+    with pytest.raises(GradcliError) as caught:
+        run(text)
+    assert caught.value.message.startswith(message)
+    assert help is None or caught.value.help == help
+    assert "." not in (caught.value.message[-1], (help or "x")[-1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["np.zeros(3, dtype=np.float64)", "np.zeros(3, np.float64)", "np.zeros((3,), float)", "np.ones(3, dtype=int)",
+     "np.arange(3, dtype=int)", "np.arange(3, dtype=float)",
+     "np.array([1, 2], dtype=int)", "np.full(2, 3, dtype=int)", "np.eye(2, dtype=int)", "np.array(V > 0.3, dtype=bool)"],
+)  # fmt: skip
+def test_a_dtype_that_changes_nothing_is_taken(text: str) -> None:
+    assert same(run(text), plain(eval(text, {"np": np, **VALUES})))
+
+
+def test_a_dtype_is_the_programs_own() -> None:
+    import gradcli
+
+    assert gradcli.evaluate("np.sum(x, dtype=np.float32)", x=[1.0, 2.0], dtype="float32", check=False).value == 3
+    with pytest.raises(GradcliError, match="does not support dtype=float64"):
+        gradcli.evaluate("np.sum(x, dtype=np.float64)", x=[1.0, 2.0], dtype="float32")
