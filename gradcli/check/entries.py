@@ -36,7 +36,7 @@ class Comparison:
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
-        self.reference, self.engine = list(np.ravel(reference)), list(np.ravel(engine))
+        self.reference, self.engine = _listed(reference), _listed(engine)
         self.computed = [float(v) for v in np.ravel(computed)]
         self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
@@ -207,6 +207,10 @@ def loosest(bounds: Any, sizes: Any) -> float | None:
         relative = np.where(size > 1e-20 * allowed, allowed / size, 0.0)
     found = float(np.max(relative, initial=0.0))
     return None if math.isnan(found) or found <= _SHOWN else found
+
+
+def _listed(array: Any) -> list[Any]:
+    return [v.item() if isinstance(v, np.ndarray) else v for v in np.ravel(array)]
 
 
 def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:

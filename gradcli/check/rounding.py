@@ -115,7 +115,7 @@ class Bounded(Operand):
 
     def _rounding(self, op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
         """How far an operation's own rounding may take its result."""
-        if not op.ulps or not _is_float(result) or _is_exact(op, values, result):
+        if not op.ulps or not _is_float(result) or _is_exact(op, values, result, self.unit):
             return 0.0
         if op.name == "cumsum":  # each partial sum is rounded
             return self.unit * op.forward(np.abs(result), **static)
@@ -200,14 +200,14 @@ def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], r
     return np.abs(result) + (largest if op.rounding == "operands" else 0.0)
 
 
-def _is_exact(op: Op, values: list[Any], result: Any) -> bool:
+def _is_exact(op: Op, values: list[Any], result: Any, unit: float) -> bool:
     """Whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
     if op.name not in _ALGEBRAIC:
         return False
     if np.size(result) <= _A_FEW and op.name == "mul":
         wide = [np.asarray(v, np.longdouble) for v in values]
-        return bool(np.all(wide[0] * wide[1] == result))
-    return all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 2**53)) for v in [*values, result])
+        return bool(np.all(wide[0] * wide[1] == result) and np.all(np.frexp(result)[0] % (2 * unit) == 0))
+    return all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 1 / unit)) for v in [*values, result])
 
 
 def bounded_table(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:

@@ -56,7 +56,6 @@ class Trail:
 
 
 def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
-    x, y = (v.item() if hasattr(v, "item") else v for v in (x, y))
     if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
         return bool(x == y) or (x != x and y != y)
     return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
