@@ -56,8 +56,7 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     here = _here(judge, claim, truth, shape, digits)
     if here.verdict is Verdict.MISMATCH:
         return here
-    elsewhere = _elsewhere(judge, claim, shape, order, digits)
-    return elsewhere if elsewhere is not None else here
+    return _elsewhere(judge, claim, here, shape, order, digits)
 
 
 def _rounded_literal(node: Expr) -> bool:
@@ -96,8 +95,8 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
     return result
 
 
-def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> Claim | None:
-    """A point at which the formula is not the derivative; None if none was found."""
+def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> Claim:
+    """What is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
     import mpmath
 
     m = mpmath.MPContext()
@@ -106,37 +105,46 @@ def _elsewhere(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequen
     # other names stay: an identity may need them as they are, as a symmetric matrix
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
     if not movable:
-        return None
+        return here
     tries = max(2, _WORK // max(1, judge.size))
+    outside: list[Point] = []  # where the formula has no value
     for i, point in enumerate(around(leaves, movable, order)):
         if i >= tries:
             break
         try:
-            difference = _settled_difference(m, judge, claim, point, shape, digits)
+            difference = _settled_difference(m, judge, claim, point, shape, digits, outside)
         except (Unsupported, GradcliError, ValueError, ArithmeticError):
             continue
         if difference is not None:
-            at = ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in movable)
+            at = _place(point, movable)
             reason = f"the formula is not the {claim.about} at {at}"
             result = Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(*difference[:3]), reason)
             result.difference = discrepancy(m, judge, claim, point, difference.place, difference.off)
             return result
-    return None
+    if outside and here.verdict is Verdict.AGREE:
+        here.reason = f"the formula's domain is smaller: it has no value at {_place(outside[0], movable)}, where the {claim.about} has"
+    return here
 
 
-def _settled_difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
+def _place(point: Point, movable: Sequence[Expr]) -> str:
+    return ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in movable)
+
+
+def _settled_difference(
+    m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int, outside: list[Point]
+) -> Difference | None:
     """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
     m.dps = _DIGITS
-    difference = _difference(m, judge, claim, point, shape, digits)
+    difference = _difference(m, judge, claim, point, shape, digits, outside)
     for more in (5, 10) if difference is not None else ():
         m.dps = more * _DIGITS
-        again = _difference(m, judge, claim, point, shape, digits)
+        again = _difference(m, judge, claim, point, shape, digits, outside)
         if difference is None or again is None:
             return None
         stays = math.isclose(again.right, difference.right, rel_tol=1e-9) and (
             again.said == difference.said or math.isclose(again.said, difference.said, rel_tol=1e-9)
         )
-        if more == 10 and not stays and not math.isnan(again.said):
+        if more == 10 and not stays:
             return None
         difference = again
     if difference is None or difference.said == difference.right:
@@ -145,7 +153,9 @@ def _settled_difference(m: Any, judge: Judge, claim: Given, point: Point, shape:
     return None if math.isnan(difference.said) and far else difference
 
 
-def _difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int) -> Difference | None:
+def _difference(
+    m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int, outside: list[Point]
+) -> Difference | None:
     composed = Composed(m, point, judge.precision)
     y = composed.run(judge.root, list(judge.wrt.values()))
     if claim.of == "value":
@@ -159,6 +169,9 @@ def _difference(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[i
     tolerance = m.mpf(10) ** -digits
     for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
         if not m.isfinite(r) or isinstance(r, bool):
+            continue
+        if c != c:
+            outside.append(point)
             continue
         if not m.isfinite(c) or abs(c - r) > tolerance * max(abs(c), abs(r)):
             if (

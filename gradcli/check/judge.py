@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,7 @@ from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
+_SYMPY_CALLS = 300_000  # of Python's functions, that sympy may make for one derivative
 _MOST_SYMBOLS = 40
 _MANY = 30_000  # scalar operations from which on arrays are judged as wholes
 _LONG_SHARE = 2.0**-7  # of the error of doubles, that of long doubles
@@ -154,10 +156,14 @@ class Judge:
     def _whole(self, m: Any) -> Any:
         """sympy's derivative of the whole function, or False where there is none in reach."""
         from gradcli.symbolic.derivative import WholeDerivative
+        from gradcli.symbolic.steps import TooManySteps, steps
 
+        # whole numbers and simple fractions never lead sympy astray; to others, such as 0.1, its polynomials may have no end
+        odd = any(node.is_constant and not _is_simple(node.payload) for node in definition_order(self.root))
         try:
-            return WholeDerivative(m, self.root, list(self.wrt.values()), self.leaves, self.seed, self.precision)
-        except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
+            with steps(_SYMPY_CALLS) if odd else nullcontext():
+                return WholeDerivative(m, self.root, list(self.wrt.values()), self.leaves, self.seed, self.precision)
+        except (TooManySteps, Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return False
 
     def _symbolic(self, m: Any, whole: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
@@ -170,6 +176,14 @@ class Judge:
                 if not m.isfinite(x) or not abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)):
                     return "composed", composed
         return "symbolic", found
+
+
+def _is_simple(payload: Any) -> bool:
+    """Whether a number is a fraction of small numbers."""
+    if not isinstance(payload, (int, float, np.ndarray)):
+        return True
+    numbers = np.asarray(payload, float)
+    return bool(np.all(np.isfinite(numbers) & (numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
 
 
 @cache

@@ -230,7 +230,10 @@ def _undone(node: Expr, say: Say) -> Found:
     inner = node.operand
     if inner.op is None or inner.op.power is None or not inner.op.power < 1:
         return None
-    exponent = node.operands[1].payload if _named(node, "pow") and node.operands[1].is_constant else node.op.power if node.op else None
+    exponent: Any = node.op.power if node.op is not None else None
+    if _named(node, "pow"):
+        power = node.operands[1]
+        exponent = power.payload if power is not None and power.is_constant else None
     return say(inner.operand) if exponent is not None and exponent * inner.op.power == 1 else None
 
 

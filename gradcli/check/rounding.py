@@ -75,6 +75,8 @@ class Bounded(Operand):
     def _carried(self, op: Op, values: list[Any], errors: list[Any], static: Mapping[str, Any], result: Any) -> Any:
         """What the errors of the operands make of a result."""
         if op.elementwise:
+            if op.result == "int":  # which entry is meant, unless it is not certain
+                return np.where(sum(errors[1:], errors[0]) < 0.5, 0.0, 1.0)
             if op.ulps > _ELEMENTARY:
                 errors = [e if v is None or not _is_float(v) else e + self.unit * np.abs(v) for v, e in zip(values, errors, strict=True)]
             if op.linear:
@@ -176,9 +178,9 @@ def _ends(count: int, *, wide: bool) -> Iterator[tuple[float, ...]]:
 
 
 def _end(value: Any, error: Any, sign: float) -> Any:
-    if not _is_float(value):
+    if np.asarray(value).dtype == np.bool_:
         return value if sign < 0 else np.not_equal(value, error)  # the other truth, where it is not certain
-    return np.where(np.isfinite(value), value + sign * error, value)
+    return np.where(np.isfinite(value), value + sign * error, value) if _is_float(value) else value
 
 
 def _additions(op: Op, values: Sequence[Any], result: Any) -> float:
@@ -196,7 +198,10 @@ def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], r
     """The size that an operation's rounding is relative to."""
     if op.rounding == "terms":
         return op.forward(*[np.abs(v) if _is_float(v) else v for v in values], **static)
-    largest = max((float(np.max(np.abs(v), initial=0.0)) for v in values if v is not None), default=0.0)
+    sizes = [float(np.max(np.abs(v), initial=0.0)) for v in values if v is not None]
+    if op.rounding == "product":
+        return np.full(np.shape(result), math.prod(sizes))
+    largest = max(sizes, default=0.0)
     return np.abs(result) + (largest if op.rounding == "operands" else 0.0)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.wide_rules import REDUCED, SPREAD
 from gradcli.engine.graph import Expr, constant_value, reachable
 from gradcli.exact.algebra import Unsupported
 from gradcli.ops.constants import Constant
@@ -21,7 +23,7 @@ from gradcli.ops.spec import Op, axes_of
 
 WIDE = np.longdouble
 _UNIT = float(np.finfo(WIDE).eps)
-_MOVES = frozenset({"reshape", "broadcast_to", "transpose", "getitem", "alias", "stack", "concatenate"})
+_MOVES = frozenset({"reshape", "broadcast_to", "transpose", "getitem", "alias", "stack", "concatenate", "take_along", "argsort"})
 _BRANCHES = frozenset({"where", "relu", "maximum", "minimum"})
 _REDUCTIONS = frozenset({"sum", "mean", "max", "min"})
 _PARTIALS: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -120,6 +122,12 @@ def _long(constant: Constant) -> Any:
 
 
 def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
+    if op.name in REDUCED:
+        (x,) = operands
+        kept, _, _ = REDUCED[op.name](x, axes_of(node.static["axis"], x.ndim), node.static)
+        return np.reshape(kept, node.shape)
+    if op.name in SPREAD:
+        return SPREAD[op.name][0](operands[0], **node.static)
     covered = op.elementwise or op.name in _MOVES or op.name in _REDUCTIONS or op.name in ("detach", "matmul")
     if op.outputs > 1 or not covered or len(operands) != len(node.operands):
         raise Unsupported(f"{op.name} of so many entries")
@@ -129,7 +137,7 @@ def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
         result = np.asarray(op.forward(*operands, **node.static))
     except TypeError:  # no loop for long doubles
         raise Unsupported(f"{op.name} of so many entries") from None
-    if op.result != "bool" and result.dtype != WIDE and result.dtype.kind != "b":
+    if op.result not in ("bool", "int") and result.dtype != WIDE and result.dtype.kind != "b":
         raise Unsupported(f"{op.name} of so many entries")
     return result
 
@@ -149,17 +157,29 @@ def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Sequence[
         return list(zip(_factors(cotangent, x, y), _factors(off, *sizes), _factors(live, *map(np.ones_like, sizes)), strict=True))
     if op.name in _REDUCTIONS or op.name in _MOVES:
         pull = _spread if op.name in _REDUCTIONS else _moved_back
-        return list(zip(*(pull(node, op, part, operands) for part in adjoint), strict=True))
-    if op.kind == "flat" or op.name == "detach":
+        triples = zip(*(pull(node, op, part, operands) for part in adjoint), strict=True)
+        return [None if parts[0] is None else parts for parts in triples]
+    if op.name in REDUCED:
+        (x,) = operands
+        _, slope, size = REDUCED[op.name](x, axes_of(node.static["axis"], x.ndim), node.static)
+        wide, off, flows = (_spread_to(part, node, x) for part in adjoint)
+        return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
+    if op.name in SPREAD:
+        pull = partial(SPREAD[op.name][1], operands[0], **node.static)
+        own = _UNIT * max(operands[0].shape, default=1) * pull(np.abs(cotangent), 1)
+        return [(pull(cotangent, -1), pull(error, 1) + own, np.ones(operands[0].shape))]
+    if op.kind in ("flat", "structural") or op.name == "detach":
         return (None,) * len(operands)
     partials = _PARTIALS.get(op.name)
+    slopes: list[Any]
+    scales: list[Any]
     if partials is not None:
         slopes = [p(*operands) for p in partials]
-        sizes = [None if s is None else np.abs(s) for s in slopes]
+        scales = [None if s is None else np.abs(s) for s in slopes]
     else:
-        slopes, sizes = _smooth(op, node.static, operands)
+        slopes, scales = _smooth(op, node.static, operands)
     found: list[Part | None] = []
-    for slope, size in zip(slopes, sizes, strict=True):
+    for slope, size in zip(slopes, scales, strict=True):
         if slope is None:
             found.append(None)
             continue
@@ -174,11 +194,15 @@ def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
 
 
+def _spread_to(part: Any, node: Expr, x: Any) -> Any:
+    axes = axes_of(node.static["axis"], x.ndim)
+    return np.broadcast_to(np.reshape(part, [1 if i in axes else n for i, n in enumerate(x.shape)]), x.shape)
+
+
 def _spread(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequence[Any]:
     x = operands[0]
     axes = axes_of(node.static["axis"], x.ndim)
-    kept = np.reshape(cotangent, [1 if i in axes else n for i, n in enumerate(x.shape)])
-    spread = np.broadcast_to(kept, x.shape)
+    spread = _spread_to(cotangent, node, x)
     if op.name in ("max", "min"):
         best = (np.max if op.name == "max" else np.min)(x, axis=axes, keepdims=True)
         chosen = (x == best).astype(WIDE)
@@ -211,7 +235,15 @@ def _moved_back(node: Expr, op: Op, cotangent: Any, operands: list[Any]) -> Sequ
         out = np.zeros(operands[0].shape, WIDE)
         np.add.at(out, numpy_index(static["index"]), cotangent)
         return (out,)
+    if op.name == "argsort":
+        return (None,)
     axis = static["axis"] % cotangent.ndim
+    if op.name == "take_along":
+        chosen = list(np.indices(operands[1].shape))
+        chosen[axis] = operands[1]
+        found = np.zeros(operands[0].shape, cotangent.dtype)
+        np.add.at(found, tuple(chosen), cotangent)
+        return (found, None)
     if op.name == "stack":
         return [np.take(cotangent, i, axis=axis) for i in range(len(operands))]
     return np.split(cotangent, np.cumsum([o.shape[axis] for o in operands])[:-1], axis=axis)

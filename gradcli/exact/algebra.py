@@ -130,6 +130,10 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
         return m.nan if numerator == 0 or numerator != numerator else m.inf * m.sign(numerator)
     except (ValueError, OverflowError, ArithmeticError):
         return m.nan
+    except TypeError:
+        if all(m.isfinite(a) for a in arguments if isinstance(a, m.mpf)):
+            raise
+        return m.nan  # some of mpmath's functions take no infinities
     return settled(m, value)
 
 

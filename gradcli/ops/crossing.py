@@ -30,7 +30,7 @@ vector_product: Op = structural(
     vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
-    backward="LinalgCross", rounding="terms", ulps=4, doc="The vector product of vectors along the last axis.",
+    backward="LinalgCross", rounding="product", ulps=4, doc="The vector product of vectors along the last axis.",
 )  # fmt: skip
 
 

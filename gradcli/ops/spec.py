@@ -99,7 +99,8 @@ class Op:
     power       near 0 the result is the first operand to this power, but for a factor
     domain      in words, for messages and documentation
     ulps        error bound of the forward pass, measured, in units of the last place of what ``rounding`` says
-    rounding    what rounding is relative to: the "result", the "terms" of a sum, or the largest of the "operands"
+    rounding    what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
+                or the "product" of those
     """
 
     name: str

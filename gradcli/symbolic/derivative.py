@@ -21,19 +21,25 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative
 from gradcli.symbolic.translate import Program
 
+_HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
+_FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+
 
 class Formal:
-    """A sympy expression together with its value at the point."""
+    """A sympy expression together with its value at the point, and its nodes as a tree. Raises Unsupported for those that are too many."""
 
-    __slots__ = ("expression", "value")
+    __slots__ = ("expression", "value", "weight")
 
-    def __init__(self, expression: Any, value: Any) -> None:
-        self.expression, self.value = expression, value
+    def __init__(self, expression: Any, value: Any, weight: int = 1) -> None:
+        if weight > _HEAVIEST:
+            raise Unsupported("an expression of so many nodes")
+        self.expression, self.value, self.weight = expression, value, weight
 
     def _combined(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, np.ndarray):
             return NotImplemented  # NumPy takes the scalar into its own loop
-        return Formal(combine(self.expression, _expression(other)), combine(self.value, _value(other)))
+        weight = self.weight + _weight(other) + 1
+        return Formal(combine(self.expression, _expression(other)), combine(self.value, _value(other)), weight)
 
     def __add__(self, other: Any) -> Any:
         return self._combined(other, lambda x, y: x + y)
@@ -58,7 +64,7 @@ class Formal:
         return self._combined(other, lambda x, y: y / x)
 
     def __neg__(self) -> Formal:
-        return Formal(-self.expression, -self.value)
+        return Formal(-self.expression, -self.value, self.weight + 1)
 
     def __abs__(self) -> Formal:
         return -self if self.value < 0 else self
@@ -79,6 +85,10 @@ class Formal:
         return bool(self.value >= _value(other))
 
     __hash__ = object.__hash__
+
+
+def _weight(x: Any) -> int:
+    return x.weight if isinstance(x, Formal) else 1
 
 
 def _value(x: Any) -> Any:
@@ -115,7 +125,10 @@ class _Symbols(Algebra):
         if op.kind == "piecewise":
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
-        return Formal((op.symbolic or op.reference)(sympy, *[_expression(a) for a in arguments], **static), value)
+        expressions = [_expression(a) for a in arguments]
+        if op.name == "pow" and expressions[1].is_Rational and expressions[1].q > _FINEST:
+            raise Unsupported("an exponent of so many digits")
+        return Formal((op.symbolic or op.reference)(sympy, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
 
 
 class WholeDerivative:
