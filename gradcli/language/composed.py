@@ -20,7 +20,7 @@ from gradcli.ops.registry import find
 
 def _shape(low: Meanings, *extents: Any) -> tuple[int, ...]:
     """The shape of a constructor: zeros(2, 3), zeros((2, 3)) and zeros([2, 3]) alike."""
-    parts = [low.static(e) for e in extents]
+    parts = [low.static(e, "an extent of a shape") for e in extents]
     if len(parts) == 1 and isinstance(parts[0], (tuple, list, np.ndarray)):
         parts = list(parts[0])
     shape = []

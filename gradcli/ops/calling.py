@@ -15,13 +15,15 @@ from gradcli.ops.shapes import getitem
 from gradcli.ops.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
+Use = tuple[Op | Composite, str, str]  # a function, what it is called here, and its parameter that takes an argument
+
 
 class Host(Protocol):
     """Who carries values: makes operands and static parameters of arguments, and applies operations."""
 
     def value(self, argument: Any) -> Any: ...
-    def whole(self, argument: Any) -> Any: ...
-    def static(self, argument: Any) -> Any: ...
+    def whole(self, argument: Any, of: Use | None = None) -> Any: ...
+    def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def is_axis(self, argument: Any) -> bool: ...
     def is_whole(self, argument: Any) -> bool: ...
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any: ...
@@ -87,7 +89,7 @@ def prepared(
             if displaced is not None:
                 rest[parameter.name] = displaced
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
-    static = static_parameters(record, operands, {key: host.static(value) for key, value in rest.items()})
+    static = static_parameters(record, operands, {key: host.static(value, (record, name, key)) for key, value in rest.items()})
     for key, value in static.items():
         if value is REQUIRED:
             raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
@@ -115,7 +117,7 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
                 raise ArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
             operands.append(None)
         else:
-            operands.append(host.whole(value) if operand in record.indices else host.value(value))
+            operands.append(host.whole(value, (record, name, operand)) if operand in record.indices else host.value(value))
     if isinstance(record, Composite) and record.rest:
         more = rest.pop(record.rest, None)
         operands += [host.value(item) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
