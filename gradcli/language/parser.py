@@ -4,6 +4,7 @@
 
     program    = { [ statement ] ( NEWLINE | ";" ) }
     statement  = [ "const" ] NAME "=" expression
+               | NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
                | NAME "(" NAME { "," NAME } ")" "=" expression
                | "assert" sum "==" sum [ "within" sum ]
                | expression
