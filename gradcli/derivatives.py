@@ -84,7 +84,7 @@ def jvp(program: Program, root: Expr, values: Values, options: Options, record: 
     scope = program.scope
     tangents = {}
     for name, given in options.tangents.items():
-        x = scope.names.get(name)
+        x = scope.subject(name)
         if x is None:
             raise MissingValueError(f"no value for '{name}', which has a tangent", help=f"give it one: {name}=...")
         tangent = program.constant(given, "<jvp>") if isinstance(given, str) else np.asarray(given)
