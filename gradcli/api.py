@@ -18,8 +18,8 @@ def evaluate(
     *,
     seed: Any = None,
     check: bool = True,
-    wrt: Iterable[str] | None = None,
-    freeze: Iterable[str] = (),
+    wrt: str | Iterable[str] | None = None,
+    freeze: str | Iterable[str] = (),
     mode: str = "grad",
     jvp: Mapping[str, Any] | None = None,
     formula: bool = True,
@@ -36,7 +36,8 @@ def evaluate(
     bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
     seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one the output
                 must be a scalar (one entry of any shape), as in PyTorch
-    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on)
+    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
+                a list, or a string with commas between them, as is ``freeze``: names to hold constant
     mode        "grad", "jacobian" or "hessian"; with ``jvp``, a directional derivative instead
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
@@ -46,7 +47,8 @@ def evaluate(
     from gradcli.evaluation import records
     from gradcli.language.program import Program
     from gradcli.language.scope import Scope
-    from gradcli.options import LONG, Options
+    from gradcli.options import LONG, Options, names_of
+    from gradcli.unused import Names, names_in, refuse_keywords, refuse_unknown
 
     if not usable_limit(timeout):
         raise UsageError(f"a time limit must be more than 0 seconds, not {timeout}")
@@ -60,9 +62,11 @@ def evaluate(
         scope.outside[name] = array
     program = Program(scope)
     options = Options(
-        wrt=None if wrt is None else tuple(wrt), freeze=tuple(freeze), seed=seed, mode="jvp" if jvp is not None else mode,
+        wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=seed, mode="jvp" if jvp is not None else mode,
         tangents=dict(jvp or {}), check=check, formula=formula, timeout=timeout, need_seed=True,
     )  # fmt: skip
+    if (options.wrt or options.freeze) and (names := names_in(expression, limits)) is not None:
+        refuse_unknown(options, names[0] | scope.outside.keys())
     result: Record | None = None
     alike = None
     if options.bare and len(expression) >= LONG:
@@ -75,6 +79,12 @@ def evaluate(
         result = record
     if result is None:
         raise ParseError("the program has no query")
+    found = Names()
+    found.add(scope)
+    unused = found.unmentioned(scope.outside, options)
+    if unused:
+        refuse_keywords([name for name in bindings if name not in found.bound], found.mentioned | {*(options.wrt or ()), *options.freeze})
+        result.warnings += unused
     return result
 
 

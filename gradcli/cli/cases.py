@@ -40,6 +40,7 @@ class CheckJob(Job):
 
     request: CheckRequest
     formats = KINDS
+    unbound = True
 
     def __init__(self, request: CheckRequest) -> None:
         super().__init__(request)
@@ -90,6 +91,10 @@ class CheckJob(Job):
 
             return ClaimInput(name, numbers=load_array(text[1:], self.limits))
         return ClaimInput(name, text, formula=formula)
+
+    def remarks(self) -> list[str]:
+        self.options = replace(self.options, claims=self.claims)
+        return super().remarks()
 
     # -- pieces of work ----------------------------------------------------------------------------------------------
 
@@ -155,6 +160,7 @@ class CheckJob(Job):
             for number, line in given:
                 yield self._record(line, folder_of(path), name, number)
         elif kind == "failed":
+            self.unread = True
             yield _unreadable(given, name)
         elif kind == "text":
             program = self._program(self.scope_values, folder_of(path))
@@ -185,13 +191,16 @@ class CheckJob(Job):
                     if record is not None and ours:
                         yield record
         except GradcliError as error:
+            self.unread = True
             if share is None or _line_of(error) in share:
                 yield _unreadable(error, name)
+        self.seen.add(program.scope)
 
     def _about_expression(self, program: Program) -> Iterator[Record]:
         text = self.expression or ""
         parsed = list(statements(text.splitlines(keepends=True) or [""], None, self.limits))
         yield from self._claimed(program, parsed, text, replace(self.options, claims=self.claims), targets=self.targets)
+        self.seen.add(program.scope)
 
     def _claimed(
         self, program: Program, parsed: list[Statement | GradcliError], text: str, options: Options, id: Any = None,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gradcli.cli.cases import KINDS, CheckJob
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.cli.eval import say_remarks
 from gradcli.cli.job import Request, assignment, choice
 from gradcli.cli.settings import settings
 from gradcli.errors import GradcliError, OutputError, UsageError
@@ -78,6 +79,8 @@ def run_check(request: CheckRequest) -> int:
                     code = max(code, BAD_INPUT if known.status == ERROR else FOUND)
                     if request.fail_fast:
                         break
+            else:
+                code = max(code, say_remarks(job))
     except KeyboardInterrupt:
         summary.interrupted = True
         code = INTERRUPTED

@@ -16,8 +16,9 @@ from gradcli.evaluation import failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
-from gradcli.options import Options
+from gradcli.options import Options, names_of
 from gradcli.report.records import Record
+from gradcli.unused import Names, names_in, refuse_unknown
 
 if TYPE_CHECKING:
     from gradcli.alike import Alike
@@ -62,6 +63,7 @@ class Job:
     """A checked request: what to read, with which bindings and options."""
 
     formats: tuple[str, ...] = FORMATS
+    unbound = False  # whether names may do without values
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -74,6 +76,9 @@ class Job:
         self.targets = dict(assignment("--save", text) for text in request.save)
         self.scope_values = self._values()
         self.options = self._options()
+        self.seen = Names()  # of the programs so far
+        self.unread = False  # whether a file could not be read to its end
+        self._refuse_unknown_names()
 
     def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
         expression: str | None = None
@@ -152,6 +157,23 @@ class Job:
             digits=request.precision, place=self._place(),
         )  # fmt: skip
 
+    def _refuse_unknown_names(self) -> None:
+        """Raise the error at once where the names of the whole run are known: those of one expression."""
+        options = self.options
+        if self.files or self.expression is None or not (options.wrt or options.freeze):
+            return
+        names = names_in(self.expression, self.limits)
+        if names is not None:
+            refuse_unknown(options, names[0].union(self.scope_values, names[1] if self.unbound else ()))
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done: of names that are mentioned nowhere. Raises an error for those that nobody has."""
+        if self.unread:
+            return []
+        if self.files:
+            refuse_unknown(self.options, self.seen.had.union(self.scope_values, self.seen.mentioned if self.unbound else ()))
+        return self.seen.unmentioned(self.scope_values, self.options)
+
     def _place(self) -> Any:
         if not self.targets:
             return None
@@ -191,7 +213,20 @@ class Job:
             if program is None or len(self.files) > 1:
                 program = self._program(self.scope_values)
             text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
-            yield from self._text(program, text.splitlines(keepends=True) or [""], None)
+            found = self._text(program, text.splitlines(keepends=True) or [""], None)
+            yield from found if self.files else self._with_remarks(found)
+
+    def _with_remarks(self, found: Iterator[Record]) -> Iterator[Record]:
+        """The records of the only program, the last one with what is known then."""
+        last: Record | None = None
+        for record in found:
+            if last is not None:
+                yield last
+            last = record
+        if last is not None:
+            if last.error is None:
+                last.warnings += self.remarks()
+            yield last
 
     @cached_property
     def _alike(self) -> Alike:
@@ -209,7 +244,9 @@ class Job:
         try:
             yield from records(program, lines, name, self.options, alike)
         except GradcliError as error:
+            self.unread = True
             yield failed(error)
+        self.seen.add(program.scope)
 
     def _jsonl(self, path: str) -> Iterator[Record]:
         folder = folder_of(path)
@@ -221,6 +258,7 @@ class Job:
                 if line.strip():
                     yield self._record(line, folder, name, number)
         except GradcliError as error:
+            self.unread = True
             yield failed(error)
 
     def _record(self, line: str, folder: Path, name: str | None, number: int) -> Record:
@@ -239,12 +277,27 @@ class Job:
             if known is not None:
                 record = known
                 record.expr = given.expr
+                mentioned = self._alike.mentioned
             else:
                 program = self._program(values, folder)
+                program.scope.needed = options.wrt is not self.options.wrt
                 record = self.result_of(program, given, options, where)
+                mentioned = program.scope.mentioned
+                self.seen.had |= program.scope.leaves.keys()
                 program.end()
+            self._note_names(record, given, options, mentioned)
         record.file, record.line, record.column, record.record_line = name, number, 1, True
         return record
+
+    def _note_names(self, record: Record, given: InputRecord, options: Options, mentioned: set[str]) -> None:
+        """Warn of the record's own names that it does not mention; those of the command line are another record's, perhaps."""
+        if self.scope_values:
+            self.seen.mentioned |= mentioned
+        if options.freeze:
+            self.seen.had |= given.at.keys()
+        if record.error is None and not given.at.keys() <= mentioned:
+            names = Names(mentioned=mentioned)
+            record.warnings += names.unmentioned(given.at, options)
 
     def _options_of(self, given: InputRecord) -> Options:
         from dataclasses import replace
@@ -286,10 +339,6 @@ def _refuse_misspelled_option(argument: str) -> None:
 def choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
-
-
-def names_of(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:
