@@ -221,16 +221,18 @@ def _has_exponent(node: Expr) -> bool:
 
 def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr], text_of: Any) -> dict[str, str]:
     """Of names with entries that are no numbers, those that are exponents of negative bases, each with what is to be said of it."""
+    powers = [node for node in order if _has_exponent(node)]
+    values = forward([node.operand for node in powers], scope.values, scope.precision)
+    powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}
-    for node in filter(_has_exponent, order):
-        base, exponent = node.operands
-        assert base is not None
-        assert exponent is not None
-        inside, above = {*reachable([base])}, {*reachable([exponent])}
-        candidates = [name for name, x in names.items() if name not in found and x in above and x not in inside]
-        if candidates and np.any(np.asarray(forward([base], scope.values, scope.precision)[base]) < 0):
-            for name in candidates:
-                found[name] = f"no derivative by {name}: the base of {text_of(scope, node)} is negative; --freeze {name} leaves it out"
+    for name, x in names.items() if powers else ():
+        above = {x}
+        for node in order:
+            if node.op is not None and not above.isdisjoint(node.operands):
+                above.add(node)
+        node = next((node for node in powers if node.operands[1] in above and node.operand not in above), None)
+        if node is not None:
+            found[name] = f"no derivative by {name}: the base of {text_of(scope, node)} is negative; --freeze {name} leaves it out"
     return found
 
 
