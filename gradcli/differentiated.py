@@ -226,13 +226,13 @@ def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr], text
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}
     for name, x in names.items() if powers else ():
-        above = {x}
+        above: set[Expr | None] = {x}
         for node in order:
             if node.op is not None and not above.isdisjoint(node.operands):
                 above.add(node)
-        node = next((node for node in powers if node.operands[1] in above and node.operand not in above), None)
-        if node is not None:
-            found[name] = f"no derivative by {name}: the base of {text_of(scope, node)} is negative; --freeze {name} leaves it out"
+        power = next((node for node in powers if node.operands[1] in above and node.operand not in above), None)
+        if power is not None:
+            found[name] = f"no derivative by {name}: the base of {text_of(scope, power)} is negative; --freeze {name} leaves it out"
     return found
 
 
