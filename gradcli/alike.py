@@ -46,17 +46,21 @@ class Alike:
     def __init__(self, limits: Limits, precision: str) -> None:
         self.limits, self.precision = limits, precision
         self._forms = Forms(limits)
+        self.mentioned: set[str] = set()  # by the last record's expression
         self._missed = self._turn = 0  # queries without a known form, less what others saved; all queries
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
+        if options.freeze and any(name not in scope.names for name in options.freeze):
+            return None
         return self._record(source, _of_scope(scope, options), scope.functions, options)
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
-        if len(text_lines(source.text)) != 1:
+        if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
-        return self._record(source, _of_values(values, options), (), options, id)
+        self.mentioned = set()
+        return self._record(source, _of_values(values, options, self.mentioned), (), options, id)
 
     def _record(self, source: Source, lookup: Lookup, functions: Iterable[str], options: Options, id: Any = None) -> Record | None:
         usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length
@@ -120,6 +124,8 @@ def _transcript(form: Form, limits: Limits) -> Transcript | Literal[False]:
 
 
 def _of_scope(scope: Scope, options: Options) -> Lookup:
+    mentioned = scope.mentioned
+
     def lookup(name: str) -> Number | None:
         leaf = scope.names.get(name) if name not in RESERVED else None
         if leaf is None:
@@ -127,19 +133,21 @@ def _of_scope(scope: Scope, options: Options) -> Lookup:
         value = scope.values.get(leaf)
         if type(value) is not np.float64:
             return None
+        mentioned.add(name)
         fixed = leaf in scope.frozen or name in options.freeze
         return Number(float(value), leaf in scope.whole, None if fixed else leaf.index)
 
     return lookup
 
 
-def _of_values(values: Mapping[str, Any], options: Options) -> Lookup:
+def _of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) -> Lookup:
     ranks = dict(zip(values, range(len(values)), strict=True))
 
     def lookup(name: str) -> Number | None:
         value = values.get(name) if name not in RESERVED else None
         if value is None:
             return _named(name)
+        mentioned.add(name)
         kind = value.dtype.kind
         if value.ndim or kind not in "fiu":
             return None

@@ -18,8 +18,8 @@ def evaluate(
     *,
     seed: Any = None,
     check: bool = True,
-    wrt: Iterable[str] | None = None,
-    freeze: Iterable[str] = (),
+    wrt: str | Iterable[str] | None = None,
+    freeze: str | Iterable[str] = (),
     mode: str = "grad",
     jvp: Mapping[str, Any] | None = None,
     formula: bool = True,
@@ -37,7 +37,8 @@ def evaluate(
                 neither an option nor a name of the expression is an error
     seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one the output
                 must be a scalar (one entry of any shape), as in PyTorch
-    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on)
+    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
+                a list, or a string with commas between them, as is ``freeze``: names to hold constant
     mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
     A false assert of the program makes the record ``failed``.
@@ -47,10 +48,12 @@ def evaluate(
     from gradcli.evaluation import records
     from gradcli.language.program import Program
     from gradcli.language.scope import Scope
-    from gradcli.options import LONG, Options
+    from gradcli.options import LONG, Options, names_of
+    from gradcli.unused import Names, names_in, refuse_unknown
 
     known = given.words(given.text_of(expression))
-    given.refuse_unknown(bindings, known, given.OPTIONS, "evaluate")
+    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *(jvp if isinstance(jvp, Mapping) else ())}
+    given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
     with given.naming(known, at=at, dtype=dtype, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
         values = given.bound(at, bindings, known, _by_name)
         mode, tangents = given.mode_of(mode, jvp, seed, known)
@@ -63,9 +66,11 @@ def evaluate(
         scope.outside[name] = array
     program = Program(scope)
     options = Options(
-        wrt=None if wrt is None else tuple(wrt), freeze=tuple(freeze), seed=given.seed_of(seed), mode=mode, tangents=tangents,
+        wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
     )  # fmt: skip
+    if (options.wrt or options.freeze) and (names := names_in(expression, limits)) is not None:
+        refuse_unknown(options, names[0] | scope.outside.keys(), names[1])
     result: Record | None = None
     alike = None
     if options.bare and len(expression) >= LONG:
@@ -78,6 +83,13 @@ def evaluate(
         result = record if result is None else result.joined(record)
     if result is None:
         raise ParseError("the program has no query")
+    found = Names()
+    found.add(scope)
+    unused = found.unmentioned(scope.outside, options)
+    if unused:
+        keywords = given.bound(None, bindings, known | asked, _by_name)
+        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), given.OPTIONS, "evaluate")
+        result.warnings += unused
     return result
 
 

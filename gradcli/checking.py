@@ -15,7 +15,7 @@ from gradcli.options import Options
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
-from gradcli.unbound import Trials, await_values, needs_of
+from gradcli.unbound import Trials, await_values, needs_of, settle
 
 POINTS = 16  # to which names without values are set
 FAIL_ON = ("mismatch", "undetermined", "undefined")
@@ -130,7 +130,7 @@ def checked(
         else:
             record = Trials(program, statement, needs, options, id).gravest(points, state)
     elif isinstance(statement, (Binding, DataBinding)):
-        scope.waiting.pop(statement.name, None)
+        settle(scope, statement)
     if record is not None:
         record.xfail = xfail
     return record

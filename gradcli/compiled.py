@@ -16,18 +16,20 @@ from typing import Any
 import numpy as np
 
 from gradcli import bindings as given
+from gradcli.differentiated import variables
 from gradcli.engine.graph import Expr, reachable
 from gradcli.engine.plan import Plan
 from gradcli.errors import GradcliError, InputTypeError, ParseError, ShapeError, UsageError, text_lines
-from gradcli.evaluation import locate, variables
+from gradcli.evaluation import locate
+from gradcli.language.mentions import words_of
 from gradcli.language.program import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Binding, Query, Statement
+from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.constants import NAMED
 from gradcli.ops.inputs import numbers
 from gradcli.ops.promotion import FLOAT, numpy_dtype
-from gradcli.options import Options
+from gradcli.options import Options, names_of
 
 Key = tuple[Any, ...]
 _Array = np.ndarray
@@ -41,10 +43,10 @@ def value_and_grad(
     """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
 
     expression  a program of the language; the result is that of its last query
-    wrt         names to differentiate with respect to (default: every name that it is called with and depends on)
+    wrt         names to differentiate with respect to, also "a, b" (default: every name that it is called with and depends on)
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(expression, None if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt), dtype, limits)
+    return Function(expression, names_of(wrt), dtype, limits)
 
 
 def compile(expression: str, *, dtype: Any = "float64", limits: Limits = DEFAULT) -> Value:
@@ -62,9 +64,9 @@ class Function:
         self.wrt = wrt
         self.dtype = given.precision_of(dtype)
         self.limits = given.limits_of(limits)
-        self._words = given.words(expression)
         self._float = numpy_dtype(FLOAT, self.dtype)
         self._statements: list[Statement] = []
+        self._words: set[str] = {*(wrt or ())}
         self._plans: dict[Key, _Compiled] = {}
         for statement in statements(text_lines(expression), None, limits):
             if isinstance(statement, GradcliError):
@@ -75,6 +77,9 @@ class Function:
                     help="leave it out, or call gradcli.evaluate",
                 )  # fmt: skip
             self._statements.append(statement)
+            self._words |= words_of(statement)
+            if isinstance(statement, (Binding, DataBinding)):
+                self._words.add(statement.name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.expression!r}>"
@@ -173,7 +178,7 @@ class _Compiled:
 
     def __init__(self, function: Function, bindings: Mapping[str, Any], seed: Any) -> None:
         limits = function.limits.with_room_for(max((value.size for value in bindings.values()), default=0))
-        self.scope = scope = _Watching(limits, function.dtype)
+        self.scope = scope = _Watching(limits, function.dtype, needed=True)
         for name, value in bindings.items():
             scope.outside[name] = value
             scope.bind_value(name, value)
@@ -181,7 +186,7 @@ class _Compiled:
         root = query.value
         self.consulted = sorted(scope.consulted & set(bindings))
         options = Options(wrt=function.wrt)
-        wrt = variables(scope, reachable([root]), options) if root.kind == FLOAT else {}
+        wrt = variables(scope, reachable([root]), options, query.held).nodes if root.kind == FLOAT else {}
         self.wrt = list(wrt)
         self.places = list(enumerate(self.wrt, 1))  # of gradients among a plan's results
         if seed is None and wrt and math.prod(root.shape) != 1:
@@ -192,14 +197,14 @@ class _Compiled:
         if seed is not None and seed.shape != root.shape:
             raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
         leaves = {leaf: leaf.payload.name for leaf in reachable([root, *wrt.values()]) if leaf.is_leaf}
-        self.names = [name for leaf, name in leaves.items() if scope.names.get(name) is leaf and name in bindings]
+        self.names = [name for leaf, name in leaves.items() if scope.leaves.get(name) is leaf and name in bindings]
         self.all_in_order = self.names == list(bindings)
         drawn = [leaf for leaf, name in leaves.items() if name not in self.names]
         self.fixed = [scope.values[leaf] for leaf in drawn]
         self.whole = any(bindings[name].dtype.kind in "iu" for name in self.names)
         self.dtype = numpy_dtype(FLOAT, function.dtype)
         seeds = [] if seed is None else [scope.graph.leaf("seed", root.shape)]
-        order = [scope.names[name] for name in self.names] + drawn + seeds
+        order = [scope.leaves[name] for name in self.names] + drawn + seeds
         self.plan = Plan(root, list(wrt.values()), order, function.dtype, seeds[0] if seeds else None)
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
@@ -230,7 +235,7 @@ class _Compiled:
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")
-            shape = self.scope.names[name].shape
+            shape = self.scope.leaves[name].shape
             if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != self.dtype:
                 raise UsageError(f"out: the gradient by '{name}' needs a {self.dtype} array of shape {shape}")
         arrays = list(out.items())

@@ -86,7 +86,7 @@ def jvp(program: Program, root: Expr, values: Values, options: Options, record: 
     tangents = {}
     depends = set(definition_order(root))
     for name, given in options.tangents.items():
-        x = scope.names.get(name)
+        x = scope.subject(name)
         if x is None:
             close = suggestion(name, [x.payload.name for x in reachable([root]) if x.is_leaf])
             help = f"did you mean '{close}'?" if close else f"give it one: {name}=..."

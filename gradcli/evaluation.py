@@ -7,6 +7,7 @@ two ways to call it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.derivatives import gradient, hessian, jacobian, jvp
+from gradcli.differentiated import has_powers, is_nan, missing, nowhere, remarks, variables
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, reachable
-from gradcli.errors import GradcliError, MissingValueError, ShapeError, TypeMismatchError
-from gradcli.language.program import Lowered, Program, default_wrt, sources
+from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
+from gradcli.language.meanings import Held
+from gradcli.language.program import Lowered, Program, sources
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Statement
 from gradcli.large import by_plan, is_large
-from gradcli.nonfinite import first_nonfinite, nonfinite, nonfinite_of_large
+from gradcli.nonfinite import first_nonfinite, nonfinite, nonfinite_of_large, text_of
 from gradcli.ops.promotion import numpy_dtype
 from gradcli.options import Options
 from gradcli.report.records import Failure, Record
@@ -30,6 +33,9 @@ from gradcli.report.records import Failure, Record
 if TYPE_CHECKING:
     from gradcli.alike import Alike
     from gradcli.check.claims import Given
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
@@ -49,6 +55,8 @@ def records(program: Program, lines: Iterable[str], name: str | None, options: O
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
     """Execute one statement; a query, an assert or an error gives a record."""
     if isinstance(statement, GradcliError):
+        if statement.source is not None:
+            program.scope.mentioned.update(_WORD.findall(statement.source.text))
         return failed(statement, id=id)
     line, column = statement.source.position(statement.span.start)
     record = Record(statement.text, id, statement.source.name, line, column)
@@ -92,10 +100,13 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
     scope, root = program.scope, lowered.value
     order = reachable([root])
-    wrt = variables(scope, order, options)
+    wrt, warnings = variables(scope, order, options, lowered.held)
+    record.warnings += warnings
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
-            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()))}
+            if scope.subject(claim.of) is None:
+                raise missing(scope, claim.of)
+            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.held).nodes}
     planned = options.mode == "grad" and root.kind == "float" and is_large(order)
     if planned:
         record.seed, record.seed_given = _seed(program, root, options)
@@ -106,8 +117,6 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         values = forward([root], scope.values, scope.precision, order)
         record.value = values[root]
         record.warnings += nonfinite(scope, order, values)
-    if not wrt and options.wrt is None and root.kind == "float":
-        record.warnings += _held_constant(scope, root)
     if root.kind != "float":
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
@@ -120,6 +129,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
+    excused = _remarks(scope, order, wrt, lowered.held, options, record) if wrt else {}
     if options.formula and wrt and options.mode == "grad":
         from gradcli.formulas import derivative_formulas
 
@@ -134,7 +144,44 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         from gradcli.check.crosscheck import cross_check
 
         claims, seed = _claims(program, root, record, options)
-        record.check = cross_check(scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention)
+        record.check = cross_check(
+            scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
+        )  # fmt: skip
+
+
+def _remarks(
+    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], held: Sequence[Held], options: Options, record: Record
+) -> dict[str, str]:
+    """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the names that no verdict is about."""
+    if record.mode == "jvp":
+        return {}
+    if record.mode == "grad":
+        entries = (record.grad or {}).items()
+        zero = [name for name, found in entries if not (found if type(found) is np.float64 else _is_anything(found))]
+    else:
+        entries = (record.jacobian or record.hessian or {}).items()
+        zero = [*wrt]
+    excused: dict[str, str] = {}
+    if zero or held:
+        warnings, excused = remarks(scope, order, wrt, held, options, zero)
+        record.warnings += warnings
+    if record.mode == "grad" and all(type(found) is np.float64 and found == found for _, found in entries):  # by far the most
+        return excused
+    lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
+    if not lost:
+        return excused
+    without = nowhere(scope, order, lost, text_of)
+    record.warnings += without.values()
+    asked = {*(options.wrt or ()), *(claim.of for claim in options.claims)}
+    return {**excused, **{name: reason for name, reason in without.items() if name not in asked}}
+
+
+def _is_anything(found: Any) -> bool:
+    return bool(np.size(found) and found.item(0)) or bool(np.any(found))  # mostly, the first entry tells
+
+
+def _has_nan(found: Any) -> bool:
+    return any(map(_has_nan, found.values())) if isinstance(found, dict) else is_nan(found)
 
 
 def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
@@ -145,6 +192,8 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
 
     scope = program.scope
     seed = None
+    meanings = dict(scope.names)
+    scope.names.update(scope.leaves)  # names in claims mean the values bound to them
     if "seed" not in scope.names:
         seed = scope.bind_value("seed", record.seed)
     found = []
@@ -160,37 +209,10 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
             found.append(given)
     finally:
         if seed is not None:
-            del scope.names["seed"]
+            scope.unbind("seed")
+        scope.names.clear()
+        scope.names.update(meanings)
     return found, seed
-
-
-def variables(scope: Scope, order: Sequence[Expr], options: Options) -> dict[str, Expr]:
-    """The names to differentiate the last node with respect to, in order."""
-    if options.wrt is None:
-        return {
-            x.payload.name: x
-            for x in default_wrt(scope, order)
-            if x.payload.name not in options.freeze and scope.names.get(x.payload.name) is x
-        }
-    found = {}
-    for name in options.wrt:
-        node = scope.names.get(name)
-        if node is None:
-            raise MissingValueError(f"no value for '{name}', which is to be differentiated", help=f"give it one: {name}=...")
-        if node.kind != "float":
-            raise TypeMismatchError(f"'{name}' is boolean; only numbers can be differentiated")
-        if name not in options.freeze:
-            found[name] = node
-    return found
-
-
-def _held_constant(scope: Scope, root: Expr) -> list[str]:
-    """Why there is no gradient, where a name might have had one."""
-    names = [x.payload.name for x in reachable([root]) if x in scope.whole and x not in scope.frozen]
-    if not names:
-        return []
-    listed = ", ".join(names)
-    return [f"no gradient: {listed} occurs as a whole-number exponent only and is held constant; --wrt {names[0]} differentiates"]
 
 
 def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:

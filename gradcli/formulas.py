@@ -53,7 +53,7 @@ def derivative_formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_
 
 def _printable_names(scope: Scope, order: list[Expr]) -> bool:
     """Whether every leaf is what its name means now (a name may have been bound anew)."""
-    return all(scope.names.get(node.payload.name) is node for node in order if node.is_leaf)
+    return all(scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf)
 
 
 def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr], latex: bool) -> Texts:
@@ -82,7 +82,7 @@ def _constant_name(scope: Scope, node: Expr) -> str | None:
     if node.op is not detach or node.operands[0] is None or node.operands[0].op is not alias:
         return None
     name: str = node.operands[0].static["name"]
-    return name if scope.names.get(name) is node else None
+    return name if scope.names.get(name) is node and name not in scope.leaves else None
 
 
 def _value(scope: Scope, node: Expr) -> Any:

@@ -29,7 +29,7 @@ def nonfinite(scope: Scope, order: Sequence[Expr], values: Values) -> list[str]:
             array = np.asarray(values[node])
             place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
             where = f" at index {list(place)}" if place else ""
-            return [f"{_text_of(scope, node)} is {array[place]}{where}"]
+            return [f"{text_of(scope, node)} is {array[place]}{where}"]
     return ["a value that was given is not finite"]
 
 
@@ -60,7 +60,8 @@ def _finite(value: Any) -> bool:
     return math.isfinite(value) if type(value) is np.float64 else bool(np.isfinite(value).all())
 
 
-def _text_of(scope: Scope, node: Expr) -> str:
+def text_of(scope: Scope, node: Expr) -> str:
+    """What the user wrote for a node."""
     places: list[tuple[Source, Span]] = scope.spans(node)
     if not places:
         return f"the result of {node.op.name}" if node.op else "a value"

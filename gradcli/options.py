@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from gradcli.large import Place
+
+
+def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """A list of names: a string has commas between them."""
+    if given is None:
+        return None
+    listed = given.split(",") if isinstance(given, str) else given
+    return tuple(unicodedata.normalize("NFC", name.strip()) for name in listed if name.strip())
+
 
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 
@@ -44,6 +55,11 @@ class Options:
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
+
+    @property
+    def asked(self) -> set[str]:
+        """The names that something is asked of, or said about."""
+        return {*(self.wrt or ()), *self.freeze, *self.tangents, *(claim.of for claim in self.claims)}
 
     @cached_property
     def bare(self) -> bool:

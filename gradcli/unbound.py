@@ -17,11 +17,11 @@ from gradcli.engine.transforms import definition_order
 from gradcli.errors import GradcliError
 from gradcli.evaluation import run_statement
 from gradcli.language import calls
+from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.program import Program
-from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Attribute, Binding, Call, Expression, Name, Node, Query, Statement
+from gradcli.language.scope import Scope, Waiting
+from gradcli.language.tree import Binding, DataBinding, Query, Statement
 from gradcli.ops.constants import NAMED
-from gradcli.ops.prefixes import PREFIXES
 from gradcli.options import Options
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
@@ -35,7 +35,7 @@ class Needs:
     """What a statement depends on that is not there: names without values, and waiting bindings in the order of the program."""
 
     names: list[str]
-    bindings: list[Binding]
+    bindings: list[Waiting]
 
     def __bool__(self) -> bool:
         # a function's name is a mistake here; one letter is a quantity of a formula, whatever PyTorch calls so
@@ -44,46 +44,24 @@ class Needs:
 
 def needs_of(statement: Statement, scope: Scope) -> Needs:
     """What a query, an assert or a binding lacks, also through functions and waiting bindings."""
-    names: dict[str, None] = {}
-    bindings: set[str] = set()
-    seen: set[Expression] = set()
-    stack = [(expression, frozenset[str]()) for expression in _expressions(statement)]
-    while stack:
-        expression, own = stack.pop(0)
-        if expression in seen:
+    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
+    if isinstance(statement, Binding) and statement.name in scope.lost:
+        wanted.pop(statement.name, None)  # what it meant before will do
+    bindings: list[Waiting] = []
+    for waiting in reversed(scope.waiting):
+        binding = waiting.binding
+        if binding.name not in wanted:
             continue
-        seen.add(expression)
-        for name in _mentioned(expression, scope):
-            if name in own or name in scope.names:
-                continue
-            if name in scope.waiting:
-                bindings.add(name)
-                stack.append((scope.waiting[name].expression, frozenset()))
-            elif name in scope.functions:
-                function = scope.functions[name]
-                stack.append((function.expression, frozenset(function.parameters)))
-            elif name not in NAMED and name not in scope.failed:
-                names[name] = None
-    return Needs(list(names), [binding for name, binding in scope.waiting.items() if name in bindings])
-
-
-def _expressions(statement: Statement) -> list[Expression]:
-    if isinstance(statement, Assertion):
-        sides = [side for relation in statement.relations for side in (relation.left, relation.right)]
-        return sides if statement.within is None else [*sides, statement.within]
-    return [statement.expression] if isinstance(statement, (Query, Binding)) else []
-
-
-def _mentioned(expression: Expression, scope: Scope) -> list[str]:
-    """The names in an expression, but for those of the catalogue's functions and libraries."""
-    nodes = expression.nodes
-    called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_own(node.callee, scope)}
-    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
-    return [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
-
-
-def _is_own(callee: Node, scope: Scope) -> bool:
-    return isinstance(callee, Name) and callee.name in scope.functions
+        bindings.append(waiting)
+        del wanted[binding.name]
+        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
+        if waiting.before is not None:
+            more.pop(binding.name, None)
+        wanted = {**wanted, **more}
+    given = {*scope.names, *NAMED, *scope.failed}
+    if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
+        given.discard(statement.name)  # it is this binding that has failed
+    return Needs([name for name in wanted if name not in given], bindings[::-1])
 
 
 class Trials:
@@ -98,7 +76,7 @@ class Trials:
         """The record at one point; of a binding, only the error that it makes."""
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         with self._bound(values):
-            for statement in (*self.needs.bindings, self.statement):
+            for statement in (*(waiting.binding for waiting in self.needs.bindings), self.statement):
                 record = run_statement(self.program, statement, self.options, id=self.id)
                 if record is not None:
                     break
@@ -109,16 +87,28 @@ class Trials:
 
     @contextmanager
     def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """The names with these values; afterwards they have none again."""
+        """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
+        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.held, scope.lost]
+        names = {*values, *(waiting.binding.name for waiting in self.needs.bindings)}
+        before = [{name: table[name] for name in names if name in table} for table in tables]
+        replaced = set(scope.replaced)
         try:
+            for name in names:
+                scope.unbind(name)
+            for waiting in reversed(self.needs.bindings):
+                if waiting.before is not None:
+                    scope.names[waiting.binding.name] = waiting.before
+                    scope.leaves.update(waiting.leaves)
             for name, value in values.items():
                 scope.bind_value(name, value)
             yield
         finally:
-            for name in (*values, *(binding.name for binding in self.needs.bindings)):
-                scope.names.pop(name, None)
-                scope.failed.pop(name, None)
+            for table, old in zip(tables, before, strict=True):
+                for name in names:
+                    table.pop(name, None)
+                table.update(old)
+            scope.replaced = replaced
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
@@ -240,13 +230,23 @@ def _explain(record: Record) -> None:
 def await_values(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
     """Let a binding wait for the names that have no value; the record of its error if no number will do."""
     scope = program.scope
-    scope.names.pop(binding.name, None)
-    scope.failed.pop(binding.name, None)
+    name, before = binding.name, scope.lost.pop(binding.name, None)
+    leaf = scope.leaves.get(name)
+    scope.failed.pop(name, None)
+    if before is not None:
+        scope.names[name] = before
     trial = Trials(program, binding, needs, options)
     record = trial.at(next(anywhere(trial.keys, 0)))
-    scope.names.pop(binding.name, None)
+    scope.names.pop(name, None)
+    scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
-        scope.failed.pop(binding.name, None)
-        scope.waiting[binding.name] = binding
+        scope.failed.pop(name, None)
+        scope.waiting.append(Waiting(binding, before, {} if before is None or leaf is None else {name: leaf}))
         return None
     return record
+
+
+def settle(scope: Scope, binding: Binding | DataBinding) -> None:
+    """Keep a binding that could be run in its place among those that wait for its name."""
+    if any(waiting.binding.name == binding.name for waiting in scope.waiting):
+        scope.waiting.append(Waiting(binding, None, {}))

@@ -120,7 +120,9 @@ OTHERWISE = [
     ("sum(v*2)", "sum(v*3)", "sum(v*4)"),
     ("v[0]*x", "v[1]*x", "v[1]*y"),
     ("x*flag", "y*flag", "s*flag"),
-    ("x**a", "y**a", "x**n"),  # whole numbers in exponents are no variables
+    ("x**a", "y**a", "x**n"),
+    ("(x - 3)**a", "(y - 3)**a", "(s - 3)**n"),  # exponents of negative bases
+    ("x*floor(y)", "y*floor(x)", "s*floor(a)"),
     ("x**(a + 1)", "y**(a + 2)", "s**(n + 2)"),
     ("round(x, 1)", "round(y, 2)", "round(s, 3)"),
     ("round(x, n)", "round(y, a)", "round(s, n)"),

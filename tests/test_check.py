@@ -696,7 +696,6 @@ def test_options_that_are_not_about_functions(call_cli, option):
 
 IDLE = {
     "-i without files": ("check -e x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
-    "--freeze of nothing": ("check -e x*y x=1 --freeze z", "--freeze: there is no 'z'\n = help: the names are x, y"),
     "--verbose without text": ("check -e x x=1 -v --format json",
                                "--verbose is about the text report, which is not asked for\n"
                                " = help: add --report text=-, or leave --verbose out"),
@@ -704,8 +703,6 @@ IDLE = {
                                        "--format json and --report junit=- are both about standard output\n"
                                        " = help: write --report json=- for both"),
     "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
-    "--freeze of a misspelt name": ("eval speed*time speed=1. time=2. --freeze sped", "--freeze: there is no 'sped'\n"
-                                    " = help: did you mean 'speed'?"),
     "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y with names of the expression"),
     "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name 'x'\n = help: leave one of them out"),
     "--jacobian --formula": ("eval x x=1 --jacobian --formula", "--jacobian prints no formulas\n = help: leave --formula out"),

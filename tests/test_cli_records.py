@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ RECORDS = {
     "fields of one's own": ({"expr": "1", "rtol": 1, "meta": {"a": [], "b": "\ud800"}},
     {"value": 1, "error": None, "meta": {"a": [], "b": "\ufffd"}}),
     "a constant expression": ({"expr": "x", "at": {"x": "2**3/4"}}, {"value": 2}),
-    "a whole exponent": ({"expr": "x**n", "at": {"x": 3, "n": 2}}, {"grad": {"x": 6}}),
+    "a whole exponent": ({"expr": "x**n", "at": {"x": 3, "n": 2}}, {"grad": {"x": 6, "n": 9 * math.log(3)}}),
     "a matrix": ({"expr": "w @ x", "at": {"w": [[1, 2], [3, 4]], "x": [1, 1]}, "wrt": ["x"]}, {"value": [3, 7],
     "grad": {"x": [4, 6]}}),
 }

@@ -19,7 +19,7 @@ OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
 EVERYTHING_BUT_CLI = (
     "errors", "limits", "notation", "ops", "engine", "exact", "language", "tensors", "symbolic", "check", "files", "report",
     "evaluation", "unbound", "checking", "formulas", "documentation", "api", "compiled", "large",
-    "nonfinite", "alike", "long_sums", "options", "derivatives", "settings", "bindings",
+    "nonfinite", "differentiated", "unused", "alike", "long_sums", "options", "derivatives", "settings", "bindings",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -50,6 +50,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "compiled": EVERYTHING_BUT_CLI,
     "alike": EVERYTHING_BUT_CLI,
     "bindings": ("ops", "errors", "limits"),
+    "differentiated": EVERYTHING_BUT_CLI,
+    "unused": EVERYTHING_BUT_CLI,
     "options": ("large",),
     "derivatives": ("options", "language", "engine", "ops", "report.records", "errors"),
     "long_sums": EVERYTHING_BUT_CLI,

@@ -32,7 +32,8 @@ SYNTAX = [
     case("$x", "syntax", 1),
     case("x if x > 0", "syntax", 3, "else"), case("x else y", "syntax", 3, "if"), case("5 = x", "syntax", 3, "=="),
     case("2x = 3", "syntax", 4),
-    case("z = z + 1", "syntax", 5, "itself"), case("const x", "syntax", 7, "const c = 2"), case("assert x", "syntax", 8, "=="),
+    case("z = z + 1", "missing-value", 5, "none yet"),
+    case("z //= 2", "syntax", 3, "z = z // (2)"), case("const x", "syntax", 7, "const c = 2"), case("assert x", "syntax", 8, "=="),
     case("f(u, u) = u", "syntax", 1, "twice"), case("x'", "syntax", 2, "x.T"), case("0x10", "syntax", 1, "decimal"),
     case("1__0", "syntax", 1),
     case("1_", "syntax", 1), case("1.2.3", "syntax", 4), case("a[1:2:3:4]", "syntax", 8), case("lambda z: z", "syntax", 8),
@@ -207,14 +208,13 @@ error[syntax]: unexpected character '|'
   = help: write abs(x) for the absolute value, or for conditions: x or y""",
     ),
     "a binding that mentions itself": (
-        "z = 1\nz = z + 1",
+        "q = 1\nz = z + q",
         """\
-error[syntax]: the value of 'z' mentions 'z' itself
+error[missing-value]: the value of 'z' mentions 'z', which has none yet
   --> model.grad:2:5
-2 | z = z + 1
+2 | z = z + q
   |     ^
-  = help: give the new value another name: z_2 = ...
-  = note: a later binding replaces an earlier one for what follows; it is not an assignment""",
+  = help: give it one before: z = ...""",
     ),
     "wide characters": (
         "'漢字' + x",

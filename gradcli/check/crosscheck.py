@@ -22,21 +22,25 @@ from gradcli.language.scope import Scope
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 
+NOBODY: Mapping[str, str] = {}
 _WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
 
 def cross_check(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
-    seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None,
+    seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None, excused: Mapping[str, str] = NOBODY,
 ) -> Check:  # fmt: skip
     """The verdict on a record's value and derivatives, and on claims about them.
 
     seed_leaf    what the name ``seed`` stands for inside of claims
     remembering  whether verdicts are kept between runs
     convention   which choice at kinks is right in claims that are numbers; None for any between the derivatives from both sides
+    excused      names whose derivative does not exist and was not asked for, each with the reason; they count for no verdict
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
+    if excused:
+        return _with_excused(scope, root, wrt, record, timeout, claims, seed_leaf, remembering, convention, excused)
     if not remembering or record.mode != "grad":
         return _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
     from gradcli.check import memory
@@ -48,6 +52,32 @@ def cross_check(
         known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
         memory.remember(key, known)
     return known
+
+
+def _with_excused(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given],
+    seed_leaf: Expr | None, remembering: bool, convention: str | None, excused: Mapping[str, str],
+) -> Check:  # fmt: skip
+    """The verdict on the other names, and on the entries that are numbers of those that are excused."""
+    grad = record.grad or {}
+    some = [name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()]
+    judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
+    check = cross_check(scope, root, judged, record, timeout, claims, seed_leaf, remembering, convention)
+    found: dict[str, VariableCheck] = {}
+    for key in _keys(wrt, record.mode):
+        part = check.variables.get(key)
+        reason = next((excused[name] for name in key.split(",") if name in excused), None)
+        if reason is not None and (part is None or part.verdict is Verdict.UNDEFINED):
+            part = VariableCheck(Verdict.SKIPPED, reason=reason)
+        if part is not None:
+            found[key] = part
+    if check.verdict is Verdict.UNDEFINED and found != check.variables:
+        parts = [*found.values(), *([] if check.value is None else [check.value])]
+        check.verdict = max((part.verdict for part in parts), default=Verdict.SKIPPED)
+        check.verdict = check.worst
+        check.reason = next((part.reason for part in parts if part.verdict is check.verdict and part.reason), None)
+    check.variables = found
+    return check
 
 
 def _decided(
@@ -144,7 +174,7 @@ def _pushed(scope: Scope, root: Expr, tangents: Mapping[str, Any]) -> Expr:
     """The Jacobian-vector product as a node that carries its definition."""
     total: Expr | None = None
     for name, tangent in tangents.items():
-        part = transforms.derive("jvp", root, scope.names[name], scope.graph.constant(tangent))
+        part = transforms.derive("jvp", root, scope.leaves.get(name, scope.names[name]), scope.graph.constant(tangent))
         total = part if total is None else total + part
     return transforms.zeros_like(root) if total is None else total
 

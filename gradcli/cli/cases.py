@@ -43,6 +43,7 @@ class CheckJob(Job):
 
     request: CheckRequest
     formats = KINDS
+    unbound = True
 
     def __init__(self, request: CheckRequest) -> None:
         super().__init__(request)
@@ -173,6 +174,7 @@ class CheckJob(Job):
             for number, line in given:
                 yield self.record_of(line, path, number)
         elif kind == "failed":
+            self.unread = True
             yield _unreadable(given, name)
         elif kind == "text":
             program = self._program(self.scope_values, way, folder_of(path))
@@ -203,8 +205,10 @@ class CheckJob(Job):
                     if record is not None and ours:
                         yield record
         except GradcliError as error:
+            self.unread = True
             if share is None or _line_of(error) in share:
                 yield _unreadable(error, name)
+        self.seen.add(program.scope)
 
     def _about_expression(self, program: Program, way: Judgement) -> Iterator[Record]:
         text = self.expression or ""
@@ -213,6 +217,7 @@ class CheckJob(Job):
         for record in self._claimed(program, parsed, text, way, replace(way.options, claims=self.claims), targets=self.targets):
             record.given = given
             yield record
+        self.seen.add(program.scope)
 
     def _claimed(
         self, program: Program, parsed: list[Statement | GradcliError], text: str, way: Judgement, options: Options, id: Any = None,

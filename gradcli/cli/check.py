@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gradcli.cli.cases import KINDS, CheckJob
 from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.cli.eval import say_remarks
 from gradcli.cli.request import Request
 from gradcli.cli.words import assignment, choice
 from gradcli.errors import GradcliError, OutputError, UsageError
@@ -78,6 +79,8 @@ def run_check(request: CheckRequest) -> int:
                     code = max(code, BAD_INPUT if known.status == ERROR else FOUND)
                     if request.fail_fast:
                         break
+            else:
+                code = max(code, say_remarks(job))
     except KeyboardInterrupt:
         summary.interrupted = True
         code = INTERRUPTED

@@ -30,12 +30,26 @@ def run_eval(request: Request) -> int:
             code = max(code, BAD_INPUT if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and code:
                 break
+        else:
+            code = max(code, say_remarks(job) if job.files else FINE)
     finally:
         writer.close()  # what there is, whatever happened
     if not produced:
         print("error[usage]: nothing to evaluate", file=sys.stderr)
         return BAD_INPUT
     return code
+
+
+def say_remarks(job: Job) -> int:
+    """Print what is known of names when a run is over, and give the exit code that follows."""
+    try:
+        remarks = job.remarks()
+    except GradcliError as error:
+        print(error.render(), file=sys.stderr)
+        return BAD_INPUT
+    for remark in remarks:
+        print(f"warning: {remark}", file=sys.stderr)
+    return FINE
 
 
 def _save(record: Record, targets: dict[str, str]) -> None:

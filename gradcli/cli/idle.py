@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradcli.cli.words import names_of
 from gradcli.errors import UsageError
+from gradcli.options import names_of
 
 if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest

@@ -5,23 +5,24 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.idle import refuse_idle
-from gradcli.cli.naming import claim_of_nothing, names_in
+from gradcli.cli.naming import claim_of_nothing
 from gradcli.cli.request import FORMATS, OPTIONS, Request
-from gradcli.cli.words import assignments, choice, folder_of, format_of, names_of
+from gradcli.cli.words import assignments, choice, folder_of, format_of
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError, suggestion, text_lines
 from gradcli.evaluation import failed, records, run_statement
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
-from gradcli.options import Options
+from gradcli.options import ClaimInput, Options, names_of
 from gradcli.report.records import Record
+from gradcli.unused import Names, names_in, refuse_unknown
 
 if TYPE_CHECKING:
     from gradcli.alike import Alike
@@ -40,6 +41,8 @@ class Job:
     """A checked request: what to read, with which bindings and options."""
 
     formats: tuple[str, ...] = FORMATS
+    unbound = False  # whether names may do without values
+    claims: tuple[ClaimInput, ...] = ()  # about the expression
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -58,6 +61,8 @@ class Job:
             refuse_other_formats(self.targets)
         self._prepare()
         self.scope_values = self._values()
+        self.seen = Names()  # of the programs so far
+        self.unread = False  # whether a file could not be read to its end
         self._refuse_unknown_names()
 
     def _prepare(self) -> None:
@@ -142,6 +147,24 @@ class Job:
             digits=request.precision, place=self._place(),
         )  # fmt: skip
 
+    def _refuse_unknown_names(self) -> None:
+        """Raise the error at once where the names of the whole run are known: those of one expression."""
+        options = self.way.options
+        if self.files or self.expression is None or not (options.wrt or options.freeze):
+            return
+        names = names_in(self.expression, self.limits)
+        if names is not None:
+            refuse_unknown(options, names[0].union(self.scope_values, names[1] if self.unbound else ()), names[1])
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done: of names that are mentioned nowhere. Raises an error for those that nobody has."""
+        if self.unread:
+            return []
+        if self.files:
+            had, mentioned = self.seen.had.union(self.scope_values), self.seen.mentioned
+            refuse_unknown(self.way.options, had | mentioned if self.unbound else had, mentioned)
+        return self.seen.unmentioned(self.scope_values, replace(self.way.options, claims=self.claims))
+
     def _place(self) -> Any:
         if not self.targets:
             return None
@@ -170,16 +193,6 @@ class Job:
 
         return load_array(reference, self.limits, folder)
 
-    def _refuse_unknown_names(self) -> None:
-        """A name to freeze that nothing has is a mistake; that of files may stand in another one."""
-        if self.expression is None or self.files or not self.way.options.freeze:
-            return
-        known = {*self.scope_values, *names_in(statements(text_lines(self.expression), None, self.limits))}
-        for name in self.way.options.freeze:
-            if name not in known:
-                close = suggestion(name, sorted(known))
-                raise UsageError(f"--freeze: there is no '{name}'", help=f"did you mean '{close}'?" if close else _told(known))
-
     # -- records ----------------------------------------------------------------------------------------------
 
     def records(self) -> Iterator[Record]:
@@ -195,7 +208,20 @@ class Job:
             if program is None or len(self.files) > 1:
                 program = self._program(self.scope_values, self.way)
             text = self.expression.removeprefix(" ") if self.expression.startswith(" -") else self.expression
-            yield from self._text(program, text_lines(text) or [""], None)
+            found = self._text(program, text_lines(text) or [""], None)
+            yield from found if self.files else self._with_remarks(found)
+
+    def _with_remarks(self, found: Iterator[Record]) -> Iterator[Record]:
+        """The records of the only program, the last one with what is known then."""
+        last: Record | None = None
+        for record in found:
+            if last is not None:
+                yield last
+            last = record
+        if last is not None:
+            if last.error is None:
+                last.warnings += self.remarks()
+            yield last
 
     @cached_property
     def _alike(self) -> Alike:
@@ -213,7 +239,9 @@ class Job:
         try:
             yield from records(program, lines, name, self.way.options, alike)
         except GradcliError as error:
+            self.unread = True
             yield failed(error)
+        self.seen.add(program.scope)
 
     def _jsonl(self, path: str) -> Iterator[Record]:
         number = 0
@@ -223,6 +251,7 @@ class Job:
                 if line.strip():
                     yield self.record_of(line, path, number)
         except GradcliError as error:
+            self.unread = True
             yield failed(error)
 
     def record_of(self, line: str, path: str, number: int) -> Record:
@@ -245,13 +274,28 @@ class Job:
             if known is not None:
                 record = known
                 record.expr = given.expr
+                mentioned = self._alike.mentioned
             else:
                 program = self._program(values, way, folder)
+                program.scope.needed = options.wrt is not way.options.wrt
                 record = self.result_of(program, given, way, options, where)
+                mentioned = program.scope.mentioned
+                self.seen.had |= program.scope.leaves.keys()
                 program.end()
+            self._note_names(record, given, options, mentioned)
             record.meta, record.given = given.meta, self.digest(given.given)
         record.file, record.line, record.column, record.record_line = name, number, 1, True
         return record
+
+    def _note_names(self, record: Record, given: InputRecord, options: Options, mentioned: set[str]) -> None:
+        """Warn of the record's own names that it does not mention; those of the command line are another record's, perhaps."""
+        if self.scope_values:
+            self.seen.mentioned |= mentioned
+        if options.freeze:
+            self.seen.had |= given.at.keys()
+        if record.error is None and not given.at.keys() <= mentioned:
+            names = Names(mentioned=mentioned)
+            record.warnings += names.unmentioned(given.at, options)
 
     def digest(self, given: Any) -> str | None:
         """What identifies a case beside its text, for those who compare runs."""
@@ -275,8 +319,6 @@ class Job:
         return values
 
     def _options_of(self, given: InputRecord, way: Way) -> Options:
-        from dataclasses import replace
-
         options = way.options
         if given.wrt is None and given.seed is None:
             return options
@@ -308,10 +350,6 @@ class Job:
             return failed(ParseError("the program has no query", source=source), id=id, expr=text)
         result.expr = text
         return result
-
-
-def _told(names: set[str]) -> str | None:
-    return f"the names are {', '.join(sorted(names)[:20])}" if names else None
 
 
 def _refuse_misspelled_option(argument: str) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from gradcli.errors import GradcliError, UnknownFieldError, suggestion
 from gradcli.language.program import Program
-from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Name, Query, Statement
+from gradcli.language.tree import Statement
+from gradcli.unused import names_among
 
 if TYPE_CHECKING:
     from gradcli.files.jsonl import InputRecord
@@ -18,7 +19,8 @@ def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliErr
     claimed = [claim.of for claim in given.expect if claim.of != "value"]
     if not claimed:
         return None
-    known = {*program.scope.names, *names_in(parsed)}
+    bound, mentioned = names_among(parsed)
+    known = bound.union(program.scope.names, mentioned)
     for name in claimed:
         if name not in known:
             close = suggestion(name, sorted(known))
@@ -26,17 +28,3 @@ def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliErr
             help = f"did you mean '{close}'?" if close else f"the names are {listed}" if listed else None
             return UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
     return None
-
-
-def names_in(parsed: Iterable[Statement | GradcliError]) -> set[str]:
-    """The names that a program binds or mentions."""
-    found: set[str] = set()
-    for statement in parsed:
-        if isinstance(statement, (Binding, DataBinding)):
-            found.add(statement.name)
-        if isinstance(statement, Assertion):
-            parts = [part for part in (statement.left, statement.right, statement.within) if part is not None]
-        else:
-            parts = [statement.expression] if isinstance(statement, (Query, Binding, Definition)) else []
-        found |= {node.name for part in parts for node in part.nodes if isinstance(node, Name)}
-    return found

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from gradcli.report.outcomes import Outcome
+from gradcli.unused import Names
 
 if TYPE_CHECKING:
     from gradcli.cli.cases import CheckJob
@@ -30,9 +31,10 @@ def _begin(request: CheckRequest) -> None:
     _job = CheckJob(request)
 
 
-def _work(task: Any) -> list[Outcome]:
+def _work(task: Any) -> tuple[list[Outcome], Names]:
     assert _job is not None
-    return list(_job.outcomes(task))
+    _job.seen = Names()
+    return list(_job.outcomes(task)), _job.seen
 
 
 def in_parallel(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None, None]:
@@ -44,18 +46,24 @@ def in_parallel(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None
 
 
 def _in_order(job: CheckJob, pool: ProcessPoolExecutor, threads: set[threading.Thread], ahead: int) -> Generator[Outcome, None, None]:
-    waiting: deque[Future[list[Outcome]]] = deque()
+    waiting: deque[Future[tuple[list[Outcome], Names]]] = deque()
+
+    def first() -> list[Outcome]:
+        outcomes, names = waiting.popleft().result()
+        job.seen.merge(names)
+        return outcomes
+
     try:
         for task in job.tasks():
             if task[:2] == ("text", "-"):  # only this process has the standard input
                 waiting.append(Future())
-                waiting[-1].set_result(list(job.outcomes(task)))
+                waiting[-1].set_result((list(job.outcomes(task)), Names()))
             else:
                 waiting.append(pool.submit(_work, task))
             if len(waiting) >= ahead:
-                yield from waiting.popleft().result()
+                yield from first()
         while waiting:
-            yield from waiting.popleft().result()
+            yield from first()
     except BaseException:  # interrupted, or enough is known: nobody waits for what is still being done
         for process in multiprocessing.active_children():
             process.terminate()

@@ -24,10 +24,6 @@ def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def names_of(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def assignment(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value:

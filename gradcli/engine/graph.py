@@ -94,13 +94,14 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_interned", "_last", "_most", "limits")
+    __slots__ = ("_interned", "_last", "_most", "addressing", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
         self._interned: dict[Any, Expr] = {}
         self._last = 0
         self._most = limits.nodes  # the last index that is allowed
+        self.addressing = False  # whether a value was ever taken for an index
 
     def mark(self) -> tuple[int, int]:
         """A moment in the graph's growth, to which `forget_since` goes back."""
@@ -185,6 +186,7 @@ class Graph:
             if key not in self._interned:
                 self._interned[key] = Expr(self, None, (), NO_STATIC, node.shape, INT, node.payload)
             return self._interned[key]
+        self.addressing = True
         return self.apply(to_int, (node,))
 
     def _as_float(self, node: Expr) -> Expr:

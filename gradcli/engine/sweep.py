@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.ops.arithmetic import chain, is_finite, mul
 from gradcli.ops.shapes import sum_to
 from gradcli.ops.spec import Carrier, Op
-from gradcli.ops.structure import output
+from gradcli.ops.structure import detach, output
 
 _Array, _Double = np.ndarray, np.float64
 
@@ -53,6 +53,22 @@ def depending(order: Iterable[Any], wrt: Iterable[Any]) -> set[Any]:
         if not needed.isdisjoint(node.operands):
             needed.add(node)
     return needed
+
+
+def flowing(order: Sequence[Any]) -> set[Any]:
+    """The nodes from which a derivative flows to the last one."""
+    found: set[Any] = {order[-1]}
+    for node in reversed(order):
+        op = node.op
+        if op is None or op is detach or node not in found:
+            continue
+        if op.partials is not None:
+            for operand, partial in zip(node.operands, op.partials, strict=False):
+                if partial is not None and operand is not None:
+                    found.add(operand)
+        elif op.vjp is not None or op is output:
+            found.update(operand for operand in node.operands if operand is not None)
+    return found
 
 
 def backward(

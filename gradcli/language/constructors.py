@@ -23,9 +23,9 @@ from gradcli.ops.prefixes import DTYPES, PRECISIONS, DType
 _WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
 
 
-def shape_of(low: Meanings, *extents: Any) -> tuple[int, ...]:
+def shape_of(low: Meanings, *extents: Any, place: str = "an extent of a shape") -> tuple[int, ...]:
     """The shape of a constructor: zeros(2, 3), zeros((2, 3)) and zeros([2, 3]) alike."""
-    parts = [low.static(e) for e in extents]
+    parts = [low.static(e, place) for e in extents]
     if len(parts) == 1 and isinstance(parts[0], (tuple, list, np.ndarray)):
         parts = list(parts[0])
     shape = []
@@ -104,7 +104,7 @@ def full_like(low: Meanings, x: Any, value: Any, dtype: Any = None) -> Expr:
 
 def eye(low: Meanings, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
     rows, columns = shape_of(low, n, n if m is None else m)
-    return _typed(low, "eye", low.graph.constant(np.eye(rows, columns, low.integer(k))), dtype)
+    return _typed(low, "eye", low.graph.constant(np.eye(rows, columns, low.integer(k, "'k' of eye"))), dtype)
 
 
 def identity(low: Meanings, n: Any, dtype: Any = None) -> Expr:
@@ -119,7 +119,7 @@ def arange(low: Meanings, start: Any, stop: Any = None, step: Any = 1, dtype: An
     if stop is None or dtype_of(stop) is not None:
         dtype, start, stop = stop if dtype is None else dtype, 0, start
     step = 1 if step is None else step
-    first, last, by = low.number(start), low.number(stop), low.number(step)
+    first, last, by = low.number(start, None), low.number(stop, "the end of arange"), low.number(step, None)
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
     count = max(0, math.ceil((last - first) / by))
@@ -132,15 +132,15 @@ def arange(low: Meanings, start: Any, stop: Any = None, step: Any = 1, dtype: An
     return _typed(low, "arange", along, dtype)
 
 
-def _count(low: Meanings, num: Any) -> int:
+def _count(low: Meanings, name: str, num: Any) -> int:
     if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
         raise ArgumentError("how many numbers is one whole number")
-    return shape_of(low, num)[0]
+    return shape_of(low, num, place=f"'num' of {name}")[0]
 
 
-def _moved(low: Meanings, rows: Expr, axis: Any) -> Expr:
+def _moved(low: Meanings, name: str, rows: Expr, axis: Any) -> Expr:
     """Rows as the entries along another axis."""
-    place, ndim = low.integer(axis), rows.ndim
+    place, ndim = low.integer(axis, f"'axis' of {name}"), rows.ndim
     if not -ndim <= place < ndim:
         raise ArgumentError(f"axis {place} is out of range for an array of {ndim} axes")
     others = list(range(1, ndim))
@@ -172,7 +172,7 @@ def _line(low: Meanings, start: Expr, stop: Expr, count: int, endpoint: bool) ->
 def linspace(
     low: Meanings, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
 ) -> Any:  # fmt: skip
-    return _spaced(low, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=low.static(retstep))
+    return _spaced(low, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=low.static(retstep, "'retstep' of linspace"))
 
 
 def logspace(
@@ -182,7 +182,7 @@ def logspace(
         made: Expr = low.value(base) ** _line(low, first, last, count, ends)[0]
         return made
 
-    fixed = None if low.varies(base) else partial(np.logspace, base=low.number(base))
+    fixed = None if low.varies(base) else partial(np.logspace, base=low.number(base, None))
     made: Expr = _spaced(low, "logspace", start, stop, num, endpoint, dtype, axis, raised, fixed)
     return made
 
@@ -209,21 +209,21 @@ def _spaced(
     between: Callable[[Expr, Expr, int, bool], Expr] | None, fixed: Callable[..., Any] | None = np.linspace, retstep: bool = False,
 ) -> Any:  # fmt: skip
     """So many numbers from start to stop: as NumPy computes them where both are known, and else made of operations."""
-    count, ends = _count(low, num), bool(low.static(endpoint))
+    count, ends = _count(low, name, num), bool(low.static(endpoint, f"'endpoint' of {name}"))
     first, last = low.value(start), low.value(stop)
     low.graph.limits.check_shape((count, *_common_shape(name, first, last)))
     if fixed is not None and not (low.varies(start) or low.varies(stop)):
         given = [np.asarray(low.scope.evaluate(node), float)[()] for node in (first, last)]
-        at = {} if not (first.shape or last.shape) else {"axis": low.integer(axis)}
+        at = {} if not (first.shape or last.shape) else {"axis": low.integer(axis, f"'axis' of {name}")}
         if not at:
-            _moved(low, low.graph.constant(np.zeros(1)), axis)
+            _moved(low, name, low.graph.constant(np.zeros(1)), axis)
         line = low.graph.constant(fixed(*given, count, endpoint=ends, **at))
         step = low.graph.constant(fixed(*given, count, endpoint=ends, retstep=True)[1]) if retstep else None
     elif between is None:
         line, step = _line(low, first, last, count, ends)
-        line = _moved(low, line, axis)
+        line = _moved(low, name, line, axis)
     else:
-        line, step = _moved(low, between(first, last, count, ends), axis), None
+        line, step = _moved(low, name, between(first, last, count, ends), axis), None
     line = _typed(low, name, line, dtype)
     return (line, step) if retstep else line
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.graph import Expr, reachable
+from gradcli.engine.sweep import flowing
 from gradcli.errors import EvaluationError, GradcliError, Source
 from gradcli.language.calls import operation
 from gradcli.language.lowering import Lowering
@@ -221,7 +222,7 @@ def _roles(expression: Expression) -> dict[Node, int] | None:
 def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
     """What of a node's role its part has, too."""
     if isinstance(node, Binary):
-        return 0 if node.operator == "**" and part is node.right else _TAKEN | _FREE
+        return _FREE if node.operator == "**" and part is node.right else _TAKEN | _FREE
     if isinstance(node, Call):
         if part not in with_names or len(node.arguments) > 1:
             return 0
@@ -285,4 +286,6 @@ def lowered(form: Form, shape: tuple[int, ...], limits: Limits) -> Lowered | Non
     if not entry_by_entry or any(node.is_constant and node.shape for node in order):
         return None
     used = {node for node in order if node.is_leaf}
-    return Lowered(root, names, numbers, len(operations)) if used == {*names, *numbers} else None
+    if used != {*names, *numbers} or not flowing(order).issuperset(names):  # where nothing is differentiated, there is something to say
+        return None
+    return Lowered(root, names, numbers, len(operations))

@@ -87,6 +87,7 @@ class Lowering(Meanings):
     def lower(self, expression: Expression, source: Source) -> Any:
         """What an expression stands for. Errors carry their place in the text."""
         self.mentions = False
+        self.held = {}
         self._inlined = {}
         self._stack = [_Activation(expression, source, {})]
         try:
@@ -194,6 +195,10 @@ class Lowering(Meanings):
         bound = self.scope.names.get(name)
         if bound is not None:
             self.mentions = True
+            scope = self.scope
+            scope.mentioned.add(name)
+            if scope.held and name in scope.held:
+                self.held.update(scope.held[name])
             return bound
         if name == "None":
             return None

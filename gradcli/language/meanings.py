@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +11,20 @@ from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
 from gradcli.language.names import Function, Module, Unbound, missing_value
 from gradcli.language.scope import Scope
 from gradcli.ops import shapes, structure
+from gradcli.ops.calling import Use
+from gradcli.ops.parameters import is_quantity
 from gradcli.ops.prefixes import DTYPES, PRECISIONS, TORCH, DType
 from gradcli.ops.spec import Op
+
+QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
+
+
+class Held(NamedTuple):
+    """A leaf whose value a program takes beforehand, so that no derivative flows through that place."""
+
+    leaf: Expr
+    kind: str  # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
+    place: str
 
 
 class Meanings:
@@ -22,6 +33,7 @@ class Meanings:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.graph = scope.graph
+        self.held: dict[Held, None] = {}  # of the last expression, and of the names that it mentions
 
     @property
     def random(self) -> np.random.Generator:
@@ -40,10 +52,18 @@ class Meanings:
         help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
         raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
 
-    def whole(self, result: Any) -> Expr:
+    def whole(self, result: Any, of: Use | None = None) -> Expr:
         """A result as whole numbers by which entries are addressed."""
-        whole: Expr = self.graph.whole(self.value(result))
+        node = self.value(result)
+        self._hold(node, WHOLE, _place(of))
+        whole: Expr = self.graph.whole(node)
         return whole
+
+    def _hold(self, node: Expr, kind: str, place: str) -> None:
+        """Note that the values of leaves are taken here."""
+        for part in reachable([node]):
+            if part.is_leaf:
+                self.held[Held(part, MASK if node.kind == "bool" else kind, place)] = None
 
     def _array(self, items: list[Any], depth: int) -> Expr:
         if depth >= self.scope.limits.dimensions:
@@ -58,24 +78,31 @@ class Meanings:
         rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
         return rows
 
-    def static(self, result: Any, depth: int = 0) -> Any:
+    def static(self, result: Any, of: Use | str | None = None) -> Any:
         """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
+        kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
+        return self._static(result, kind, _place(of))
+
+    def _static(self, result: Any, kind: str, place: str | None, depth: int = 0) -> Any:
         if isinstance(result, (tuple, list)):
             if depth >= self.scope.limits.dimensions:
                 raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
-            parts = [self.static(part, depth + 1) for part in result]
+            parts = [self._static(part, kind, place, depth + 1) for part in result]
             return tuple(parts) if isinstance(result, tuple) else parts
         if isinstance(result, Unbound):
             raise missing_value(self.scope, result)
         if isinstance(result, Expr):
-            return self._static_value(result)
+            return self._static_value(result, kind, place)
         if result is None or isinstance(result, (str, bool, int, float, DType)):
             return result
         raise TypeMismatchError(f"{described(result)} cannot be used here")
 
-    def _static_value(self, node: Expr) -> Any:
-        if node.is_constant and not isinstance(node.payload, np.ndarray):
-            return node.payload
+    def _static_value(self, node: Expr, kind: str, place: str | None) -> Any:
+        if node.is_constant:
+            if not isinstance(node.payload, np.ndarray):
+                return node.payload
+        elif place is not None:
+            self._hold(node, kind, place)
         if node.kind == "bool":
             array = np.asarray(self.scope.evaluate(node))
             return array if array.ndim else bool(array)
@@ -99,14 +126,15 @@ class Meanings:
         """Whether an argument is a whole number, or an array of them."""
         return self.is_integral(self.value(result))
 
-    def integer(self, result: Any) -> int:
-        value = self.static(result)
+    def integer(self, result: Any, place: str = "an index") -> int:
+        value = self.static(result, place)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise ArgumentError(f"a whole number is wanted here, not {value!r}")
         return int(value)
 
-    def number(self, result: Any) -> float:
-        value = self.static(result)
+    def number(self, result: Any, place: str | None) -> float:
+        """A number known beforehand, which decides what entries there are; without a place, that of an operand."""
+        value = self._static(result, MASK, place)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ArgumentError(f"a number known beforehand is wanted here, not {described(value)}")
         return value
@@ -128,10 +156,6 @@ class Meanings:
             return False
         return argument.is_leaf or any(node.is_leaf for node in reachable([argument]))
 
-    def evaluate(self, function: Callable[..., Any], node: Expr, *arguments: Any) -> Any:
-        """A function of a node's value under the bindings: for what only values can decide, like a mask."""
-        return function(np.asarray(self.scope.evaluate(node)), *arguments)
-
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
         """An operation on nodes; of several results, a tuple."""
         node = self.graph.apply(op, operands, {**op.static, **static})
@@ -148,6 +172,9 @@ def dtype_of(argument: Any) -> DType | None:
     if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
         name = "float32"
     return DType(name) if isinstance(name, str) and name in DTYPES else None
+def _place(of: Use | str | None) -> str:
+    """What an argument is, in words."""
+    return f"'{of[2]}' of {of[1]}" if isinstance(of, tuple) else of or "an index"
 
 
 def described(result: Any) -> str:

@@ -4,6 +4,7 @@
 
     program    = { [ statement ] ( NEWLINE | ";" ) }
     statement  = [ "const" ] NAME "=" expression
+               | NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
                | NAME "(" NAME { "," NAME } ")" "=" expression
                | "assert" relation { "and" relation } [ "within" sum ]
                | expression

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.engine.graph import Expr
-from gradcli.errors import GradcliError, InputError, ParseError, Source, TypeMismatchError
+from gradcli.engine.graph import Expr, reachable
+from gradcli.errors import GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.language.lowering import Lowering
+from gradcli.language.meanings import Held
+from gradcli.language.mentions import mentioned, words_of
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Relation, Statement
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.exponential import pow_
-from gradcli.ops.structure import detach, to_int
+from gradcli.ops.structure import detach
 
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
@@ -51,6 +52,7 @@ class Lowered:
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
+    held: tuple[Held, ...] = ()  # leaves whose values it has taken beforehand
 
 
 class Program:
@@ -67,7 +69,11 @@ class Program:
         The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
         """
         self.scope.forget_since(self._kept)
-        lowered = self._run(statement)
+        try:
+            lowered = self._run(statement)
+        except GradcliError:
+            self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
+            raise
         if lowered is None:
             self._kept = self.scope.mark()
         return lowered
@@ -79,22 +85,14 @@ class Program:
     def _run(self, statement: Statement) -> Lowered | None:
         source = statement.source
         if isinstance(statement, Query):
-            return Lowered(statement, self._result(statement.expression, source))
-        if isinstance(statement, Binding):
-            if statement.name not in self.scope.outside:
-                try:
-                    self._bind(statement)
-                except GradcliError:
-                    self.scope.names.pop(statement.name, None)
-                    self.scope.failed[statement.name] = source.position(statement.span.start)[0]
-                    raise
-            return None
-        if isinstance(statement, DataBinding):
-            if statement.name not in self.scope.outside:
-                self._load(statement)
+            value = self._result(statement.expression, source)
+            return Lowered(statement, value, held=tuple(self.lowering.held))
+        if isinstance(statement, (Binding, DataBinding)):
+            self._bound(statement)
             return None
         if isinstance(statement, Definition):
             self.scope.functions[statement.name] = statement
+            self.scope.mentioned |= words_of(statement)
             return None
         assert isinstance(statement, Assertion)
         lower = self.lowering.lower_value
@@ -115,23 +113,63 @@ class Program:
         except GradcliError as error:
             raise error.at(expression.root.span, source) from None
 
-    def _bind(self, statement: Binding) -> None:
-        name, source = statement.name, statement.source
-        callees = {id(node.callee) for node in statement.expression.nodes if isinstance(node, Call)}
-        for node in statement.expression.nodes:
-            if isinstance(node, Name) and node.name == name and id(node) not in callees:
-                raise ParseError(
-                    f"the value of '{name}' mentions '{name}' itself", span=node.span, source=source,
-                    help=f"give the new value another name: {name}_2 = ...",
-                    note="a later binding replaces an earlier one for what follows; it is not an assignment",
-                )  # fmt: skip
-        expr = self.lowering.lower_value(statement.expression, source)
+    def _bound(self, statement: Binding | DataBinding) -> None:
+        """Bind a name. What is bound from outside replaces the program's own, but not what is made of it, as in ``x = x/2``."""
+        scope, name = self.scope, statement.name
+        made_of_itself = isinstance(statement, Binding) and self._is_made_of_itself(statement)
+        if name in scope.outside and not made_of_itself:
+            scope.names[name] = scope.leaves[name]
+            scope.mentioned |= words_of(statement)
+            return
+        try:
+            if isinstance(statement, Binding):
+                self._bind(statement, made_of_itself)
+            else:
+                self._load(statement)
+        except GradcliError:
+            if name in scope.names:
+                scope.lost[name] = scope.names.pop(name)
+            scope.failed[name] = statement.source.position(statement.span.start)[0]
+            raise
+        scope.bindings[scope.names[name]] = statement
+
+    def _is_made_of_itself(self, statement: Binding) -> bool:
+        """Whether a binding mentions its own name, or names that depend on the value bound to it."""
+        scope, name = self.scope, statement.name
+        if name not in scope.names:
+            return False
+        names = mentioned([statement.expression], scope.functions)
+        if name in names:
+            return True
+        leaf = scope.leaves.get(name)
+        return leaf is not None and leaf in reachable([scope.names[other] for other in names if other in scope.names])
+
+    def _bind(self, statement: Binding, made_of_itself: bool) -> None:
+        scope, name = self.scope, statement.name
+        try:
+            expr = self.lowering.lower_value(statement.expression, statement.source)
+        except MissingValueError as error:
+            if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
+                raise MissingValueError(
+                    f"the value of '{name}' mentions '{name}', which has none yet", span=place, source=statement.source,
+                    help=f"give it one before: {name} = ...",
+                ) from None  # fmt: skip
+            raise error
         if not self.lowering.mentions:
-            self.scope.bind_value(name, self.raw(expr), const=statement.const)
+            scope.bind_value(name, self.raw(expr), const=statement.const)
             return
         own = self.lowering.named(expr, name)
-        self.scope.names[name] = detach(own) if statement.const else own
-        self.scope.failed.pop(name, None)
+        if name in scope.names and not made_of_itself:
+            scope.leaves.pop(name, None)
+            scope.replaced.add(name)
+        elif statement.const:
+            scope.replaced.add(name)
+        scope.names[name] = detach(own) if statement.const else own
+        if self.lowering.held:
+            scope.held[name] = self.lowering.held
+        else:
+            scope.held.pop(name, None)
+        scope.failed.pop(name, None)
 
     def _load(self, statement: DataBinding) -> None:
         if self.scope.load is None:
@@ -140,7 +178,6 @@ class Program:
         try:
             self.scope.bind_value(statement.name, self.scope.load(statement.reference))
         except GradcliError as error:
-            self.scope.failed[statement.name] = statement.source.position(statement.span.start)[0]
             raise error.at(statement.span, statement.source) from None
 
     def raw(self, expr: Expr) -> Any:
@@ -167,28 +204,9 @@ class Program:
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)
 
 
-_HOLDING = frozenset((pow_, to_int))  # operations that may hold an operand constant
 
-
-def default_wrt(scope: Scope, order: Sequence[Expr]) -> list[Expr]:
-    """The leaves that a gradient is taken with respect to: numbers that the result depends on, in order of binding.
-
-    The result is the last node of ``order``. Left out are leaves bound with const, booleans, and names of whole numbers that
-    occur only in exponents.
-    """
-    if _HOLDING.isdisjoint([node.op for node in order]):
-        return [node for node in order if node.op is None and _is_variable(scope, node)]
-    seen: set[Expr | None] = {order[-1]}
-    for node in reversed(order):
-        if node not in seen or node.op is to_int:  # an index is no number
-            continue
-        exponent = node.operands[1] if node.op is pow_ else None
-        if exponent is not None and not exponent.is_constant and scope.is_integral(exponent):
-            seen.add(node.operand)
-        else:
-            seen.update(node.operands)
-    return [node for node in order if node.op is None and node in seen and _is_variable(scope, node)]
-
-
-def _is_variable(scope: Scope, leaf: Expr) -> bool:
-    return leaf.is_leaf and leaf.kind == "float" and leaf not in scope.frozen
+def _mention(statement: Binding) -> Span | None:
+    """Where a binding mentions its own name."""
+    callees = {id(node.callee) for node in statement.expression.nodes if isinstance(node, Call)}
+    own = (node for node in statement.expression.nodes if isinstance(node, Name) and node.name == statement.name)
+    return next((node.span for node in own if id(node) not in callees), None)

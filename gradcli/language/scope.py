@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.engine.evaluate import forward
 from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.errors import Source, Span
-from gradcli.language.tree import Binding, Definition, Node
+from gradcli.language.tree import Binding, DataBinding, Definition, Node
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.promotion import INTEGRAL, kind_of, numpy_dtype
+
+if TYPE_CHECKING:
+    from gradcli.language.meanings import Held
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Waiting:
+    """A binding that waits for names to have values."""
+
+    binding: Binding | DataBinding
+    before: Expr | None  # what its own name meant before
+    leaves: dict[str, Expr]  # and its leaf, if there was one
 
 
 @dataclass(eq=False, repr=False)
@@ -24,16 +36,23 @@ class Scope:
     precision: str = "float64"
     random_state: int = 0
     graph: Graph = field(init=False)
-    names: dict[str, Expr] = field(default_factory=dict)
+    names: dict[str, Expr] = field(default_factory=dict)  # what they mean in the text that follows
+    leaves: dict[str, Expr] = field(default_factory=dict)  # what they mean in results: a leaf, also after x = x/2
     functions: dict[str, Definition] = field(default_factory=dict)
     values: dict[Expr, Any] = field(default_factory=dict)  # of leaves, in the program's precision
     whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
+    replaced: set[str] = field(default_factory=set)  # names that were bound to something else before
+    bindings: dict[Expr, Binding | DataBinding] = field(default_factory=dict)  # what made leaves and named nodes of the program
+    mentioned: set[str] = field(default_factory=set)  # names that stand in the text so far
+    held: dict[str, dict[Held, None]] = field(default_factory=dict)  # leaves whose values a name's binding has taken beforehand
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
-    waiting: dict[str, Binding] = field(default_factory=dict)  # bindings that `gradcli check` tries values for
+    waiting: list[Waiting] = field(default_factory=list)  # bindings that `gradcli check` tries values for
+    lost: dict[str, Expr] = field(default_factory=dict)  # what names meant before a binding that has failed
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
     lowered: list[tuple[Source, list[Node], list[Any]]] = field(default_factory=list)  # expressions, and what each tree became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
+    needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
     serial: int = 0
     in_columns: bool = False  # names hold columns of trial points, where the program means numbers
     _random: np.random.Generator | None = None
@@ -59,9 +78,22 @@ class Scope:
             self.whole.add(leaf)
         if const:
             self.frozen.add(leaf)
-        self.names[name] = leaf
+        if name in self.names or name in self.leaves:
+            self.replaced.add(name)
+        self.names[name] = self.leaves[name] = leaf
+        self.held.pop(name, None)
         self.failed.pop(name, None)
         return leaf
+
+    def subject(self, name: str) -> Expr | None:
+        """What a name means in results and in claims about them: the value bound to it, or else the node."""
+        return self.leaves.get(name, self.names.get(name))
+
+    def unbind(self, name: str) -> None:
+        """Leave a name without a value."""
+        self.names.pop(name, None)
+        self.leaves.pop(name, None)
+        self.failed.pop(name, None)
 
     def mark(self) -> tuple[tuple[int, int], int, int]:
         """A moment in a program, to which `forget_since` goes back."""

@@ -9,7 +9,9 @@ from gradcli.errors import LimitError, ParseError, Source, Span
 from gradcli.language.asserts import parse_assertion
 from gradcli.language.parser import RESERVED, ExpressionParser
 from gradcli.language.tokens import END, NAME, NUMBER, SYMBOL, Token, tokenize
-from gradcli.language.tree import Binding, DataBinding, Definition, Expression, Query, Statement
+from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
+
+_AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
@@ -68,7 +70,7 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 
 def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
-    """statement = [ "const" ] NAME "=" expression | NAME "(" names ")" "=" expression | assertion | expression"""
+    """statement = [ "const" ] NAME "=" expression | NAME "+=" expression | NAME "(" names ")" "=" expression | assertion | expression"""
     last = tokens[stop - 1]
     span = Span(tokens[start].start, last.start + len(last.text))
     first, second = tokens[start], tokens[start + 1] if start + 1 < stop else Token(END, "", span.end)
@@ -91,6 +93,8 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
                 reference = source.text[tokens[start + 3].start : span.end]
                 return DataBinding(source, span, first.text, first.span, reference)
             return Binding(source, span, first.text, first.span, expression(start + 2))
+        if second.kind == SYMBOL and second.text in _AUGMENTED:
+            return Binding(source, span, first.text, first.span, _augmented(source, first, second, expression(start + 2)))
         if (
             first.text == "assert"
             and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+"))
@@ -105,6 +109,21 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
                     raise ParseError("a parameter is named twice", span=first.span, source=source)
                 return Definition(source, span, first.text, first.span, names, expression(equals + 1))
     return Query(source, span, expression(start))
+
+
+def _augmented(source: Source, first: Token, sign: Token, change: Expression) -> Expression:
+    """The right side of ``name = name + (change)``, for ``name += change``."""
+    operator = sign.text.removesuffix("=")
+    if operator in ("//", "%"):
+        help = f"write {first.text} = {first.text} {operator} ({source.text[change.root.start : change.root.end]})"
+        raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=source, help=help)
+    name = Name(first.text, first.start, first.start + len(first.text))
+    whole = Binary(operator, name, change.root)
+    nodes = [*change.nodes]
+    for node in (name, whole):
+        node.place = len(nodes)
+        nodes.append(node)
+    return Expression(whole, nodes)
 
 
 def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:

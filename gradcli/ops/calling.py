@@ -16,13 +16,15 @@ from gradcli.ops.shapes import getitem
 from gradcli.ops.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
+Use = tuple[Op | Composite, str, str]  # a function, what it is called here, and its parameter that takes an argument
+
 
 class Host(Protocol):
     """Who carries values: makes operands and static parameters of arguments, and applies operations."""
 
     def value(self, argument: Any) -> Any: ...
-    def whole(self, argument: Any) -> Any: ...
-    def static(self, argument: Any) -> Any: ...
+    def whole(self, argument: Any, of: Use | None = None) -> Any: ...
+    def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def literal(self, parameter: str, argument: Any) -> Any:
         """What was written for a parameter that is not read, as a plain value where it is one; None for the precision in use."""
 
@@ -126,7 +128,7 @@ def prepared(
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
     scalars = record.scalars if isinstance(record, Composite) else frozenset()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
-    static = static_parameters(record, operands, {key: _static(host, name, key, value) for key, value in rest.items()})
+    static = static_parameters(record, operands, {key: _static(host, value, (record, name, key)) for key, value in rest.items()})
     static.update((key, host.value(_listed(value))) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
@@ -139,10 +141,11 @@ def _listed(value: Any) -> Any:
     return [_listed(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _static(host: Host, name: str, key: str, value: Any) -> Any:
+def _static(host: Host, value: Any, of: Use) -> Any:
     try:
-        return host.static(value)
+        return host.static(value, of)
     except VaryingParameterError:
+        _, name, key = of
         raise TypeError(f"{name}(): argument '{key}' must be Number, not Tensor: it requires grad, which would be lost here") from None
 
 
@@ -169,7 +172,7 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
         elif isinstance(record, Composite) and operand in record.lists:
             operands.append(_listed_arrays(host, value))
         else:
-            operands.append(host.whole(value) if operand in record.indices else host.value(value))
+            operands.append(host.whole(value, (record, name, operand)) if operand in record.indices else host.value(value))
     if isinstance(record, Composite) and record.rest:
         more = rest.pop(record.rest, None)
         operands += [host.value(item) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]

@@ -16,7 +16,6 @@ from gradcli.ops.registry import composite, is_number, structural
 from gradcli.ops.shapes import part_of, reshape, scatter_add
 from gradcli.ops.signatures import declare, signature
 from gradcli.ops.spec import REQUIRED
-from gradcli.ops.structure import detach
 
 
 def _standardized(x: Any, axes: Any, eps: float) -> Any:
@@ -76,7 +75,7 @@ def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: 
     if running_mean is None or running_var is None:
         raise ArgumentError(f"{name}: running_mean and running_var are needed without statistics of the input")
     centre, spread = _by_channel(name, x, running_mean, running_var)
-    return (x - detach(centre)) * rsqrt(detach(spread) + eps)
+    return (x - centre) * rsqrt(spread + eps)
 
 
 def _batch_norm(
@@ -140,7 +139,7 @@ _BATCH = "x running_mean? running_var? weight? bias?"
 batch_norm = composite(
     "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps", backward="NativeBatchNorm",
     doc="(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch "
-    "(training), or running_mean and running_var, which are not differentiated.",
+    "(training), or running_mean and running_var.",
 )
 instance_norm = composite(
     "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps", backward="View",

@@ -31,6 +31,20 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
 
 
 _ARRAYS = frozenset({"mask"})  # parameters that are arrays
+_QUANTITIES = frozenset((
+    "alpha", "atol", "beta", "constant_values", "correction", "ddof", "delta", "divisor_override", "dropout_p", "end_values", "eps",
+    "label_smoothing", "lambd", "margin", "max_norm", "max_val", "maxnorm", "min_val", "momentum", "nan",
+    "negative_slope", "neginf", "norm_type", "ord", "p", "period", "posinf", "rcond", "rtol", "scale", "scale_factor", "threshold",
+    "v", "value",
+))  # fmt: skip
+
+
+def is_quantity(record: Op | Composite, key: str) -> bool:
+    """Whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
+    default = record.static.get(key)
+    if isinstance(default, (bool, str)) and key != "ord":
+        return False
+    return isinstance(default, float) or (key in _QUANTITIES and key not in _CHECKS) or key == "ord"
 
 
 def _tuples(value: Any) -> Any:

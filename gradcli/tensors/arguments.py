@@ -49,7 +49,7 @@ class Host:
         return as_tensor(argument)
 
     @staticmethod
-    def whole(argument: Any) -> Any:
+    def whole(argument: Any, of: calling.Use | None = None) -> Any:
         tensor = as_tensor(argument)
         if tensor.array.dtype.kind == "f" and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
@@ -58,7 +58,7 @@ class Host:
         return apply(to_int, [tensor], {})
 
     @staticmethod
-    def static(argument: Any) -> Any:
+    def static(argument: Any, of: calling.Use | None = None) -> Any:
         if isinstance(argument, Tensor):
             if requires_grad(argument):
                 raise calling.VaryingParameterError
@@ -144,11 +144,11 @@ class _Rehearsal(Host):
         raise _Undecided  # it becomes a tensor, a new one for each call
 
     @staticmethod
-    def whole(argument: Any) -> Any:
+    def whole(argument: Any, of: calling.Use | None = None) -> Any:
         raise _Undecided
 
     @staticmethod
-    def static(argument: Any) -> Any:
+    def static(argument: Any, of: calling.Use | None = None) -> Any:
         if isinstance(argument, _Place):
             raise _Undecided
         return Host.static(argument)
@@ -159,7 +159,9 @@ class _Rehearsal(Host):
             raise _Undecided
         return False
 
-    is_whole = whole
+    @staticmethod
+    def is_whole(argument: Any) -> Any:
+        raise _Undecided
 
 
 HOST, NUMPY_HOST, _REHEARSAL = Host(), NumpyHost(), _Rehearsal()

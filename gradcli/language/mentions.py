@@ -1,0 +1,51 @@
+"""The names that stand in expressions, also through the functions that these call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gradcli.language.tree import Assertion, Attribute, Binding, Call, Definition, Expression, Name, Query, Statement
+from gradcli.ops.prefixes import PREFIXES
+
+
+def expressions_of(statement: Statement) -> list[Expression]:
+    """The expressions that a statement evaluates, and those of a function that it defines."""
+    if isinstance(statement, Assertion):
+        sides = [side for relation in statement.relations for side in (relation.left, relation.right)]
+        return sides if statement.within is None else [*sides, statement.within]
+    return [statement.expression] if isinstance(statement, (Query, Binding, Definition)) else []
+
+
+def words_of(statement: Statement) -> set[str]:
+    """Every name in a statement's expressions, whatever it stands for there."""
+    own = statement.parameters if isinstance(statement, Definition) else ()
+    return {node.name for expression in expressions_of(statement) for node in expression.nodes if type(node) is Name} - {*own}
+
+
+def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definition]) -> list[str]:
+    """The names that expressions depend on, but for those of the catalogue's functions and libraries."""
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    waiting = [(expression, frozenset[str]()) for expression in expressions]
+    for expression, own in waiting:  # which grow
+        for name in _direct(expression, functions):
+            if name in own:
+                continue
+            function = functions.get(name)
+            if function is None:
+                found[name] = None
+            elif name not in seen:
+                seen.add(name)
+                waiting.append((function.expression, frozenset(function.parameters)))
+    return list(found)
+
+
+def _direct(expression: Expression, functions: Mapping[str, Definition]) -> list[str]:
+    nodes = expression.nodes
+    called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_defined(node, functions)}
+    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
+    return [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
+
+
+def _is_defined(call: Call, functions: Mapping[str, Definition]) -> bool:
+    return isinstance(call.callee, Name) and call.callee.name in functions
