@@ -113,6 +113,10 @@ class Program:
                 value = m.inf
             except (ValueError, OverflowError):
                 value = m.nan
+            except TypeError:
+                if all(m.isfinite(values[p]) for p in places):
+                    raise
+                value = m.nan  # some of mpmath's functions take no infinities
             values.append(value)
         return [values[p] for p in self.results]
 
