@@ -87,7 +87,8 @@ class Function:
                 bindings[name] = array = self._array(name, value)
                 parts.append((array.dtype.kind, array.shape))
         if seed is not None:
-            seed = np.asarray(seed, dtype)
+            with np.errstate(all="ignore"):
+                seed = np.asarray(seed, dtype)
             parts.append(seed.shape)
         key = tuple(parts)
         compiled = self._plans.get(key)
@@ -99,7 +100,10 @@ class Function:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
             raise TypeError(f"the value of {name!r} must be real numbers, not {array.dtype}")
-        return array if array.dtype.kind in "iub" else array.astype(self._float, copy=False)
+        if array.dtype.kind in "iub":
+            return array
+        with np.errstate(all="ignore"):  # what is too large for float32 is infinite
+            return array.astype(self._float, copy=False)
 
     def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any) -> _Compiled:
         """The plan for values of these shapes, and where the text makes constants of values, for these values."""

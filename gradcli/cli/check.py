@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradcli.cli.cases import KINDS, CheckJob
-from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED, is_closed_pipe
 from gradcli.cli.job import Request, assignment, choice
 from gradcli.cli.settings import settings
 from gradcli.errors import GradcliError, OutputError, UsageError
@@ -42,10 +42,17 @@ class CheckRequest(Request):
     at: tuple[str, ...] = ()
 
 
+def most_processes() -> int:
+    """More would only wait for each other; Windows cannot wait for more than 61."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 61)
+
+
 def settled(request: CheckRequest) -> CheckRequest:
     """The request with the settings of pyproject.toml where no option is given. Raises UsageError."""
     found = {key.replace("-", "_"): value for key, value in settings(Path.cwd()).items()}
-    return replace(request, **{name: value for name, value in found.items() if getattr(request, name) is None})
+    request = replace(request, **{name: value for name, value in found.items() if getattr(request, name) is None})
+    return request if request.jobs is None else replace(request, jobs=min(request.jobs, most_processes()))
 
 
 def run_check(request: CheckRequest) -> int:
@@ -150,7 +157,7 @@ class Reports:
             reconfigure(errors="backslashreplace")
         self.shown: list[Report] = [make(kind, sys.stdout, verbose=request.verbose) for kind, path in wanted if path == "-"]
         self.filed: list[Report] = []
-        self.broken: BrokenPipeError | None = None
+        self.broken: OSError | None = None
         for kind, path in wanted:
             if path != "-":
                 self.filed.append(_opened(kind, path, request.verbose))
@@ -161,8 +168,8 @@ class Reports:
         try:
             for report in self.shown:
                 report.add(outcome)
-        except BrokenPipeError as error:  # nobody reads on: that ends the run, unless files are still to be written
-            if not self.filed:
+        except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
+            if not self.filed or not is_closed_pipe(error):
                 raise
             self.shown, self.broken = [], error
 
