@@ -105,7 +105,8 @@ class Function:
                 bindings[name] = array = self._array(name, value)
                 parts.append((array.dtype.kind, array.shape))
         if seed is not None:
-            seed = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
+            with np.errstate(all="ignore"):
+                seed = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
             parts.append(seed.shape)
         key = tuple(parts)
         compiled = self._plans.get(key)
@@ -127,7 +128,10 @@ class Function:
 
     def _array(self, name: str, value: Any) -> Any:
         array = given.value_of(name, value, copy=False)
-        return array if array.dtype.kind in "iub" else array.astype(self._float, copy=False)
+        if array.dtype.kind in "iub":
+            return array
+        with np.errstate(all="ignore"):  # what is too large for float32 is infinite
+            return array.astype(self._float, copy=False)
 
     def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any) -> _Compiled:
         """The plan for values of these shapes, and where the text makes constants of values, for these values."""

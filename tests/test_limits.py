@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,25 @@ import pytest
 
 DEEP = 100_000
 SOME = 20_000  # as deep as matters, where the road is the same
+FEW = 300  # calls for each character, at the most: twice what is needed, and a hundredth of what one walk for each would take
 JSONL = ("--no-check", "--format", "jsonl")
 
 
-def timed(function, *arguments, **keywords):
-    start = time.perf_counter()
-    return function(*arguments, **keywords), time.perf_counter() - start
+def counted(function, *arguments, **keywords):
+    """A result, and how many calls of functions it took: work is counted, not timed, for a machine may be busy."""
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        result = function(*arguments, **keywords)
+    finally:
+        sys.setprofile(before)
+    return result, calls
 
 
 def iterated_sine() -> float:
@@ -52,11 +65,11 @@ def iterated_sine() -> float:
     ],
 )  # fmt: skip
 def test_deep_and_long(evaluate_last, text, value, gradient):
-    record, seconds = timed(evaluate_last, text, x=2.0)
+    record, calls = counted(evaluate_last, text, x=2.0)
     assert float(record.value) == pytest.approx(value, rel=1e-12)
     if gradient is not None:
         assert float(record.grad["x"]) == pytest.approx(gradient, rel=1e-12)
-    assert seconds < 30
+    assert calls < FEW * (100 + len(text))
 
 
 @pytest.mark.parametrize(
@@ -79,20 +92,20 @@ def test_deep_and_long(evaluate_last, text, value, gradient):
     ],
 )
 def test_refused_soon(fails, text, code):
-    failure, seconds = timed(fails, text, x=2.0)
+    failure, calls = counted(fails, text, x=2.0)
     assert failure.code == code, failure.error.render()[:300]
     length = len(failure.error.render())
     assert length < 2000, "a long line is shown around the caret only"
-    assert seconds < 5
+    assert calls < FEW * (100 + len(text))
 
 
 @pytest.mark.parametrize("text", ["9**9**9**9", "9^9^9^9", "-9**9**9**9", "10**400", "f(t) = t**t; f(f(f(9)))",
 "2**(2**(2**(2**10)))"])
 def test_huge_powers_are_infinite_at_once(evaluate_last, text):
-    record, seconds = timed(evaluate_last, text)
+    record, calls = counted(evaluate_last, text)
     assert math.isinf(record.value)
     assert record.warnings
-    assert seconds < 0.5
+    assert calls < FEW * 100
 
 
 @pytest.mark.parametrize(
@@ -104,7 +117,7 @@ def test_huge_powers_are_infinite_at_once(evaluate_last, text):
     ],
 )
 def test_deep_powers(run_cli, text, value, grad):
-    record = json.loads(run_cli("eval", *JSONL, "x=2.0", "-", stdin=text, timeout=10).stdout)
+    record = json.loads(run_cli("eval", *JSONL, "x=2.0", "-", stdin=text).stdout)
     assert (record["error"], record["value"]) == (None, value)
     assert grad is None or record["grad"] == grad
 
@@ -112,7 +125,7 @@ def test_deep_powers(run_cli, text, value, grad):
 def test_functions_that_grow_without_end_are_refused(run_cli):
     """Each function calls the one before twice, on its own result: 2**60 operations if nobody stops it."""
     lines = ["f0(t) = sin(t)", *(f"f{i + 1}(t) = f{i}(f{i}(t))" for i in range(60)), "f60(x)", "x + 1"]
-    done = run_cli("eval", *JSONL, "-", "x=2", stdin="\n".join(lines), preexec_fn=limited, timeout=10)
+    done = run_cli("eval", *JSONL, "-", "x=2", stdin="\n".join(lines), preexec_fn=limited)
     first, second = map(json.loads, done.stdout.splitlines())
     assert first["error"]["code"] == "limit"
     assert second["value"] == 3
@@ -141,14 +154,13 @@ ENORMOUS = [
 
 def test_enormous_arrays_are_refused_before_they_are_made(run_cli):
     program = "v = ones(20000)\n" + "\n".join(ENORMOUS) + "\nx + 1\n"
-    done, seconds = timed(run_cli, "eval", *JSONL, "x=2", "-", stdin=program, preexec_fn=limited)
+    done = run_cli("eval", *JSONL, "x=2", "-", stdin=program, preexec_fn=limited)
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 2
     refused = {r["expr"]: r["error"]["code"] if r["error"] else r["shape"] for r in records[:-1]}
     allowed = {"diag(zeros(10**5))": {"limit", "unknown-name"}, "kron(ones(10**5), ones(10**5))": {"limit", "unknown-name"}}
     assert [text for text in ENORMOUS if refused.get(text) not in allowed.get(text, {"limit"})] == [], refused
     assert records[-1]["value"] == 3
-    assert seconds < 20
 
 
 @pytest.mark.parametrize(
@@ -178,10 +190,10 @@ def test_one_bad_line_never_harms_the_next(call_cli, lines, results):
 
 @pytest.mark.parametrize("line", ["(x", "sin((x", "[x,", "x[", "f(x"])
 def test_open_brackets_on_every_line_take_linear_time(evaluate_all, line):
-    records, seconds = timed(evaluate_all, f"{line}\n" * 20_000, x=2.0)
+    records, calls = counted(evaluate_all, f"{line}\n" * 20_000, x=2.0)
     assert [r.error.line for r in records] == list(range(1, 20_001))
     assert {r.error.code for r in records} == {"syntax"}
-    assert seconds < 10
+    assert calls < FEW * 20_000 * len(line)
 
 
 @pytest.mark.parametrize(

@@ -144,10 +144,10 @@ def test_registers_are_apart_and_their_memory_is_used_again(monkeypatch: pytest.
     assert not np.may_share_memory(first, second)
     registers.give(first)
     assert registers.take(100) is first
-    huge = registers.take(3 * max(registers.room(), registers.room(3)))
+    huge = registers.take(3 * registers.SHARED_ROOM)
     registers.give(huge)
     assert registers._kept == []  # what is kept is bounded
-    for piece in [registers.take(registers.room()) for _ in range(100)]:
+    for piece in [registers.take(registers.ROOM) for _ in range(100)]:
         registers.give(piece)
     assert 1 <= len(registers._kept) < 100
 

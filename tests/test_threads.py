@@ -24,13 +24,6 @@ def gradient(text: str = TEXT) -> tuple[Any, np.ndarray]:
     return value, grads["x"]
 
 
-@pytest.fixture(autouse=True)
-def _large_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine whose third-level cache holds the blocks of several threads."""
-    room = registers.room
-    monkeypatch.setattr("gradcli.engine.blocks.room", lambda level=2: 1 << 24 if level == 3 else room(level))
-
-
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     used: set[str] = set()
     take = registers.take

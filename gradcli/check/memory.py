@@ -1,8 +1,9 @@
 """Verdicts remembered between runs.
 
-A verdict follows from the graph, the values, what the engine computed, the claims and the versions of the libraries: they are the key,
-so that an entry can never be out of date. Entries are small JSON files in the user's cache folder (never in the project under test,
-which could bring verdicts of its own), written whole or not at all, and ignored where they cannot be read.
+A verdict follows from the graph, the values, what the engine computed, the claims, the versions of the libraries and gradcli's own
+code: they are the key, so that an entry can never be out of date, and is found by every installation of the same code. Entries are small
+JSON files in the user's cache folder (never in the project under test, which could bring verdicts of its own), written whole or not at
+all, and ignored where they cannot be read. Of too many, those that were not used for the longest time go.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gradcli.check.claims import Given
 
 _FORMAT = "2"
+MOST = 128  # files of a folder, of which there are 256 for entries: at most 32,768 verdicts, of some 4 kB each
 
 
 @cache
@@ -41,18 +43,54 @@ def _versions() -> str:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(package)
-    # while gradcli itself is being worked on, its files count
-    root = Path(__file__).parent.parent
-    found.append(str(max(path.stat().st_mtime_ns for path in root.rglob("*.py"))))
+    found.append(code(Path(__file__).parent.parent))
+    found.append(f"long double of {np.finfo(np.longdouble).nmant} bits")  # a reference computes with it
     return "; ".join(found)
 
 
-def folder() -> Path:
-    """Where entries are kept: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder."""
+def code(root: Path) -> str:
+    """What the modules below a folder say, as a hash. It is kept, by their sizes and times: reading them takes longer than a check."""
+    paths = sorted(root.rglob("*.py"))
+    seen = [(path, path.stat()) for path in paths]
+    stamp = hashlib.sha256(repr([(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path, s in seen]).encode()).hexdigest()
+    kept = _kept_in("code", f"{stamp}.txt")
+    if kept is not None:
+        with suppress(OSError, UnicodeDecodeError):
+            text = kept.read_text(encoding="ascii")
+            if len(text) == len(stamp):
+                return text
+    digest = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    if kept is not None:
+        _write(kept, digest.hexdigest())
+    return digest.hexdigest()
+
+
+def folder() -> Path | None:
+    """Where entries are kept: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
     own = os.environ.get("GRADCLI_CACHE_DIR")
     if own:
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gradcli"
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(caches):  # the standard has others ignored
+        return Path(caches) / "gradcli"
+    home = _home()
+    return home / ".cache" / "gradcli" if home is not None and home.is_absolute() else None
+
+
+def _home() -> Path | None:
+    """The user's folder: by the list of users where HOME is empty, which is not the root of the file system."""
+    try:
+        if os.environ.get("HOME") == "" and os.name == "posix":
+            from pwd import getpwuid
+
+            return Path(getpwuid(os.getuid()).pw_dir)
+        return Path.home()
+    except (RuntimeError, KeyError):
+        return None
 
 
 def key_of(
@@ -103,9 +141,15 @@ def _array(digest: Any, say: Any, what: str, value: Any) -> None:
 
 def recalled(key: str) -> Check | None:
     """The verdict of that key, if it is remembered and can be read."""
+    path = _path(key)
+    if path is None:
+        return None
     try:
-        data = json.loads(_path(key).read_text(encoding="utf-8"))
-        return _check(data["check"]) if data["key"] == key else None
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found = _check(data["check"]) if data["key"] == key else None
+        with suppress(OSError):
+            os.utime(path)  # used now, and so kept for longer
+        return found
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
 
@@ -115,25 +159,52 @@ def remember(key: str, check: Check) -> None:
     if check.worst in (Verdict.UNDETERMINED, Verdict.SKIPPED):
         return
     path = _path(key)
+    if path is not None:
+        _write(path, json.dumps({"key": key, "check": asdict(check)}, default=_forgotten))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and remove the oldest ones beside it if they are too many."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump({"key": key, "check": asdict(check)}, stream, default=_forgotten)
+                stream.write(text)
             os.replace(name, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(name)
             raise
+        _remove_oldest(path.parent)
+
+
+def _remove_oldest(folder: Path) -> None:
+    """Remove a quarter of the files of a folder if they are too many."""
+    with os.scandir(folder) as entries:
+        paths = [entry.path for entry in entries]
+    if len(paths) <= MOST:
+        return
+    aged = []
+    for path in paths:
+        with suppress(OSError):  # another process removed it
+            aged.append((os.stat(path).st_mtime_ns, path))
+    for _, path in sorted(aged)[: len(aged) - 3 * MOST // 4]:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _forgotten(mask: Any) -> None:
     """Masks of wrong entries are as large as the arrays: they are not kept."""
 
 
-def _path(key: str) -> Path:
-    return folder() / key[:2] / f"{key[2:]}.json"
+def _kept_in(*parts: str) -> Path | None:
+    where = folder()
+    return None if where is None else where.joinpath(*parts)
+
+
+def _path(key: str) -> Path | None:
+    return _kept_in(key[:2], f"{key[2:]}.json")
 
 
 def _check(data: dict[str, Any]) -> Check:

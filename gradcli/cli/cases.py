@@ -17,7 +17,7 @@ from gradcli.cli.idle import refuse_idle_in_check
 from gradcli.cli.job import Job, Way
 from gradcli.cli.judgements import Judgement, Judgements
 from gradcli.cli.naming import claim_of_nothing
-from gradcli.cli.words import assignment, folder_of, format_of
+from gradcli.cli.words import assignment, folder_of, format_of, most_processes
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.evaluation import failed
 from gradcli.language.program import Program, sources, statements
@@ -68,7 +68,7 @@ class CheckJob(Job):
     @property
     def jobs(self) -> int:
         """How many processes share the work."""
-        return self.request.jobs or self.judgements.configuration.of().jobs or 1
+        return min(self.request.jobs or self.judgements.configuration.of().jobs or 1, most_processes())
 
     def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
         bindings: dict[str, str] = {}

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from gradcli.cli.cases import KINDS, CheckJob
-from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED, is_closed_pipe
 from gradcli.cli.eval import say_remarks
 from gradcli.cli.request import Request
 from gradcli.cli.words import assignment, choice
@@ -157,7 +157,7 @@ class Reports:
             reconfigure(errors="backslashreplace")
         self.shown: list[Report] = [make(kind, sys.stdout, verbose=request.verbose) for kind, path in wanted if path == "-"]
         self.filed: list[Report] = []
-        self.broken: BrokenPipeError | None = None
+        self.broken: OSError | None = None
         for kind, path in wanted:
             if path != "-":
                 self.filed.append(_opened(kind, path, request.verbose))
@@ -168,8 +168,8 @@ class Reports:
         try:
             for report in self.shown:
                 report.add(outcome)
-        except BrokenPipeError as error:  # nobody reads on: that ends the run, unless files are still to be written
-            if not self.filed:
+        except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
+            if not self.filed or not is_closed_pipe(error):
                 raise
             self.shown, self.broken = [], error
 

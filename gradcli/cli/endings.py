@@ -20,14 +20,13 @@ def guarded(app: Callable[..., Any]) -> int:
         code = _run(app)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        _silence(sys.stdout)
-        return FINE
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED
     except OSError as error:
         _silence(sys.stdout)
+        if is_closed_pipe(error):
+            return FINE
         _say(f"error[output]: cannot write the output: {error.strerror or error}")
         return BAD_INPUT
     except Exception as error:
@@ -42,9 +41,16 @@ def until_pipe_closes(command: Callable[..., int], *arguments: Any) -> int:
     """Run a command; whoever reads its output may close the pipe, which is a quiet and good end."""
     try:
         return command(*arguments)
-    except BrokenPipeError:
+    except OSError as error:
+        if not is_closed_pipe(error):
+            raise
         _silence(sys.stdout)
         return FINE
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Whether nobody reads what is written any more; Windows says then that the argument is invalid."""
+    return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
 def _run(app: Callable[..., Any]) -> int:
@@ -73,5 +79,5 @@ def _say(text: str) -> None:
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF):
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(error):
             raise

@@ -6,8 +6,9 @@ import multiprocessing
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from gradcli.report.outcomes import Outcome
@@ -38,14 +39,20 @@ def _work(task: Any) -> tuple[list[Outcome], Names]:
 
 
 def in_parallel(job: CheckJob, request: CheckRequest) -> Generator[Outcome, None, None]:
-    """The outcomes of all tasks, in the order of the tasks. The processes begin at once, while there are no other threads."""
+    """The outcomes of all tasks, in the order of the tasks. The processes, no more than tasks, begin at once,
+    while there are no other threads."""
+    tasks = job.tasks()
+    first = list(islice(tasks, job.jobs))
+    processes = max(len(first), 1)
     others = set(threading.enumerate())
-    pool = ProcessPoolExecutor(job.jobs, initializer=_begin, initargs=(request,))
+    pool = ProcessPoolExecutor(processes, initializer=_begin, initargs=(request,))
     pool.submit(int)
-    return _in_order(job, pool, set(threading.enumerate()) - others, _AHEAD * job.jobs)
+    return _in_order(job, chain(first, tasks), pool, set(threading.enumerate()) - others, _AHEAD * processes)
 
 
-def _in_order(job: CheckJob, pool: ProcessPoolExecutor, threads: set[threading.Thread], ahead: int) -> Generator[Outcome, None, None]:
+def _in_order(
+    job: CheckJob, tasks: Iterable[Any], pool: ProcessPoolExecutor, threads: set[threading.Thread], ahead: int
+) -> Generator[Outcome, None, None]:
     waiting: deque[Future[tuple[list[Outcome], Names]]] = deque()
 
     def first() -> list[Outcome]:
@@ -54,7 +61,7 @@ def _in_order(job: CheckJob, pool: ProcessPoolExecutor, threads: set[threading.T
         return outcomes
 
     try:
-        for task in job.tasks():
+        for task in tasks:
             if task[:2] == ("text", "-"):  # only this process has the standard input
                 waiting.append(Future())
                 waiting[-1].set_result((list(job.outcomes(task)), Names()))

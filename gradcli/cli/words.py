@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -38,3 +39,9 @@ def folder_of(path: str) -> Path:
 
 def format_of(path: str) -> str:
     return "jsonl" if path.endswith((".jsonl", ".ndjson")) else "text"
+
+
+def most_processes() -> int:
+    """More would only wait for each other; Windows cannot wait for more than 61."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 61)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gradcli.engine import trigonometry
 from gradcli.engine.graph import Expr
-from gradcli.engine.registers import give, places, room, take
+from gradcli.engine.registers import ROOM, SHARED_ROOM, give, places, take
 from gradcli.engine.schedule import Loop, additions
 from gradcli.engine.source import Source, fills_buffers
 from gradcli.engine.threads import in_turn, together
@@ -119,11 +119,11 @@ class LoopWriter:
         """The rows of a block, and whether threads share the blocks; ``size`` bytes are at work for each entry."""
         rows, *others = self.loop.extent
         row = math.prod(others)
-        wide = max(1, min(WIDE, room(3) // (4 * size)))
+        wide = max(1, min(WIDE, SHARED_ROOM // (4 * size)))
         blocks = rows * row // wide
         # a block is a row at least, and each thread has registers of its own
         shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * sum(map(additions, self.loop.nodes)) >= _WORTH
-        return max(1, (wide if shared else min(MOST, room() // size)) // row), shared
+        return max(1, (wide if shared else min(MOST, ROOM // size)) // row), shared
 
     def _memory(self, shape: tuple[int, ...]) -> str | None:
         """The registers as arrays of a shape, or of its first rows, in one piece of memory."""

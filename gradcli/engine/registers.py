@@ -6,24 +6,15 @@ ten thousand entries.
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import numpy as np
+
+# Sums are added up block by block, so that their last bits depend on the size of blocks. It is the same everywhere, then, for the
+# caches of today's processors, rather than that of the cache which happens to be there.
+ROOM = 5 * (1 << 20) // 8  # bytes that the registers and views of a block may take, to stay in a second-level cache of 1 MiB
+SHARED_ROOM = 5 * (1 << 25) // 8  # the same for the blocks of all threads, in a third-level cache of 32 MiB
 
 _LINE = 64  # bytes of a cache line
 _kept: list[np.ndarray] = []  # for the loops that run at once
-
-
-@cache
-def room(level: int = 2) -> int:
-    """Bytes that the registers and views of a block may take, to stay in a cache of this level: beyond, all is ten times slower."""
-    try:
-        said = Path(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size").read_text("ascii").strip()
-        size = int(said.removesuffix("K")) << 10
-    except (OSError, ValueError):
-        size = 1 << 19  # no Linux, or one that does not say
-    return 5 * size // 8
 
 
 def places(sizes: list[int]) -> list[int]:
@@ -43,13 +34,13 @@ def take(size: int) -> np.ndarray:
     try:
         memory = _kept.pop()
     except IndexError:
-        memory = _aligned(max(size, room()))
+        memory = _aligned(max(size, ROOM))
     return memory if memory.size >= size else _aligned(size)
 
 
 def give(memory: np.ndarray) -> None:
     """Keep them for another loop."""
-    if memory.size + sum([kept.size for kept in _kept]) <= max(4 * room(), room(3)):
+    if memory.size + sum([kept.size for kept in _kept]) <= SHARED_ROOM:
         _kept.append(memory)
 
 

@@ -10,7 +10,6 @@ pi/2: at most 4 units in the last place.
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from typing import Any
 
@@ -59,21 +58,13 @@ def sine_and_cosine(x: Any, sine: Any, cosine: Any, half: Any, size: Any, rest: 
 
 @cache
 def pays() -> bool:
-    """Whether this is faster than NumPy's own functions here: measured once, in less than a millisecond."""
-    x = np.linspace(-10.0, 10.0, 2048)
-    buffers = [np.empty_like(x) for _ in range(5)]
+    """Whether this is faster than NumPy's own functions here: where its tangent has a loop for the processor's vector registers.
 
-    def ours() -> None:
-        sine_and_cosine(x, *buffers)
+    That is so where AVX-512 is, and nowhere else so far: the loops of sines and cosines take five times longer there, elsewhere as
+    long as tangents. What NumPy reports decides, not a clock: on one machine the same numbers give the same bits at all times.
+    """
+    from numpy.lib import introspect
 
-    def theirs() -> None:
-        np.sin(x, buffers[0])
-        np.cos(x, buffers[1])
-
-    return min(map(_seconds, [ours] * 5)) < 0.8 * min(map(_seconds, [theirs] * 5))
-
-
-def _seconds(work: Any) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+    loops = introspect.opt_func_info(func_name="^tan$", signature="float64")
+    targets = [loop.get("current") or "baseline" for signatures in loops.values() for loop in signatures.values()]
+    return bool(targets) and not any(target.startswith("baseline") for target in targets)

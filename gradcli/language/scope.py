@@ -73,7 +73,8 @@ class Scope:
         raw = np.asarray(value)
         kind = kind_of(raw)
         leaf = self.graph.leaf(name, raw.shape, kind)
-        self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
+        with np.errstate(all="ignore"):  # what is too large for float32 is infinite, and is said where it is used
+            self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:

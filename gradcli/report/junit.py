@@ -5,6 +5,7 @@ The counts stand before the cases they count, so the cases wait in a temporary f
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from functools import cache
 from typing import TextIO
@@ -73,8 +74,8 @@ class JUnitReport(Report):
 
 
 def _class(suite: str) -> str:
-    """A path as a dotted name, as pytest makes them: viewers make folders of the dots."""
-    return printable(suite if suite.startswith("<") else relative(suite).strip("/").replace("/", "."))
+    """A path as a dotted name, as pytest makes them, without a drive or a share: viewers make folders of the dots."""
+    return printable(suite if suite.startswith("<") else os.path.splitdrive(relative(suite))[1].strip("/").replace("/", "."))
 
 
 def _path(file: str | None) -> str | None:

@@ -88,6 +88,8 @@ def _artifact(path: str) -> dict[str, str]:
         name = path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         name = well_formed(path).encode()
+    if path.startswith("//"):  # a share of another machine (UNC), which is the address's host
+        return {"uri": f"file:{quote(name)}"}
     if os.path.isabs(path):
         return {"uri": f"file:///{quote(name.lstrip(b'/'), safe='/:')}"}
     return {"uri": quote(name), "uriBaseId": "%SRCROOT%"}

@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.inputs import unmasked
 from gradcli.tensors import dtypes, generator
+from gradcli.tensors.fused import fused
 from gradcli.tensors.generator import normal as draw_normal
 from gradcli.tensors.modes import no_grad
 from gradcli.tensors.tensor import Tensor
@@ -217,10 +218,14 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     first, last = float(start), float(end)
     if kind.kind != "f":
         return _made(np.linspace(first, last, steps).astype(kind), requires_grad, device)
-    wide = np.longdouble if kind == np.float64 else np.float64
-    step = kind.type((last - first) / (steps - 1)) if steps > 1 else kind.type(0)
-    index = np.arange(steps)
-    up, down = wide(first) + wide(step) * index, wide(last) - wide(step) * (steps - 1 - index)
+    first, last = kind.type(start), kind.type(end)  # and so their difference, in PyTorch
+    step = float((last - first) / kind.type(steps - 1)) if steps > 1 else 0.0
+    first, last = float(first), float(last)
+    index = np.arange(steps, dtype=np.float64)
+    if kind == np.float64:
+        up, down = fused(index, step, first), fused(index - (steps - 1), step, last)
+    else:  # the products are exact in float64
+        up, down = first + step * index, last + step * (index - (steps - 1))
     return _made(np.where((index < steps // 2) | (steps == 1), up, down).astype(kind), requires_grad, device)
 
 

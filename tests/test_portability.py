@@ -1,0 +1,245 @@
+"""Other systems, as far as they can be emulated here: pipes, paths and drives of Windows, float formats, folders without a home."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import ntpath
+import os
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.check import memory
+from gradcli.cli import cases, endings, parallel, words
+from gradcli.engine import trigonometry
+from gradcli.report.junit import _class
+from gradcli.report.sarif import _artifact
+from gradcli.report.verdicts import Check, Verdict
+from gradcli.tensors.fused import fused
+
+# -- processes, pipes, paths -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cores", "most"), [(1, 1), (8, 8), (1000, 61)])
+def test_there_are_no_more_processes_than_cores(cores: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert words.most_processes() == most
+
+
+@pytest.mark.parametrize(("jobs", "most", "processes"), [("1000000", 3, [3]), ("50", 40, [5]), ("1000000", 1, []), ("2", 40, [2])])
+def test_there_are_no_more_processes_than_tasks(
+    call_cli: Any, tmp_path: Path, jobs: str, most: int, processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    whole = parallel.ProcessPoolExecutor
+    monkeypatch.setattr(parallel, "ProcessPoolExecutor", lambda count, **given: (asked.append(count), whole(count, **given))[1])
+    monkeypatch.setattr(cases, "most_processes", lambda: most)
+    names = [f"{i}.grad" for i in range(5)]
+    for name in names:
+        (tmp_path / name).write_text("x = 3\nx**2\n")
+    done = call_cli("check", *names, "-j", jobs)
+    assert (done.returncode, done.stdout.split(" in ")[0]) == (0, "5 passed")
+    assert asked == processes
+
+
+@pytest.mark.parametrize(
+    ("platform", "number", "code"), [("win32", errno.EINVAL, 0), ("linux", errno.EINVAL, 2), ("win32", errno.ENOSPC, 2)]
+)
+def test_a_closed_pipe_on_windows(platform: str, number: int, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise OSError(number, os.strerror(number))
+
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert endings.guarded(lambda **_: 0) == code
+    assert errors.getvalue() == ("" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n")
+
+    def writes() -> int:
+        raise OSError(number, os.strerror(number))
+
+    if code == 0:
+        assert endings.until_pipe_closes(writes) == 0
+    else:
+        with pytest.raises(OSError, match=os.strerror(number)):
+            endings.until_pipe_closes(writes)
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("//server/share/a b.grad", "file://server/share/a%20b.grad"),
+        ("C:/a b/c.grad", "file:///C:/a%20b/c.grad"),
+    ],
+)
+def test_addresses_of_files_on_windows(path: str, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "isabs", ntpath.isabs)
+    assert _artifact(path) == {"uri": uri}
+
+
+@pytest.mark.parametrize(("path", "name"), [("C:/a/b.grad", "a.b.grad"), ("//server/share/a/b.grad", "a.b.grad"), ("a/b.grad", "a.b.grad")])
+def test_classes_have_no_drive(path: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcli.report.junit.relative", lambda suite: suite)
+    monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
+    assert _class(path) == name
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_fused_steps_are_rounded_once() -> None:
+    """Against fractions; a quarter of them where the product and the sum all but cancel, or end half way between two floats."""
+    random = np.random.default_rng(0)
+    x, y = (random.normal(size=4000) * 10.0 ** random.integers(-20, 20, 4000) for _ in range(2))
+    z = -x * y * (1 + random.choice([0, 2.0**-53, 1e-16, 1e-10, 1, -2], 4000))
+    wanted = [float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in zip(x, y, z, strict=True)]
+    assert fused(x, y, z).tolist() == wanted
+    assert fused(1e300, 1e300, 0.0) == np.inf
+    assert fused(1e300, 1e-300, 1.0) == 2.0
+
+
+def test_linspace_is_rounded_once_in_each_step() -> None:
+    """From both ends, by the step in their precision; without the extended precision that other systems lack."""
+    first, last, steps = -7.3, 11.9, 101
+    step = (last - first) / (steps - 1)
+    up = [float(Fraction(first) + Fraction(step) * i) for i in range(steps // 2)]
+    down = [float(Fraction(last) - Fraction(step) * (steps - 1 - i)) for i in range(steps // 2, steps)]
+    assert gradcli.linspace(first, last, steps, dtype=gradcli.float64).tolist() == up + down
+    ends = [np.float32(first), np.float32(last)]
+    single = float((ends[1] - ends[0]) / np.float32(steps - 1))
+    up = [float(np.float32(float(ends[0]) + single * i)) for i in range(steps // 2)]
+    down = [float(np.float32(float(ends[1]) - single * (steps - 1 - i))) for i in range(steps // 2, steps)]
+    assert gradcli.linspace(first, last, steps, dtype=gradcli.float32).tolist() == up + down
+
+
+@pytest.mark.parametrize(
+    ("targets", "pays"),
+    [
+        ({"tan": {"dd": {"current": "X86_V4"}}}, True),
+        ({"tan": {"dd": {"current": "AVX512_SKX"}}}, True),
+        ({"tan": {"dd": {"current": "baseline(NEON NEON_FP16 ASIMD)"}}}, False),
+        ({"tan": {"dd": {}}}, False),
+        ({}, False),
+    ],
+)
+def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from numpy.lib import introspect
+
+    monkeypatch.setattr(introspect, "opt_func_info", lambda **_: targets)
+    trigonometry.pays.cache_clear()
+    try:
+        assert trigonometry.pays() is pays
+    finally:
+        trigonometry.pays.cache_clear()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1e300, np.longdouble("1e4000")])
+def test_what_is_too_large_for_a_dtype_is_infinite_without_a_warning(value: Any) -> None:
+    if not np.isfinite(value):
+        pytest.skip("no long double")
+    dtype = "float32" if value == 1e300 else "float64"
+    with np.errstate(all="raise"):
+        assert gradcli.evaluate("x", x=value, dtype=dtype, check=False, formula=False).value == np.inf
+        assert gradcli.value_and_grad("x", dtype=dtype)(x=value)[0] == np.inf
+        assert gradcli.value_and_grad("x", dtype=dtype)(x=1.0, seed=value)[1]["x"] == np.inf
+
+
+CLOCKS = re.compile(r"^\s*(?:import|from) time\b|\b(?:perf_counter|monotonic|process_time)\b|/sys/|/proc/", re.MULTILINE)
+
+
+def test_who_looks_at_a_clock_or_at_the_machine() -> None:
+    """What it took is reported and shown, and the user's own time limit is kept: nothing else may depend on it."""
+    root = Path(gradcli.__file__).parent
+    found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if CLOCKS.search(path.read_text(encoding="utf-8"))}
+    assert found <= {"check/deadline.py", "cli/cases.py", "cli/check.py", "cli/functions_check.py", "cli/progress.py"}
+
+
+# -- verdicts that are kept ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def installed(folder: Path, content: str = "x = 1\n") -> Path:
+    (folder / "part").mkdir(parents=True)
+    (folder / "part" / "module.py").write_text(content)
+    (folder / "other.py").write_text("")
+    return folder
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_path: Path) -> None:
+    one, two, other = installed(tmp_path / "one"), installed(tmp_path / "two"), installed(tmp_path / "other", "x = 2\n")
+    os.utime(two / "other.py", (1, 1))
+    assert memory.code(one) == memory.code(one) == memory.code(two) != memory.code(other)
+    (one / "part" / "module.py").write_text("x = 2\n")
+    assert memory.code(one) == memory.code(other)
+    (one / "other.py").rename(one / "another.py")
+    assert memory.code(one) != memory.code(other)
+
+
+def test_code_is_read_once(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = installed(tmp_path / "one")
+    found = memory.code(root)
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
+    assert memory.code(root) == found
+    assert [path.parent.name for path in cache.rglob("*.txt")] == ["code"]
+
+
+def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    bits = np.finfo(np.longdouble).nmant
+    memory._versions.cache_clear()
+    assert f"long double of {bits} bits" in memory._versions()
+    memory._versions.cache_clear()
+
+
+def key(number: int) -> str:
+    """Of entries that come into one folder."""
+    return "ab" + hashlib.sha256(str(number).encode()).hexdigest()[2:]
+
+
+def test_the_oldest_entries_are_removed(cache: Path) -> None:
+    agreed = Check(Verdict.AGREE, {}, None, [], None, [], None)
+    for number in range(memory.MOST):
+        memory.remember(key(number), agreed)
+        os.utime(memory._path(key(number)) or "", (number, number))
+    assert memory.recalled(key(0)) is not None  # and so it is the youngest
+    memory.remember(key(memory.MOST), agreed)
+    left = [number for number in range(memory.MOST + 1) if memory.recalled(key(number)) is not None]
+    assert left == [0, *range(memory.MOST // 4 + 2, memory.MOST + 1)]
+    assert len(list(cache.rglob("*.json"))) == 3 * memory.MOST // 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="HOME")
+def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    user = pwd.getpwuid(os.getuid()).pw_dir
+    for name in ("GRADCLI_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "")
+    assert memory.folder() == Path(user) / ".cache" / "gradcli"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert memory.folder() == Path(user) / ".cache" / "gradcli"
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["nobody"])
+    assert memory.folder() is None
+    monkeypatch.delenv("HOME")
+    assert memory.folder() is None
+    assert memory.recalled(key(0)) is None
+    memory.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
+    assert len(memory.code(Path(memory.__file__).parent)) == 64
