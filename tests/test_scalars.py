@@ -10,7 +10,7 @@ import operator
 import numpy as np
 import pytest
 
-from gradcli.engine.sweep import scaled
+from gradcli.engine.sweep import guarded
 from gradcli.language.program import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
@@ -68,12 +68,12 @@ def test_powers_of_numbers_are_those_of_c_to_an_ulp_of_those_of_arrays(dtype: ty
 
 @pytest.mark.parametrize("first", [np.float64, np.float32, float], ids=lambda t: t.__name__)
 def test_factors_and_choices_are_those_of_arrays(first: type):
-    """``scaled`` and ``where`` on scalars, beside what one-entry arrays give."""
+    """``guarded`` and ``where`` on scalars, beside what one-entry arrays give."""
     with np.errstate(all="ignore"):
         for x, y in itertools.product(POINTS[:60], repeat=2):
             a, b = first(x), np.float64(y)
             if first is not float:
-                assert same(np.asarray(scaled(a, b)), np.asarray(chain(a, b))), (a, b)
+                assert same(np.asarray(guarded(a, b)), np.asarray(chain(a, b))), (a, b)
             for condition in (np.True_, np.False_):
                 assert same(where(condition, a, b), np.where([condition], a, b)[0]), (a, b)
 

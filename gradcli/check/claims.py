@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradcli.check.judge import Judge
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
-_SHARE = 8  # of the bound of rounding, that a claim may take
+_SHARE = 4  # of the bound of rounding, that a claim may take
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gradcli.check.kinks import Sides
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
+_LIMIT_DIGITS = 12  # the same of a float and a limit from one side
 _LIMIT = 15  # the same where the reference is a limit from both sides
 _SHOWN = 1e-7  # of an entry: a bound beyond is named
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
@@ -98,9 +100,10 @@ class Comparison:
             return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
 
     def _edge(self, i: int, sides: Sides) -> Verdict:
-        """At the edge of the domain there is a derivative from one side only; where it is zero, zero is right."""
-        if sides.inside == 0 and self.computed[i] == 0:
-            self.reference[i] = self.m.zero
+        """At the edge of the domain there is a derivative from one side only; a rule that gives it is right."""
+        computed = self.computed[i]
+        if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(10) ** -_LIMIT_DIGITS * abs(sides.inside):
+            self.reference[i] = sides.inside
             return Verdict.AGREE
         self.reasons[i] = f"at the edge of the domain, where the derivative from within is {self.m.nstr(sides.inside, 6)}"
         return Verdict.UNDEFINED
@@ -168,14 +171,14 @@ class Comparison:
         for i, (_, relative) in errors.items():
             if self.verdicts[i] is Verdict.AGREE and (digits := _digits(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
-                self.reasons[i] = f"{digits} digits are right, rounding costs the rest"
+                self.reasons[i] = f"{digits} {'digit is' if digits == 1 else 'digits are'} right, rounding costs the rest"
 
     @property
     def mask(self) -> np.ndarray | None:
         """Which entries are wrong, if any."""
         return mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if self.mismatched else None
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """The size of the largest reference."""
         return max((abs(float(r)) for r in self.reference if not isinstance(r, bool) and self.m.isfinite(r)), default=0.0)
@@ -188,7 +191,7 @@ class Comparison:
         if self._rounded(self.reference[i]) == self.computed[i]:
             # as right as floats can be, also where they underflow
             return float(off), min(float(off / abs(self.reference[i])), _EPSILON) if self.reference[i] else 0.0
-        underflown = self.computed[i] == 0 and self._rounded(self.reference[i]) != 0
+        underflown = self.computed[i] == 0 and 0 < abs(self._rounded(self.reference[i])) < np.finfo(float).smallest_normal
         if math.isfinite(bound) and off <= bound and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and not underflown:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose
         return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf

@@ -188,7 +188,7 @@ def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value
 
 def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
     """Which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
-    ends = (_floats(value) == 0) | np.isinf(_floats(value))
+    ends = ((_floats(value) == 0) & (not op.linear)) | np.isinf(_floats(value))  # a difference of zero is no underflow
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
         return False
     for operand in operands:
@@ -196,7 +196,7 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
         ends = ends & (inside | operand.far | operand.still_)
     for nudge in (1 - _NUDGE, 1 + _NUDGE):
         beside = [np.asarray(o.value) for o in operands]
-        beside = [a * a.dtype.type(nudge) if a.dtype.kind == "f" else a for a in beside]
+        beside = [a * a.dtype.type(nudge ** (i + 1)) if a.dtype.kind == "f" else a for i, a in enumerate(beside)]
         ends = ends & np.equal(op.forward(*beside, **static), value)
     return ends
 

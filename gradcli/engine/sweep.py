@@ -142,8 +142,8 @@ def sweep(
         wanted = tuple(map(is_needed, operands))
         if True not in wanted:
             continue
-        if not (op.elementwise or op.always) and _is_zero(cotangent):
-            # a zero cotangent contributes nothing, whatever the rule would multiply it with
+        if not (op.elementwise or op.always) and (times is not scaled or isinstance(cotangent, Carrier)) and _is_zero(cotangent):
+            # a zero cotangent contributes nothing, whatever the rule would multiply it with; but for numbers that IEEE multiplies
             if nothing is not None:
                 for operand in operands:
                     if operand in needed and operand not in adjoints:

@@ -115,7 +115,7 @@ CANCELLATION: list[Row] = [
     ),
     *scalar("cos near 0", "cos(x)", 1e-9, lambda m, x: -m.sin(x), {"zero": lambda m, x: 0 * x}),
     *scalar("sin near pi/2", "sin(x)", 1.5707963, lambda m, x: m.cos(x), {"zero": lambda m, x: 0 * x}),
-    *scalar("(x + 1e16) - 1e16", "(x + 1e16) - 1e16", 1.0, lambda m, x: 1 + 0 * x, {"zero": lambda m, x: 0 * x}),
+    *scalar("(x + 1e16) - 1e16", "(x + 1e16) - 1e16", 1.0, lambda m, x: 1 + 0 * x, {"zero": lambda m, x: 0 * x}, ROUNDED),
     *scalar("sin**2 + cos**2", "sin(x)**2 + cos(x)**2", 0.3, lambda m, x: 0 * x, {"sin 2x": lambda m, x: m.sin(2 * x)}, ROUNDED),
     *scalar("x/x", "x/x", 3.0, lambda m, x: 0 * x, {"1/x": lambda m, x: 1 / x}, ROUNDED),
     *scalar("tan x - x", "tan(x) - x", 1e-3, lambda m, x: m.tan(x) ** 2, {"x": lambda m, x: m.tan(x)}, ROUNDED),

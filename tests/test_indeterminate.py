@@ -1,0 +1,224 @@
+"""Zero times infinity on the way back: what stays zero contributes nothing, what is zero at the point only is never called right."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from checking import judged, said
+
+import gradcli
+from gradcli.check import judge
+
+# A finite slope where an infinite one meets a zero: from within the domain, and from both sides.
+EDGES = [
+    ("sqrt(x)**2", 0.0, 1.0), ("exp(log(x))", 0.0, 1.0), ("cos(sqrt(x))", 0.0, -0.5), ("sin(sqrt(x))**2", 0.0, 1.0),
+    ("cosh(sqrt(x))", 0.0, 0.5), ("sqrt(x)*tanh(sqrt(x))", 0.0, 1.0), ("acos(1 - x)**2", 0.0, 2.0), ("asin(sqrt(x))**2", 0.0, 1.0),
+    ("softplus(log(x))", 0.0, 1.0), ("sinc(sqrt(x))", 0.0, -math.pi**2 / 6), ("(x**0.25)**4", 0.0, 1.0), ("sum([sqrt(x)]**2)", 0.0, 1.0),
+]  # fmt: skip
+INSIDE = [("cbrt(x)**3", 0.0, 1.0), ("cbrt(x - 2)**3 + x", 2.0, 2.0), ("1/(1/x)", 0.0, 1.0)]
+
+# Zeros that stay zero, and zeros of higher order than the infinity: the derivative is 0 or what the rest makes of it.
+RIGHT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("where(x == 0, 1, sin(x)/x)", {"x": 0.0}, {"x": 0.0}),
+    ("0*sqrt(x)", {"x": 0.0}, {"x": 0.0}),
+    ("sqrt(relu(x))", {"x": -1.0}, {"x": 0.0}),
+    ("sqrt(maximum(x, 0))", {"x": -1.0}, {"x": 0.0}),
+    ("sqrt(hardtanh(x, 0, 5))", {"x": -1.0}, {"x": 0.0}),
+    ("relu(x)**0.5", {"x": -1.0}, {"x": 0.0}),
+    ("asin(x**0)", {"x": 2.0}, {"x": 0.0}),
+    ("nan_to_num(log(x))", {"x": 0.0}, {"x": 0.0}),
+    ("x*sqrt(x)", {"x": 0.0}, {"x": 0.0}),
+    ("x**2*sqrt(x) + x", {"x": 0.0}, {"x": 1.0}),
+    ("sqrt(x)**3", {"x": 0.0}, {"x": 0.0}),
+    ("sqrt(x**3)", {"x": 0.0}, {"x": 0.0}),
+    ("sqrt(x)*sin(x)", {"x": 0.0}, {"x": 0.0}),
+    ("cbrt(x)**4", {"x": 0.0}, {"x": 0.0}),
+    ("sum(w*sqrt(x))", {"w": [0.0, 1.0], "x": [0.0, 1.0]}, {"w": [0.0, 1.0], "x": [0.0, 0.5]}),
+    ("x[0]*sqrt(x[1])", {"x": [0.0, 0.0]}, {"x": [0.0, 0.0]}),
+    ("sqrt(x[0])*sqrt(x[1])", {"x": [0.0, 0.0]}, {"x": [0.0, 0.0]}),
+    ("sum(log(x)[1:])", {"x": [0.0, 1.0, 2.0]}, {"x": [0.0, 1.0, 0.5]}),
+    ("1/(1 + exp(-x))**2", {"x": -1000.0}, {"x": 0.0}),
+]
+
+
+def slope(text: str, values: dict[str, Any], name: str) -> Any:
+    return gradcli.evaluate(text, at=values, check=False, formula=False).grad[name]
+
+
+@pytest.mark.parametrize(("text", "x", "within"), EDGES, ids=[row[0] for row in EDGES])
+def test_at_the_edge_of_the_domain_the_derivative_is_undefined(text: str, x: float, within: float) -> None:
+    assert math.isnan(slope(text, {"x": x}, "x"))
+    check = judged(text, {"x": x})
+    assert check.variables["x"].verdict.word == "undefined", said(check)
+    reason = check.variables["x"].reason
+    assert reason.startswith("at the edge of the domain, where the derivative from within is ")
+    assert float(reason.rsplit(" ", 1)[1]) == pytest.approx(within, rel=1e-5)
+
+
+@pytest.mark.parametrize(("text", "x", "true"), INSIDE, ids=[row[0] for row in INSIDE])
+def test_a_derivative_from_both_sides_makes_nan_a_mismatch(text: str, x: float, true: float) -> None:
+    check = judged(text, {"x": x})
+    assert check.variables["x"].verdict.word == "mismatch", said(check)
+    assert check.variables["x"].reason == f"the result is nan, where the true one is {true}"
+
+
+@pytest.mark.parametrize(("text", "x"), [("cbrt(x)**3", 0.0), ("sqrt(x)**2 + x", 0.0), ("exp(log(x))", 0.0)])
+def test_a_root_and_its_power_are_rewritten(text: str, x: float) -> None:
+    assert any(repair.endswith(" as x") for repair in judged(text, {"x": x}).repairs)
+
+
+@pytest.mark.parametrize(("text", "values", "wanted"), RIGHT, ids=[row[0] for row in RIGHT])
+def test_what_stays_zero_or_vanishes_faster_contributes_nothing(text: str, values: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name, want in wanted.items():
+        np.testing.assert_array_equal(slope(text, values, name), want)
+        np.testing.assert_array_equal(gradcli.value_and_grad(text)(values)[1][name], want)
+    check = judged(text, values)
+    assert check.verdict.word == "agree", said(check)
+
+
+def test_p_log_p_at_zero_has_an_infinite_slope() -> None:
+    assert slope("sum(p*log(p))", {"p": [0.0, 0.5]}, "p")[0] == -np.inf
+
+
+INNER = [
+    ("sqrt(x)", 0.0), ("cbrt(x)", 0.0), ("x**0.25", 0.0), ("asin(x)", 1.0), ("acos(x)", 1.0), ("acosh(x)", 1.0), ("asech(x)", 1.0),
+    ("log(x)", 0.0), ("log1p(x)", -1.0), ("entr(x)", 0.0), ("1/x", 0.0), ("sqrt(1 - x)", 1.0), ("hypot(sqrt(x), 0)", 0.0),
+]  # fmt: skip
+OUTER = [
+    "({0})**2", "({0})**3", "cos({0})", "cosh({0})", "sech({0})", "exp({0})", "({0})*sin({0})", "j0({0} + 0*x)", "sinc({0})",
+    "1/({0})", "prod([{0}, {0}])", "dot([{0}], [{0}])", "huber_loss({0}, 0)", "gelu({0})", "xlogy(({0})**2, 2)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("inner", "x"), INNER, ids=[row[0] for row in INNER])
+def test_no_pair_of_an_infinite_slope_and_a_stationary_point_agrees_unless_zero_is_the_limit(inner: str, x: float) -> None:
+    for outer in OUTER:
+        text = outer.format(inner)
+        record = gradcli.evaluate(text, x=x, formula=False)
+        if record.check is None or record.check.variables["x"].verdict.word != "agree":
+            continue
+        beside = [slope(text, {"x": x + step}, "x") for step in (1e-12, -1e-12)]
+        limits = [value for value in beside if np.isfinite(value)]
+        assert limits, f"{text} at {x}: agrees with {record.grad['x']}, but has no derivative beside it"
+        assert all(abs(value - record.grad["x"]) < 1e-2 for value in limits), f"{text} at {x}: {record.grad['x']} beside {limits}"
+
+
+def test_large_arrays_know_branches_that_were_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.maximum(np.random.default_rng(1).standard_normal(200_000), 0)
+    record = gradcli.evaluate("sum(where(x > 0, sqrt(x), 0)) + sum(sqrt(relu(x - 1)))", x=x, formula=False)
+    assert record.check.verdict.word == "agree"
+    assert record.check.variables["x"].decided_by == "long double"
+    np.testing.assert_array_equal(record.grad["x"][x == 0], 0.0)
+
+
+# -- one function, one verdict ---------------------------------------------------------------------------------------
+
+S, T = 3e-161, 1e-161
+PRODUCTS = [
+    "s*t*1e300", "prod([s, t])*1e300", "dot([s], [t])*1e300", "([s] @ [t])*1e300", "det([[s, 0], [0, t]])*1e300", "inner([s], [t])*1e300",
+    "einsum('i,i->', [s], [t])*1e300", "sum(outer([s], [t]))*1e300", "cumprod([s, t])[1]*1e300", "cross([s, 0, 0], [0, t, 0])[2]*1e300",
+]  # fmt: skip
+TAILS = [
+    "exp(-x)", "sech(x)", "csch(x)", "-silu(-x)", "softplus(-x)", "-mish(-x)", "kv(0, x)", "sigmoid(-x)", "exp2(-1.44*x)",
+    "softmax([x, 0])[1]",
+    "ndtr(-x/19.3)", "-logsigmoid(x)", "log1p(exp(-x))", "norm([exp(-x), 0])", "max([exp(-x), 0])", "tanh(exp(-x))", "k0(x)",
+    "-torch.special.log_ndtr(x/19.3)", "entr(exp(-x))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_digits_lost_to_underflow_are_ill_conditioned_under_every_name_of_a_product(text: str) -> None:
+    check = judged(text, {"s": S, "t": T})
+    assert check.verdict.word == check.value.verdict.word == "ill-conditioned", said(check)
+    assert check.value.worst.reference == pytest.approx(3e-22, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", TAILS)
+def test_digits_lost_to_underflow_are_ill_conditioned_under_every_name_of_a_tail(text: str) -> None:
+    check = judged(f"({text})*1e300", {"x": 740.0})
+    assert check.verdict.word == check.value.verdict.word == "ill-conditioned", said(check)
+
+
+# -- arrays: no right gradient is called wrong, and a wrong one is ---------------------------------------------------
+
+UNARY = ["sin({})", "cos(100*({}))", "exp(-({})**2)", "tanh({})", "log(1 + ({})**2)", "({})**3", "softplus({})", "relu({})", "asinh({})"]
+BINARY = ["{} + {}", "{} - ({})", "({})*({})", "({})/(1 + ({})**2)", "hypot({}, 1 + ({})**2)"]
+REDUCED = ["sum({})", "mean({})", "std({})", "logsumexp({})", "norm({})", "sum(cumsum({}))/1e3", "var({})", "sum(sort({})[:50])"]
+
+
+def program(random: np.random.Generator, depth: int = 3) -> str:
+    if not depth or random.random() < 0.1:
+        return str(random.choice(["x", "y", "0.5"]))
+    if random.random() < 0.5:
+        return str(random.choice(UNARY)).format(program(random, depth - 1))
+    return str(random.choice(BINARY)).format(program(random, depth - 1), program(random, depth - 1))
+
+
+@pytest.mark.parametrize(("number", "size"), [*itertools.product(range(12), [300]), *itertools.product(range(100, 112), [20_000])])
+def test_random_array_programs(number: int, size: int) -> None:
+    random = np.random.default_rng([7, number])
+    text = next(t for t in iter(lambda: str(random.choice(REDUCED)).format(program(random)), "") if "x" in t and "y" in t)
+    values = {"x": random.standard_normal(size) * random.choice([0.1, 1, 3]), "y": random.standard_normal(size)}
+    right = gradcli.evaluate(text, at=values, formula=False)
+    verdicts = {part.verdict.word for part in (right.check.value, *right.check.variables.values()) if part is not None}
+    assert "mismatch" not in verdicts, f"{text}: {said(right.check)}"
+    for name, gradient in right.grad.items():
+        place = int(np.argmax(np.abs(gradient)))
+        part = right.check.variables[name]
+        if part.verdict.word == "undetermined" or part.bound is not None or not gradient[place]:
+            continue
+        wrong = {**right.grad, name: np.where(np.arange(size) == place, gradient * (1 + 1e-6), gradient)}
+        found = rejudged(text, values, wrong)
+        assert found.variables[name].verdict.word == "mismatch", f"{text} by {name}[{place}] off by 1e-6: {said(found)}"
+
+
+def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> Any:
+    """The verdict on a program's gradients had the engine computed these."""
+    from gradcli.check.crosscheck import cross_check
+    from gradcli.evaluation import run_statement
+    from gradcli.language.program import Program, statements
+    from gradcli.language.scope import Scope
+    from gradcli.options import Options
+
+    scope = Scope()
+    leaves = {name: scope.bind_value(name, np.asarray(value)) for name, value in values.items()}
+    lowered = Program(scope)
+    (statement,) = statements([text])
+    record = run_statement(lowered, statement, Options(formula=False, check=False))
+    assert record is not None
+    record.grad = gradients
+    root = lowered.execute(statement).value
+    return cross_check(scope, root, {name: leaves[name] for name in gradients}, record, None)
+
+
+def test_a_difference_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 600 entries one is wrong; what is left of the budget does for two precisions."""
+    from gradcli.check import budget
+
+    x = np.linspace(0.1, 2, 600)
+    values = {"x": x}
+    wrong = np.cos(x)
+    wrong[3] *= 1.001
+    assert rejudged("sum(sin(x))", values, {"x": wrong}).verdict.word == "mismatch"
+    rules = gradcli.evaluate("sum(sin(x))", at=values, formula=False).check
+    monkeypatch.setattr(budget, "_WORK", 1)
+    assert rules.verdict.word == "agree"
+
+
+def test_where_long_doubles_are_doubles_large_arrays_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.check import wide
+
+    monkeypatch.setattr(wide, "WIDE", np.float64)
+    check = judged("sum(cos(1000*x))", {"x": np.random.default_rng(0).standard_normal(300_000)})
+    assert check.verdict.word == "undetermined"
+    assert "long doubles have no more digits than doubles on this machine" in check.reason
+
+
+def test_the_symbolic_reference_is_limited_by_work() -> None:
+    """sympy's polynomials have as many terms as the exponent has units: this took for ever."""
+    assert judged("cosh(exp(0.1*log(x)))", {"x": 0.3}).verdict.word == "agree"
+    assert judge.DIGITS[0] == 50
