@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gradcli.check.judge import Judge
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
+_LUCK, _EPSILON = 1_000.0, float(np.finfo(float).eps)  # times what rounding did to the engine, or to the largest entry
 _SHARE = 4  # of the bound of rounding, that a claim may take
 
 
@@ -140,8 +141,12 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
 
 
 def _allowances(truth: Comparison) -> list[float]:
-    """What rounding explains, which a claim may have suffered as the engine has: a share of the bound."""
-    return [b / _SHARE if math.isfinite(b) else 0.0 for b in truth.bounds]
+    """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains."""
+    found = []
+    for bound, computed, reference in zip(truth.bounds, truth.computed, truth.reference, strict=True):
+        suffered = abs(computed - float(reference)) if math.isfinite(computed) and truth.m.isfinite(reference) else math.inf
+        found.append(min(bound / _SHARE, _LUCK * max(suffered, _EPSILON * truth.largest)) if math.isfinite(bound) else 0.0)
+    return found
 
 
 def _entry(judge: Judge, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:

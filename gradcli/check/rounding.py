@@ -85,6 +85,10 @@ class Bounded(Operand):
                 (x, y), (e, f) = values, errors
                 return _product(np.abs(x), f) + _product(e, np.abs(y)) + _product(e, f)
             return _at_corners(op, values, errors, static, result)
+        if op.compounds:
+            relative = errors[0] / np.abs(values[0])
+            if np.all(np.isfinite(relative)):
+                return np.abs(result) * np.sum(np.broadcast_to(relative, np.shape(values[0])))
         if op.core_dims is not None and op.name != "matmul":
             # backward stable: right for operands that are off by rounding, relative to their size
             errors = [e + self.unit * np.max(np.abs(v), initial=0.0) for v, e in zip(values, errors, strict=True)]
@@ -184,7 +188,9 @@ def _end(value: Any, error: Any, sign: float) -> Any:
 
 
 def _additions(op: Op, values: Sequence[Any], result: Any) -> float:
-    """How many roundings of partial sums an entry of a result may have gone through."""
+    """How many roundings of partial sums or products an entry of a result may have gone through."""
+    if op.compounds:
+        return float(np.size(values[0]))
     if op.rounding != "terms":
         return 0.0
     largest = max((np.size(v) for v in values if v is not None), default=1)

@@ -78,7 +78,7 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
 
 exclusive_products = structural(
     "exclusive_products", "x", _exclusive, on_arrays(_exclusive), vjp=_exclusive_vjp, shape=lambda old, axis: old,
-    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
+    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8, compounds=True,
 )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 cumprod = structural(
     "cumprod", "x", _cumprod, on_arrays(_cumprod), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
-    saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8,
+    saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
 )  # fmt: skip
 
 

@@ -131,6 +131,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod = reduction(
     "prod", np.prod, on_arrays(lambda x, axis, keepdims: _object(x).prod(axis=axis, keepdims=keepdims)), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+    compounds=True,
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
 
