@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.deadline import check as still_in_time
 from gradcli.check.scalars import Event, Traced, Tracing, plain
 from gradcli.check.zeros import MinusZeros
 from gradcli.engine.graph import Expr
@@ -39,6 +40,7 @@ class Composed:
         for node in definition_order(root, also):
             if node in self.table:
                 continue
+            still_in_time()
             if node.op is None:
                 self.table[node] = constant_array(self.m, node, self.precision)
             elif node.op is derivative:

@@ -45,6 +45,7 @@ class Comparison:
         self.trouble = trouble
         self.rule = rule
         self.dtype = np.asarray(computed).dtype
+        self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
         self.verdicts = [self._entry(i) for i in range(len(self.computed))]
 
@@ -190,7 +191,7 @@ class Comparison:
         bound = self.bounds[i]
         if self._rounded(self.reference[i]) == self.computed[i]:
             # as right as floats can be, also where they underflow
-            return float(off), min(float(off / abs(self.reference[i])), _EPSILON) if self.reference[i] else 0.0
+            return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
         underflown = self.computed[i] == 0 and 0 < abs(self._rounded(self.reference[i])) < np.finfo(float).smallest_normal
         if math.isfinite(bound) and off <= bound and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and not underflown:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose

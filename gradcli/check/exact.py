@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.deadline import check as still_in_time
 from gradcli.check.zeros import MinusZeros
 from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, reachable
@@ -61,6 +62,7 @@ def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str
     algebra = Numbers(m, precision)
     table: dict[Expr, Any] = {}
     for node in reachable([root]):
+        still_in_time()
         if node in leaves:
             table[node] = Reals(algebra, exact_array(m, leaves[node], node.kind))
         elif node.op is None:

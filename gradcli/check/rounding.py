@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.deadline import check as still_in_time
 from gradcli.engine.carrier import Operand
 from gradcli.engine.graph import Expr, constant_value, reachable
 from gradcli.engine.sweep import backward
@@ -228,6 +229,7 @@ def bounded_table(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dic
     unit = float(np.finfo(dtype).eps) / 2
     random = np.random.default_rng(20)
     for node in reachable([root]):
+        still_in_time()
         if node in leaves:
             value = leaves[node]
             table[node] = Bounded(value.astype(np.float64) if value.dtype.kind == "f" else value, 0.0, unit, random)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.deadline import check as still_in_time
 from gradcli.check.dependence import dependent
 from gradcli.exact.algebra import Algebra, Scalar, number, real
 from gradcli.ops.registry import find
@@ -99,6 +100,9 @@ _ARITHMETIC: dict[str, tuple[Callable[..., Any], tuple[Callable[..., Any], ...]]
     "div": (lambda m, x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y)),
     "neg": (lambda m, x: -x, (lambda x: -1,)),
 }
+
+
+_SOME = 500  # scalars between two looks at the time, where a user has set a limit
 
 
 class Event:
@@ -221,6 +225,8 @@ class Tracing(Algebra):
                     stack.append(argument)
         open_products: list[tuple[Traced, Traced]] = []
         for serial in sorted(nodes, reverse=True):
+            if not serial % _SOME:
+                still_in_time()
             cotangent = adjoints.get(serial)
             node = nodes[serial]
             if cotangent is None or node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):

@@ -78,7 +78,8 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
 
 exclusive_products = structural(
     "exclusive_products", "x", _exclusive, on_arrays(_exclusive), vjp=_exclusive_vjp, shape=lambda old, axis: old,
-    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8, compounds=True,
+    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
+    compounds=True,
 )  # fmt: skip
 
 
