@@ -5,6 +5,7 @@ A binding that mentions such a name waits in the scope until a query or an asser
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -203,6 +204,9 @@ def _inside(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
+    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
+    if any(math.isnan(worst.engine) for worst in wrong):
+        return False  # outside of the claim's own domain, at a point that nobody asked for
     told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
 

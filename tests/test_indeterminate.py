@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checking import judged, said
+from checking import judged, planted, said
 
 import gradcli
 from gradcli.check import judge
@@ -222,3 +222,47 @@ def test_the_symbolic_reference_is_limited_by_work() -> None:
     """sympy's polynomials have as many terms as the exponent has units: this took for ever."""
     assert judged("cosh(exp(0.1*log(x)))", {"x": 0.3}).verdict.word == "agree"
     assert judge.DIGITS[0] == 50
+
+
+def test_a_remembered_verdict_does_not_hide_what_was_computed_anew(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.evaluation import run_statement
+    from gradcli.language.program import Program, statements
+    from gradcli.language.scope import Scope
+    from gradcli.options import Options
+
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path))
+
+    def verdict() -> str:
+        scope = Scope()
+        scope.bind_value("x", np.float64(0.7))
+        (statement,) = statements(["sin(x)*x"])
+        record = run_statement(Program(scope), statement, Options(formula=False, remembering=True))
+        assert record is not None
+        assert record.check is not None
+        return record.check.worst.word
+
+    assert verdict() == "agree"
+    with planted("sin", forward=lambda sin: lambda x: sin(x) * 1.001):
+        assert verdict() == "mismatch"
+    assert verdict() == "agree"
+
+
+def test_a_formula_with_a_smaller_domain_agrees_and_says_so() -> None:
+    from gradcli.evaluation import run_statement
+    from gradcli.language.program import Program, statements
+    from gradcli.language.scope import Scope
+    from gradcli.options import ClaimInput, Options
+
+    def claimed(formula: str) -> Any:
+        scope = Scope()
+        scope.bind_value("x", np.float64(2))
+        (statement,) = statements(["x**2 + abs(x)"])
+        record = run_statement(Program(scope), statement, Options(formula=False, claims=(ClaimInput("x", formula),)))
+        assert record is not None
+        assert record.check is not None
+        return record.check.claims[0]
+
+    right = claimed("(2*x + 1)*sqrt(x)/sqrt(x)")
+    assert right.verdict.word == "agree"
+    assert right.reason.startswith("the formula's domain is smaller: it has no value at x=-")
+    assert claimed("(2*x + 1)*sqrt(x)/sqrt(2)").verdict.word == "mismatch"

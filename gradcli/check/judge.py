@@ -183,7 +183,8 @@ def _is_simple(payload: Any) -> bool:
     if not isinstance(payload, (int, float, np.ndarray)):
         return True
     numbers = np.asarray(payload, float)
-    return bool(np.all(np.isfinite(numbers) & (numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
+    numbers = np.where(np.isfinite(numbers), numbers, 0.1)
+    return bool(np.all((numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
 
 
 @cache

@@ -26,6 +26,7 @@ from gradcli.ops.structure import output
 
 _ALWAYS = math.inf  # the order of a zero that stays zero
 _SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
+_FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3
 _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
 
@@ -217,6 +218,8 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
     """The order of a result that is 0 or infinite, where it follows from those of the operands."""
     if op.power is not None:
         return op.power * operands[0].order
+    if op.decays:
+        return np.where((_floats(value) == 0) & np.isinf(_floats(operands[0].value)), _FAST, np.nan)
     if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
         (x,) = operands
         slope = _floats(op.partials[0](value, x.value, **static))

@@ -144,6 +144,8 @@ def _expected(expect: Any) -> Iterator[Claimed]:
     refuse_unknown(expect, ("value", "grad"), "'expect'")
     for name, claim in [("value", expect.get("value")), *(grad or {}).items()]:
         what = "the claim of the value" if name == "value" else f"the claim of '{name}'"
+        if claim is None and name in (grad or {}):
+            raise InputError(f"{what} is null, which claims nothing", help="leave it out, or write numbers or a formula")
         if isinstance(claim, dict):
             refuse_unknown(claim, ("formula",), what)
             if not isinstance(claim.get("formula"), str):

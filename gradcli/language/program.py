@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine.graph import Expr, reachable
-from gradcli.errors import GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.language.lowering import Lowering
 from gradcli.language.meanings import Held
 from gradcli.language.mentions import mentioned, words_of
@@ -101,6 +101,9 @@ class Program:
         if statement.within is not None:
             node = self.lowering.lower_value(statement.within, source)
             within = float(np.max(self.scope.evaluate(node)))
+            if not 0 <= within < np.inf:
+                error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
+                raise error.at(statement.within.root.span, source)
         return Lowered(statement, relations[0].left, relations, within)
 
     def _result(self, expression: Expression, source: Source) -> Expr:

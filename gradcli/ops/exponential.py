@@ -56,10 +56,12 @@ cbrt = elementwise(
     symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
 )
-exp = elementwise("exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), doc="e to the power x.", ulps=3)
+exp = elementwise(
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, doc="e to the power x.", ulps=3,
+)
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
-    symbolic=lambda s, x: s.Pow(2, x), saves=("out",), doc="2 to the power x.", ulps=3,
+    symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, doc="2 to the power x.", ulps=3,
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,

@@ -31,7 +31,7 @@ def _sech(x: Any) -> Any:
 
 sech: Op = elementwise(
     "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves=("x", "out"),
-    doc="The hyperbolic secant, 1/cosh(x).", ulps=4,
+    doc="The hyperbolic secant, 1/cosh(x).", ulps=4, decays=True,
 )
 
 
@@ -43,7 +43,7 @@ def _csch(x: Any) -> Any:
 
 csch = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves=("x", "out"),
-    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4,
+    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),

@@ -104,6 +104,7 @@ class Op:
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
     work        scalar operations of the reference on a matrix of n rows, in units of n**3
+    decays      whether the result vanishes faster than any power where an operand is infinite
     compounds   whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
     power       near 0 the result is the first operand to this power, but for a factor
     domain      in words, for messages and documentation
@@ -139,6 +140,7 @@ class Op:
     linear: bool = False
     power: float | None = None
     compounds: bool = False
+    decays: bool = False
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     ulps: float = 1.0
