@@ -452,9 +452,10 @@ def test_folders(check, call_cli, files):
 
 
 def test_the_hook_of_pre_commit_takes_files_without_cases(call_cli, files):
-    import gradcli
-
-    (entry,) = re.findall("^  entry: gradcli (.*)$", (Path(gradcli.__file__).parents[1] / ".pre-commit-hooks.yaml").read_text(), re.M)
+    hooks = Path(__file__).parents[1] / ".pre-commit-hooks.yaml"
+    if not hooks.exists():
+        pytest.skip("the hook stands in a checkout only")
+    (entry,) = re.findall("^  entry: gradcli (.*)$", hooks.read_text(), re.M)
     files(model__grad="# nothing yet\n")
     assert call_cli(*entry.split(), "model.grad").returncode == 0
 

@@ -80,6 +80,11 @@ def test_what_stays_zero_or_vanishes_faster_contributes_nothing(text: str, value
     assert check.verdict.word == "agree", said(check)
 
 
+def test_both_ways_to_a_jacobian_decide_zero_times_infinity() -> None:
+    found = gradcli.evaluate("[where(x == 0, 1, sin(x)/x), sqrt(relu(x - 1)), sqrt(x)**2]", x=0.0, mode="jacobian", formula=False)
+    np.testing.assert_array_equal(found.jacobian["x"], [0.0, 0.0, np.nan])
+
+
 def test_p_log_p_at_zero_has_an_infinite_slope() -> None:
     assert slope("sum(p*log(p))", {"p": [0.0, 0.5]}, "p")[0] == -np.inf
 

@@ -219,7 +219,7 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
     if op.power is not None:
         return op.power * operands[0].order
     if op.decays:
-        return np.where((_floats(value) == 0) & np.isinf(_floats(operands[0].value)), _FAST, np.nan)
+        return np.where((_floats(value) == 0) & (operands[0].order < 0), _FAST, np.nan)  # at a pole, but not where a logarithm ends
     if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
         (x,) = operands
         slope = _floats(op.partials[0](value, x.value, **static))
