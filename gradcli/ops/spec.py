@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -271,13 +272,24 @@ class _Required:
 REQUIRED = _Required()
 
 
-def on_arrays(forward: Function) -> Function:
-    """A reference for operations that NumPy also performs on object arrays (moving entries, + and *)."""
+class Witness:
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
 
-    def reference(m: Any, *arrays: Any, **static: Any) -> Any:
-        return forward(*arrays, **static)
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name = file, name
 
-    return reference
+    @cached_property
+    def function(self) -> Function:
+        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
+        return function
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        return self.function(*arguments, **static)
+
+
+def witness(place: str) -> Function:
+    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
+    return Witness(*place.split("."))
 
 
 def shape_by_example(forward: Function) -> Function:
@@ -291,12 +303,6 @@ def shape_by_example(forward: Function) -> Function:
         return np.shape(result)
 
     return shape
-
-
-def whole_numbers(index: Any) -> np.ndarray:
-    """An index operand inside a reference: integers, whatever carries them."""
-    flat = [int(v) for v in np.ravel(np.asarray(index, dtype=object))]
-    return np.array(flat, dtype=np.int64).reshape(np.shape(index))
 
 
 def scipy_special(name: str) -> Function:

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.shapes import numpy_index
 from gradcli.ops.registry import elementwise, structural
-from gradcli.ops.spec import Op, on_arrays
+from gradcli.ops.spec import Op, witness
 
 
 def _same(x: Any, **_: Any) -> Any:
@@ -17,12 +17,12 @@ def _same(x: Any, **_: Any) -> Any:
 
 
 alias = structural(
-    "alias", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
+    "alias", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
     shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, result="same", public=False, ulps=0,
     doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.",
 )  # fmt: skip
 detach = structural(
-    "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
+    "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
     result="same", ulps=0,
     aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
     examples=("x*detach(x)",),
@@ -33,7 +33,7 @@ output = structural(
     doc="One result of an operation that has several.",
 )  # fmt: skip
 derivative = structural(
-    "derivative", "x", lambda x, of: x, on_arrays(lambda x, of: x), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
+    "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
     shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
     doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
@@ -48,7 +48,7 @@ def _clone(x: Any) -> Any:
 
 
 clone = structural(
-    "clone", "x", _clone, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
+    "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
     result="same", public=False, ulps=0, doc="A copy of x.",
 )  # fmt: skip
 
@@ -75,7 +75,7 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, s
 
 
 overwrite: Op = structural(
-    "overwrite", "base new", _overwrite, lambda m, base, new, steps, inplace: _overwrite(base, new, steps, False),
+    "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
     public=False, ulps=0, backward="CopySlices", doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip

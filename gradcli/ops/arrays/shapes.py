@@ -12,7 +12,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Op, Shape, axes_of, on_arrays, one_axis, shape_by_example
+from gradcli.ops.spec import REQUIRED, Op, Shape, axes_of, one_axis, shape_by_example, witness
 
 
 class StaticArray:
@@ -61,7 +61,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape = structural(
-    "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
+    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
     result="same", doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
 )
 
@@ -86,7 +86,7 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 
 broadcast_to = structural(
-    "broadcast_to", "x", _broadcast, on_arrays(np.broadcast_to),
+    "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
@@ -106,7 +106,7 @@ def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
 
 
 sum_to: Op = structural(
-    "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
+    "sum_to_size", "x", _sum_to, witness("moving.sum_to_size"),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
@@ -122,7 +122,7 @@ def _transpose(x: Any, axes: Any) -> Any:
 
 
 transpose = structural(
-    "transpose", "x", _transpose, on_arrays(_transpose), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
+    "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, linear=True, result="same", doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0,
 )  # fmt: skip
 
@@ -132,7 +132,7 @@ def _swap(x: Any, axis1: int, axis2: int) -> Any:
 
 
 swapaxes: Op = structural(
-    "swapaxes", "x", _swap, on_arrays(_swap),
+    "swapaxes", "x", _swap, witness("moving.swapaxes"),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
 )  # fmt: skip
@@ -147,7 +147,7 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
 
 
 getitem = structural(
-    "getitem", "x", _getitem, on_arrays(_getitem), vjp=_getitem_vjp, shape=shape_by_example(_getitem),
+    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=shape_by_example(_getitem),
     static={"index": ()}, linear=True, result="same", public=False, doc="x[index], as in NumPy.", ulps=0,
 )  # fmt: skip
 
@@ -163,7 +163,7 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 
 
 scatter_add = structural(
-    "scatter_add", "x", _scatter_add, on_arrays(_scatter_add),
+    "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1,
     doc="An array of zeros into which x is added at an index: the transpose of indexing.",
@@ -190,7 +190,7 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 
 concatenate = structural(
-    "concatenate", "*arrays", _concatenate, on_arrays(_concatenate), vjp=_concatenate_vjp,
+    "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
     doc="Arrays joined along an axis.", examples=("concatenate([x, y])",),
 )  # fmt: skip
@@ -213,7 +213,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 
 stack = structural(
-    "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
+    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     examples=("stack([x, y], axis=1)",), ulps=0,
 )  # fmt: skip
@@ -229,7 +229,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 
 
 flip: Op = structural(
-    "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
+    "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
     shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0,
     doc="The entries in reverse order along axes.",
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,19 @@ from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
 
 
-def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
+def _comparison(name: str, symbol: str, forward: Function, on_scalars: Function, reference: Function, *aliases: str) -> Op:
     return elementwise(
-        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
-        on_scalars=compare, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, on_scalars=on_scalars,
+        doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
     )
 
 
-equal = _comparison("equal", "==", np.equal, lambda x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", np.not_equal, lambda x, y: x != y, "ne")
-less = _comparison("less", "<", np.less, lambda x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", np.less_equal, lambda x, y: x <= y, "le")
-greater = _comparison("greater", ">", np.greater, lambda x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", np.greater_equal, lambda x, y: x >= y, "ge")
+equal = _comparison("equal", "==", np.equal, operator.eq, lambda m, x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", np.not_equal, operator.ne, lambda m, x, y: x != y, "ne")
+less = _comparison("less", "<", np.less, operator.lt, lambda m, x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", np.less_equal, operator.le, lambda m, x, y: x <= y, "le")
+greater = _comparison("greater", ">", np.greater, operator.gt, lambda m, x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", np.greater_equal, operator.ge, lambda m, x, y: x >= y, "ge")
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, *aliases: str) -> Op:

@@ -13,7 +13,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
+from gradcli.ops.spec import Composite, Function, Shape, axes_of, one_axis, witness
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:
@@ -62,7 +62,7 @@ def _column(vector: Any) -> Any:
 
 
 matmul = structural(
-    "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
+    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8,
 )  # fmt: skip
@@ -95,7 +95,7 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 
 dot = structural(
-    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
+    "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
 )  # fmt: skip
 
@@ -107,7 +107,7 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 outer = structural(
-    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
+    "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul",
     doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
 )  # fmt: skip
@@ -137,7 +137,7 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 trace = structural(
-    "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
+    "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape,
     static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, rounding="terms", ulps=4,
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
