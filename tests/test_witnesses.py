@@ -24,7 +24,7 @@ SIGNS = "ops.linalg.sign_conventions."
 # NumPy's functions that make arrays and say what shape they have: they know nothing of what an operation is.
 PLUMBING = frozenset(
     {"arange", "array", "asarray", "broadcast_shapes", "broadcast_to", "column_stack", "empty", "finfo", "isfinite", "ndim", "ndindex", "shape",
-     "size"}
+     "size", "where"}
 )  # fmt: skip
 # LAPACK's own results, of which a reference reads signs, bases and ranks, and no number.
 LAPACK = {"qr": {"qr"}, "complement": {"qr"}, "pinv": {"svd"}, "eigh": {"eigh"}, "svd": {"svd", "qr"}}

@@ -6,7 +6,9 @@ is then a walk over these numbers, and what reduces them a walk inside another.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -93,12 +95,12 @@ def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
     return [[flat[place + i] for i in inner] for place in walk(kept)], [n for n, _ in kept]
 
 
-def reduced(x: Any, axis: Any, keepdims: bool, reduce: Callable[[list[Any]], Any]) -> Array:
+def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
     """One scalar made of the entries along some axes."""
     lists, _ = rows(x, axis)
     inside = which(axis, np.ndim(x))
     shape = [1 if a in inside else n for a, n in enumerate(np.shape(x)) if keepdims or a not in inside]
-    return array([reduce(row) for row in lists], shape)
+    return array([make(row) for row in lists], shape)
 
 
 def lined(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
@@ -115,21 +117,11 @@ def lined(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
 
 def total(m: Any, values: Sequence[Any]) -> Any:
     """The sum of some scalars, one after the other."""
-    if not values:
-        return m.zero
-    result = values[0]
-    for value in values[1:]:
-        result = result + value
-    return result
+    return reduce(operator.add, values) if values else m.zero
 
 
 def product(m: Any, values: Sequence[Any]) -> Any:
-    if not values:
-        return m.one
-    result = values[0]
-    for value in values[1:]:
-        result = result * value
-    return result
+    return reduce(operator.mul, values) if values else m.one
 
 
 def inner(m: Any, x: Sequence[Any], y: Sequence[Any]) -> Any:

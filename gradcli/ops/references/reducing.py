@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -141,17 +143,11 @@ def _running(x: Any, axis: int | None, change: Callable[[list[Any]], list[Any]])
 
 
 def sums_so_far(row: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in row:
-        found.append(found[-1] + value if found else value)
-    return found
+    return list(accumulate(row))
 
 
 def products_so_far(row: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in row:
-        found.append(found[-1] * value if found else value)
-    return found
+    return list(accumulate(row, operator.mul))
 
 
 def cumsum(m: Any, x: Any, axis: int | None) -> Array:
