@@ -233,6 +233,9 @@ class Composite:
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, where it has one of its own
+
+    A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
+    composite's name in the room of witnesses.
     """
 
     name: str
@@ -253,6 +256,15 @@ class Composite:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+
+    @cached_property
+    def reference(self) -> Function | None:
+        """``reference(m, *operands, **static)`` on arrays of scalars of any kind, m offering their functions as to an operation's.
+
+        It shares no code with the body. None for a composite that has none yet.
+        """
+        found: Function | None = import_module("gradcli.ops.references").reference_of(self.name)
+        return found
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
