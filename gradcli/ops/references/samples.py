@@ -139,7 +139,7 @@ def correlate(m: Any, a: Any, v: Any, mode: str) -> Any:
     full = _overlaps(m, entries(a), entries(v)[::-1])
     if n >= k or mode != "same":
         return _moded(full, n, k, mode)
-    return array(full[n - 1 - (n - 1) // 2 :][:k] if False else full[n // 2 :][:k], (-1,))
+    return array(full[n // 2 :][:k], (-1,))
 
 
 @of("interp")
@@ -520,7 +520,7 @@ def average(m: Any, x: Any, weights: Any, axis: Any, keepdims: bool, returned: b
         heavy = objects(weights)
     else:
         axes = [a % values.ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
-        apart = np.expand_dims(objects(weights), [values.ndim + i for i in range(values.ndim - len(axes))])
+        apart = objects(weights).reshape(*np.shape(weights), *[1] * (values.ndim - len(axes)))
         heavy = np.broadcast_to(np.moveaxis(apart, range(len(axes)), axes), values.shape)
     pairs = each(lambda v, w: (v, w), values, heavy)
     masses = reduced(pairs, axis, keepdims, lambda row: total(m, [w for _, w in row]))
