@@ -95,9 +95,9 @@ for _name, _product in (
 def _cross(m: Any, x: Any, y: Any) -> Array:
     """The vector product along the last axis, by the signs of permutations; a vector of the plane has 0 as its third entry."""
     signs = {(0, 1, 2): 1, (1, 2, 0): 1, (2, 0, 1): 1, (0, 2, 1): -1, (2, 1, 0): -1, (1, 0, 2): -1}
-    left, right = np.broadcast_arrays(*(objects(v)[..., :1] for v in (x, y)))
-    found = np.full((*left.shape[:-1], 3), m.zero, dtype=object)
-    first, second = (np.broadcast_to(objects(v), (*left.shape[:-1], np.shape(v)[-1])) for v in (x, y))
+    lead = common(np.shape(x)[:-1], np.shape(y)[:-1])
+    found = np.full((*lead, 3), m.zero, dtype=object)
+    first, second = (np.broadcast_to(objects(v), (*lead, np.shape(v)[-1])) for v in (x, y))
     for (i, j, k), sign in signs.items():
         if j < first.shape[-1] and k < second.shape[-1]:
             found[..., i] = found[..., i] + sign * first[..., j] * second[..., k]

@@ -149,19 +149,15 @@ def _by_statistics(m: Any, x: Any, mean: Any, var: Any, eps: Any) -> Any:
 
 @of("batch_norm")
 def batch_norm(m: Any, x: Any, mean: Any, var: Any, weight: Any, bias: Any, training: bool, momentum: Any, eps: Any) -> Any:
-    if training:
-        found = _over(x, [0, *range(2, np.ndim(x))], lambda row: _standard(m, row, eps))
-    else:
-        found = _by_statistics(m, x, mean, var, eps)
+    axes = [0, *range(2, np.ndim(x))]
+    found = _over(x, axes, lambda row: _standard(m, row, eps)) if training else _by_statistics(m, x, mean, var, eps)
     return _affine(found, weight, bias, True)
 
 
 @of("instance_norm")
 def instance_norm(m: Any, x: Any, mean: Any, var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: Any, eps: Any) -> Any:
-    if use_input_stats:
-        found = _over(x, list(range(2, np.ndim(x))), lambda row: _standard(m, row, eps))
-    else:
-        found = _by_statistics(m, x, mean, var, eps)
+    axes = list(range(2, np.ndim(x)))
+    found = _over(x, axes, lambda row: _standard(m, row, eps)) if use_input_stats else _by_statistics(m, x, mean, var, eps)
     return _affine(found, weight, bias, True)
 
 

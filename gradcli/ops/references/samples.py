@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def diff(m: Any, x: Any, prepend: Any, append: Any, n: int, axis: int) -> Any:
 
     parts = [*beside(prepend), *rows, *beside(append)]
     for _ in range(min(n, len(parts))):
-        parts = [after - before for before, after in zip(parts, parts[1:], strict=False)]
+        parts = [after - before for before, after in pairwise(parts)]
     out = np.empty((len(parts), *rows.shape[1:]), dtype=object)
     for i, part in enumerate(parts):
         out[i] = part
@@ -88,7 +89,7 @@ def _areas(m: Any, y: Any, x: Any, dx: Any, axis: int) -> Array:
         wide = [m.one if dx is None else entries(dx)[0]] * (len(rows) - 1)
     else:
         at = list(np.moveaxis(objects(x), axis, 0)) if np.ndim(x) > 1 else entries(x)
-        wide = [b - a for a, b in zip(at, at[1:], strict=False)]
+        wide = [b - a for a, b in pairwise(at)]
     areas = [(a + b) * w / 2 for a, b, w in zip(rows, rows[1:], wide, strict=False)]
     return np.stack([objects(area) for area in areas])
 
