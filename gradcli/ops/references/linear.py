@@ -10,7 +10,7 @@ from gradcli.ops.references import factors, of
 from gradcli.ops.references.entries import Array, array, common, entries, number, reduced, size_of, total
 from gradcli.ops.references.products import contracted, dot, matmul, outer
 from gradcli.ops.references.reducing import length
-from gradcli.ops.references.scalar_algorithms import identity
+from gradcli.ops.references.scalar_algorithms import identity, plainly, valued
 from gradcli.ops.references.shapes import objects
 
 for _name, _product in (("torch_mm", matmul), ("torch_mv", matmul), ("torch_bmm", matmul), ("torch_dot", dot), ("torch_vdot", dot)):
@@ -164,7 +164,11 @@ def _triangle(m: Any, x: Any, upper: bool, unit: bool = False) -> Array:
 
 @of("cholesky_inverse")
 def cholesky_inverse(m: Any, x: Any, upper: bool) -> Any:
-    factor = _triangle(m, x, upper)
+    """Of the product of the triangle that is read with its transpose; with the derivatives of a product of whole matrices."""
+    values = objects(x)
+    factor = np.empty(values.shape, dtype=object)
+    for place in np.ndindex(values.shape[:-2]):
+        factor[place] = valued(m, values[place], factors.one_triangle(m, values[place], upper, False))
     product = matmul(m, turned(factor), factor) if upper else matmul(m, factor, turned(factor))
     return factors.inv(m, product, check_errors=True)
 
@@ -209,7 +213,8 @@ def torch_lu(m: Any, x: Any, pivot: bool, get_infos: bool) -> Any:
 
 def _exchanged(m: Any, pivots: Any, n: int) -> Array:
     """The permutation matrix of LAPACK's pivots."""
-    return m.map(lambda holds: m.one if holds else m.zero, factors.permutation(m, pivots, n=n))
+    ones = factors.permutation(m, pivots, n=n)
+    return array([m.one if holds else m.zero for holds in entries(ones)], np.shape(ones))
 
 
 @of("lu_unpack")
@@ -521,7 +526,7 @@ def torch_lstsq(m: Any, x: Any, y: Any, rcond: Any, driver: Any) -> Any:
         solution[..., 0] if vector else solution,
         _NOTHING if driver == "gelsy" else squares,
         _NOTHING if driver == "gels" else rank,
-        sizes if driver in ("gelsd", "gelss") else _NOTHING,
+        plainly(m, sizes) if driver in ("gelsd", "gelss") else _NOTHING,
     )
 
 

@@ -330,7 +330,7 @@ def cosine_similarity(m: Any, x: Any, y: Any, axis: int, eps: Any) -> Any:
 
     def cosine(row: list[Any]) -> Any:
         sizes = [length(m, [pair[i] for pair in row], 2) for i in range(2)]
-        held = [m.one * eps if size < eps else size for size in sizes]
+        held = [size + (m.one * eps - m.plain(size)) if size < eps else size for size in sizes]  # the derivative is the length's
         return total(m, [v * w for v, w in row]) / (held[0] * held[1])
 
     return reduced(pairs, axis, False, cosine)

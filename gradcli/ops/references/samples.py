@@ -429,7 +429,8 @@ for _name, _root, _both in (("torch_var", False, False), ("torch_std", True, Fal
 
 def _kept(x: Any, mask: Any) -> Array:
     """Each entry with whether it is kept."""
-    return each(lambda v, holds: (v, True if holds is None else bool(holds)), x, None if mask is None else truths(mask))
+    pairs: Array = each(lambda v, holds: (v, holds is None or bool(holds)), x, None if mask is None else truths(mask))
+    return pairs
 
 
 @of("nansum")
@@ -447,23 +448,31 @@ def nanmean(m: Any, x: Any, where: Any, axis: Any, keepdims: bool) -> Any:
     return reduced(_kept(x, where), axis, keepdims, of_row)
 
 
+def spread_about(
+    m: Any, x: Any, where: Any, mean: Any, axis: Any, keepdims: bool, ddof: Any, root: bool, without_nan: bool = False
+) -> Array:
+    """The mean square (or its root) of what lies between the chosen entries and their mean, or another."""
+
+    def of_row(row: list[Any]) -> Any:
+        chosen = [(v, centre) for v, kept, centre in row if kept and not (without_nan and is_nan(m, v))]
+        rest = m.one * len(chosen) - ddof
+        if not rest > 0:
+            return m.nan
+        middle = total(m, [v for v, _ in chosen]) / len(chosen)
+        apart = [v - (middle if centre is None else centre) for v, centre in chosen]
+        found = total(m, [v * v for v in apart]) / rest
+        return m.sqrt(found) if root else found
+
+    mask = None if where is None else truths(where)
+    triples = each(lambda v, holds, centre: (v, holds is None or bool(holds), centre), x, mask, mean)
+    return reduced(triples, axis, keepdims, of_row)
+
+
 for _name, _root in (("nanvar", False), ("nanstd", True)):
 
     @of(_name)
-    def spread_of_numbers(
-        m: Any, x: Any, where: Any, mean: Any, axis: Any, keepdims: bool, ddof: Any, root: bool = _root
-    ) -> Any:
-        def of_row(row: list[Any]) -> Any:
-            numbers = [(v, c) for v, kept, c in row if kept and not is_nan(m, v)]
-            if not m.one * len(numbers) - ddof > 0:
-                return m.nan
-            middle = total(m, [v for v, _ in numbers]) / len(numbers)
-            squares = total(m, [(v - (middle if c is None else c)) * (v - (middle if c is None else c)) for v, c in numbers])
-            found = squares / (m.one * len(numbers) - ddof)
-            return m.sqrt(found) if root else found
-
-        mask = None if where is None else truths(where)
-        return reduced(each(lambda v, holds, c: (v, holds is None or bool(holds), c), x, mask, mean), axis, keepdims, of_row)
+    def spread_of_numbers(m: Any, x: Any, where: Any, mean: Any, axis: Any, keepdims: bool, ddof: Any, root: bool = _root) -> Array:
+        return spread_about(m, x, where, mean, axis, keepdims, ddof, root, True)
 
 
 def _covariances(m: Any, rows: list[list[Any]], fweights: Any, aweights: Any, ddof: Any) -> Array:
