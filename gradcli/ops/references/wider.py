@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.ops.references import of
 from gradcli.ops.references.elementary import each, is_nan
 from gradcli.ops.references.entries import Array, entries, product, reduced, total
-from gradcli.ops.references.samples import spread_about
+from gradcli.ops.references.moments import spread_about
 
 
 def _kept(x: Any, mask: Any) -> Array:
