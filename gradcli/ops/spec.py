@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.pytorch import USUAL, Torch
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -81,14 +82,20 @@ class Text:
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
-    linear  whether the result is linear in each operand
-    signed  operands whose zeros count by their sign: 0.0 and -0.0 give different results
-    work    scalar operations of the reference on a matrix of n rows, in units of n**3
+    linear    whether the result is linear in each operand
+    signed    operands whose zeros count by their sign: 0.0 and -0.0 give different results
+    work      scalar operations of the reference on a matrix of n rows, in units of n**3
+    integral  whether whole operands give a whole result
+    commutes  whether its two operands may change places
+    folds     the operation of two operands by which a reduction puts its entries together
     """
 
     linear: bool = False
     signed: frozenset[str] = frozenset()
     work: float = 1.0
+    integral: bool = False
+    commutes: bool = False
+    folds: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +118,14 @@ class Accuracy:
     decays: bool = False
 
 
-GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy}
+GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy, "torch": Torch}
 
 
-def grouped(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record as they are written, one after the other, with those of a group gathered in it."""
+def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     rest = dict(record)
-    for name, group in GROUPS.items():
+    for name in names or GROUPS:
+        group = GROUPS[name]
         rest[name] = group(**{part.name: rest.pop(part.name) for part in fields(group) if part.name in rest})
     return rest
 
@@ -146,7 +154,6 @@ class Op:
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
@@ -156,6 +163,7 @@ class Op:
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     accuracy    what is known of the floats that it computes
+    torch       what PyTorch makes of it
     """
 
     name: str
@@ -175,7 +183,6 @@ class Op:
     optional: frozenset[str] = frozenset()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
-    backward: str | Function | None = None
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
@@ -184,6 +191,7 @@ class Op:
     text: Text = Text()
     facts: Facts = Facts()
     accuracy: Accuracy = Accuracy()
+    torch: Torch = USUAL
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -230,7 +238,7 @@ class Composite:
     lists       the operands that are lists of arrays, each of its own shape
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, where it has one of its own
+    torch       what PyTorch makes of it: its node's name, where it has one of its own
     """
 
     name: str
@@ -245,7 +253,7 @@ class Composite:
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
-    backward: str | Function | None = None
+    torch: Torch = USUAL
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     aliases: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ alias = structural(
 )  # fmt: skip
 detach = structural(
     "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
-    result="same", ulps=0,
+    result="same", ulps=0, shares="alias",
     aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
     examples=("x*detach(x)",),
 )  # fmt: skip
@@ -39,7 +39,8 @@ derivative = structural(
 )  # fmt: skip
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
-    lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+    lambda out, x: 1, kind="piecewise", public=False, ulps=0, backward="ToCopy",
+    doc="A boolean or integer as a number.",
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, s
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, lambda m, base, new, steps, inplace: _overwrite(base, new, steps, False),
     vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
-    public=False, ulps=0, backward="CopySlices", doc="The base with new entries in a region, which steps of views lead to.",
+    public=False, ulps=0, backward="CopySlices", edges=True, doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN2, LN10
@@ -41,7 +42,7 @@ pow_ = elementwise(
     saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain="x > 0, or y an integer",
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    examples=("x**3", "2**x"), ulps=2, on_scalars=operator.pow,
+    examples=("x**3", "2**x"), ulps=2, on_scalars=operator.pow, operator="pow", backward=pytorch.node_of_pow,
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
@@ -81,7 +82,7 @@ log10 = elementwise(
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
+    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P",
 )
 exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite, elementwise
@@ -15,7 +16,8 @@ from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
 def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
     return elementwise(
         name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
-        on_scalars=compare, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        operator=aliases[0], commutes=symbol in ("==", "!="), on_scalars=compare,
+        doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
     )
 
 
@@ -88,6 +90,8 @@ maximum = elementwise(
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 minimum = elementwise(
@@ -104,6 +108,8 @@ minimum = elementwise(
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 
@@ -163,6 +169,7 @@ clip = elementwise(
     doc="x limited to the range from low to high; either bound may be None.",
     examples=("clip(x, -1, 1)",),
     ulps=0,
+    backward=pytorch.node_of_clip,
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -65,6 +66,7 @@ matmul = structural(
     "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8,
+    operator="matmul", backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable,
 )  # fmt: skip
 
 
@@ -143,7 +145,7 @@ trace = structural(
 )  # fmt: skip
 
 
-def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Composite:
+def _ranked(name: str, function: Function, *ranks: int) -> Composite:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
 
     def body(x: Any, y: Any) -> Any:
@@ -154,13 +156,13 @@ def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Compos
 
     taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
     doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
-    return composite(f"torch_{name}", "x y", body, public=False, backward=backward, doc=doc)
+    return composite(f"torch_{name}", "x y", body, public=False, doc=doc, backward=name.capitalize(), one_dtype=name != "vdot")
 
 
 for _name, _function, _ranks in (
     ("mm", matmul, (2, 2)), ("mv", matmul, (2, 1)), ("bmm", matmul, (3, 3)), ("dot", dot, (1, 1)), ("vdot", dot, (1, 1)),
 ):  # fmt: skip
-    _ranked(_name, _function, *_ranks, backward=_name.capitalize())
+    _ranked(_name, _function, *_ranks)
 
 
 def _vdot(x: Any, y: Any) -> Any:
