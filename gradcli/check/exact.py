@@ -12,6 +12,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.operand import Operand
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import output
 from gradcli.reference.algebra import Numbers
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.exact_values import constant_array, exact_array
@@ -69,7 +70,7 @@ def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str
             table[node] = Reals(algebra, constant_array(m, node, precision))
         else:
             arrays = [None if o is None else _plain(table[o]) for o in node.operands]
-            if node.op.name == "output":
+            if node.op is output:
                 table[node] = table[node.operand][node.static["place"]]
                 continue
             if zeros is not None and node in zeros:

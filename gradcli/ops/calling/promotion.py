@@ -36,6 +36,3 @@ INTEGRAL = frozenset(
         "sum_to_size", "relu", "lower_median", "fmax", "fmin",
     )
 )  # fmt: skip
-
-# Operations that give algebraic numbers for such numbers; powers, where the exponent is rational.
-ALGEBRAIC = INTEGRAL | {"div", "reciprocal", "sqrt", "rsqrt", "cbrt", "hypot", "mean", "where", "leaky_relu"}

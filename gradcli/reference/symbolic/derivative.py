@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import derivative
+from gradcli.ops.structure import alias, derivative, detach
 from gradcli.reference.algebra import Algebra, Unsupported, number, real
 from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.symbolic.translate import Program
@@ -126,7 +126,8 @@ class _Symbols(Algebra):
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
         expressions = [_expression(a) for a in arguments]
-        if op.name == "pow" and expressions[1].is_Rational and expressions[1].q > _FINEST:
+        exponents = [x for x, name in zip(expressions, op.operands, strict=True) if name in op.facts.exponents]
+        if any(x.is_Rational and x.q > _FINEST for x in exponents):
             raise Unsupported("an exponent of so many digits")
         return Formal((op.symbolic or op.reference)(sympy, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
 
@@ -150,8 +151,8 @@ class WholeDerivative:
                 table[node] = self._constant(m, node, precision)
             elif node.op is derivative:
                 table[node] = self._derivative(node.static["of"], table, algebra)
-            elif node.op.name in ("alias", "detach"):
-                if node in wrt or node.op.name == "detach":
+            elif node.op is alias or node.op is detach:
+                if node in wrt or node.op is detach:
                     raise Unsupported(node.op.name)
                 table[node] = table[node.operand]
             else:
