@@ -15,8 +15,8 @@ import numpy as np
 from gradcli.check.judge import Judge, scalar_operations
 from gradcli.formulas.printing import formula
 from gradcli.graph.indeterminate import gradients as gradients_of
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable, rebuild
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise import arithmetic, exponential, trigonometric

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.operand import Operand
 from gradcli.graph.sweep import backward
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import output
 from gradcli.reference.deadline import check as still_in_time
 
 _SAFETY = 4.0
@@ -222,28 +222,35 @@ def _is_exact(op: Op, values: list[Any], result: Any, unit: float) -> bool:
     return all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 1 / unit)) for v in [*values, result])
 
 
+class Bounds(Domain[Bounded]):
+    """Floats of the precision that is judged, each with a bound of its error."""
+
+    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
+        self.leaves, self.dtype = leaves, np.dtype(precision)
+        self.unit = float(np.finfo(self.dtype).eps) / 2
+        self.random = np.random.default_rng(20)
+
+    def leaf(self, node: Expr) -> Bounded:
+        value = self.leaves[node]
+        return self._bounded(value.astype(np.float64) if value.dtype.kind == "f" else value, 0.0)
+
+    def constant(self, node: Expr) -> Bounded:
+        value = constant_value(node.payload, self.dtype, node.kind)
+        value = value.astype(np.float64) if node.kind == "float" else value
+        return self._bounded(value, self.unit * np.abs(value) if isinstance(node.payload, Constant) else 0.0)
+
+    def _bounded(self, value: Any, error: Any) -> Bounded:
+        return Bounded(value, error, self.unit, self.random)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
+        first: Bounded = next(o for o in operands if o is not None)
+        return first.apply_op(op, operands, node.static)
+
+
 def bounded_table(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
     """One forward pass with a bound of each node's error."""
-    table: dict[Expr, Any] = {}
-    dtype = np.dtype(precision)
-    unit = float(np.finfo(dtype).eps) / 2
-    random = np.random.default_rng(20)
-    for node in reachable([root]):
-        still_in_time()
-        if node in leaves:
-            value = leaves[node]
-            table[node] = Bounded(value.astype(np.float64) if value.dtype.kind == "f" else value, 0.0, unit, random)
-        elif node.op is None:
-            value = constant_value(node.payload, dtype, node.kind)
-            value = value.astype(np.float64) if node.kind == "float" else value
-            table[node] = Bounded(value, unit * np.abs(value) if isinstance(node.payload, Constant) else 0.0, unit, random)
-        elif node.op is output:
-            table[node] = table[node.operand][node.static["place"]]
-        else:
-            operands = [None if o is None else table[o] for o in node.operands]
-            first = next(o for o in operands if o is not None)
-            table[node] = first.apply_op(node.op, operands, node.static)
-    return table
+    return interpret(reachable([root]), Bounds(leaves, precision))
 
 
 def allowances(

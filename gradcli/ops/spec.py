@@ -50,7 +50,8 @@ SAME = Choice("the same")
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink;
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
+    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
     ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
     """
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
@@ -36,7 +37,7 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
         raise Unsupported("long doubles have no more digits than doubles on this machine")
     order = reachable([root])
     with np.errstate(all="ignore"):
-        table = _forward(order, leaves, precision)
+        table = interpret(order, LongDoubles(leaves, precision))
         start = np.broadcast_to(np.asarray(seed, WIDE), root.shape)
         adjoints: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
         needed = _needed(order, wrt)
@@ -60,7 +61,7 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
     """The value of an expression in long double. Raises Unsupported."""
     with np.errstate(all="ignore"):
-        return _forward(reachable([root]), leaves, precision)[root]
+        return interpret(reachable([root]), LongDoubles(leaves, precision))[root]
 
 
 def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
@@ -71,22 +72,30 @@ def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
     return needed
 
 
-def _forward(order: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
-    table: dict[Expr, Any] = {}
-    dtype = numpy_dtype("float", precision)
-    for node in order:
-        if node in leaves:
-            value = np.asarray(leaves[node])
-            table[node] = value.astype(WIDE) if value.dtype.kind == "f" else value
-        elif node.op is None:
-            if isinstance(node.payload, Constant):
-                table[node] = _long(node.payload)
-            else:
-                value = np.asarray(constant_value(node.payload, dtype, node.kind))
-                table[node] = value.astype(WIDE) if node.kind == "float" else value
-        else:
-            table[node] = _applied(node, node.op, [table[o] for o in node.operands if o is not None])
-    return table
+class LongDoubles(Domain[Any]):
+    """Whole arrays in long double."""
+
+    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
+        self.leaves, self.dtype = leaves, numpy_dtype("float", precision)
+
+    def leaf(self, node: Expr) -> Any:
+        value = np.asarray(self.leaves[node])
+        return value.astype(WIDE) if value.dtype.kind == "f" else value
+
+    def constant(self, node: Expr) -> Any:
+        if isinstance(node.payload, Constant):
+            return _long(node.payload)
+        value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
+        return value.astype(WIDE) if node.kind == "float" else value
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        return _applied(node, op, operands)
+
+    def part(self, node: Expr, whole: Any, place: int) -> Any:
+        raise Unsupported("several results of so many entries")
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
+        raise Unsupported("a derivative of so many entries")  # what the engine has expanded it to is what is judged
 
 
 def _long(constant: Constant) -> Any:
@@ -106,7 +115,7 @@ def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
             return rule.value(*operands, **node.static)
     except NotCovered as missing:
         raise Unsupported(str(missing)) from None
-    if op.outputs > 1 or not (op.elementwise or rule is not None) or len(operands) != len(node.operands):
+    if op.outputs > 1 or not (op.elementwise or rule is not None) or any(o is None for o in operands):
         raise Unsupported(f"{op.name} of so many entries")
     try:
         result = np.asarray(op.forward(*operands, **node.static))

@@ -176,14 +176,14 @@ def _extreme(forward: Function) -> Function:
 max_ = reduction(
     "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
     integral=True, extended=extended.MAX,
-    kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
+    kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
 )
 min_ = reduction(
     "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
     integral=True, extended=extended.MIN,
-    kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
+    kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
 )
