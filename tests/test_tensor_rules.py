@@ -15,7 +15,7 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
-from gradcli.tensors.core.node import NOT_KEPT, places
+from gradcli.tensors.core.saved_values import NOT_KEPT, places
 from gradcli.tensors.dispatch.apply import apply
 
 over_cases = pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.extended import Rule
 from gradcli.ops.pytorch import USUAL, Torch
 
 Shape = tuple[int, ...]
@@ -50,7 +51,8 @@ SAME = Choice("the same")
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink;
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
+    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
     ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
     """
 
@@ -82,20 +84,37 @@ class Text:
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
-    linear    whether the result is linear in each operand
-    signed    operands whose zeros count by their sign: 0.0 and -0.0 give different results
-    work      scalar operations of the reference on a matrix of n rows, in units of n**3
-    integral  whether whole operands give a whole result
-    commutes  whether its two operands may change places
-    folds     the operation of two operands by which a reduction puts its entries together
+    linear     whether the result is linear in each operand
+    signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
+    integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
+    algebraic  whether algebraic numbers give algebraic numbers, where rational constants stand for ``exponents``; what is integral does
+    exponents  operands that are exponents
+    inverse    whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is
+    branches   whether it is such a choice of plain operands, too
+    selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
+    turns      of a truth: where it turns, and the program takes another branch
+    sees_nan   whether the result may be a number although an operand is NaN
+    constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
+    commutes   whether its two operands may change places
+    folds      the operation of two operands by which a reduction puts its entries together
+    work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
+               entries, times the rows of matrices (``core_dims``)
     """
 
     linear: bool = False
     signed: frozenset[str] = frozenset()
-    work: float = 1.0
     integral: bool = False
+    algebraic: bool = False
+    exponents: frozenset[str] = frozenset()
+    inverse: bool = False
+    branches: bool = False
+    selects: bool = False
+    turns: Kink | None = None
+    sees_nan: bool = False
+    constant: Function | None = None
     commutes: bool = False
     folds: str = ""
+    work: Function | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +123,9 @@ class Accuracy:
 
     ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
                whichever library NumPy computes with (see above)
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
+    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums", the largest of the "operands",
                or the "product" of those
+    exact      whether nothing is rounded where operands and result are whole numbers that floats have
     power      near 0 the result is the first operand to this power, but for a factor
     compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
     decays     whether the result vanishes faster than any power where an operand is infinite
@@ -113,6 +133,7 @@ class Accuracy:
 
     ulps: float = 1.0
     rounding: str = "result"
+    exact: bool = False
     power: float | None = None
     compounds: bool = False
     decays: bool = False
@@ -144,6 +165,8 @@ class Op:
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
+    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
+    extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
@@ -177,6 +200,8 @@ class Op:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     on_scalars: Function | None = None
     symbolic: Function | None = None
+    slopes: tuple[Function, ...] | None = None
+    extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
