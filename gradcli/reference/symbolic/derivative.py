@@ -126,7 +126,8 @@ class _Symbols(Algebra):
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
         expressions = [_expression(a) for a in arguments]
-        if op.name == "pow" and expressions[1].is_Rational and expressions[1].q > _FINEST:
+        exponents = [x for x, name in zip(expressions, op.operands, strict=True) if name in op.facts.exponents]
+        if any(x.is_Rational and x.q > _FINEST for x in exponents):
             raise Unsupported("an exponent of so many digits")
         return Formal((op.symbolic or op.reference)(sympy, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
 
