@@ -20,6 +20,7 @@ from gradcli.ops.linalg.scalar_algorithms import berkowitz, eliminate, identity,
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Shape
+from gradcli.ops.text import POWER, Form
 
 
 def _inv(x: Any, check_errors: bool) -> Any:
@@ -54,7 +55,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 inv = structural(
     "inv", "x", _inv, over_batches(_inv_reference, _inv_shape), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
     saves=("out",), core_dims=(2,), aliases=("inverse",), domain="a regular matrix", backward="LinalgInvEx",
-    doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
+    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
 )  # fmt: skip
 
 
@@ -155,7 +156,8 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, over_batches(berkowitz, _det_shape), vjp=_det_vjp, shape=_det_shape, saves=("x",),
-    core_dims=(2,), work=0.4, backward="LinalgDet", doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
+    core_dims=(2,), work=0.4, backward="LinalgDet", sign=r"\det",
+    doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).", examples=("log(det(A))",), ulps=64,
 )  # fmt: skip
 

@@ -53,7 +53,8 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 sum_ = reduction(
     "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
-    linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
+    linear=True, algebra="total", adds="entries", on_objects=True,
+    doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
 )
 
@@ -75,7 +76,7 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 mean = reduction(
-    "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
+    "mean", _mean, _mean_reference, _mean_vjp, linear=True, adds="entries", on_objects=True, doc="The mean of the entries.",
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
 )
 
@@ -175,13 +176,13 @@ def _extreme(forward: Function) -> Function:
 max_ = reduction(
     "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
-    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
+    sign=r"\max", doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
 )
 min_ = reduction(
     "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
     kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
+    sign=r"\min", doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
 )
 
