@@ -91,7 +91,8 @@ def _operation(node: Expr, operands: list[Piece | None], taken: Collection[str])
     written = in_form(text.written, node, operands, _literal)
     if written is not None:
         return Piece(*written)
-    if not op.public or op.name in taken:
+    name = op.name
+    if not op.public or name in taken:
         raise Unprintable
     return Piece(_call(node, operands))
 

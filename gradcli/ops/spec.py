@@ -91,7 +91,7 @@ class Facts:
     on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
-    in_ufuncs   the same of other operations, which NumPy's ufuncs compute into a buffer
+    as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
     """
 
     linear: bool = False
@@ -104,7 +104,7 @@ class Facts:
     reshapes: bool = False
     on_objects: bool = False
     simpler: Function | None = None
-    in_ufuncs: Function | None = None
+    as_ufunc: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

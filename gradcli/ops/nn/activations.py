@@ -25,7 +25,7 @@ relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
     lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0,
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),), in_ufuncs=lambda x: maximum(x, 0.0),
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),), as_ufunc=(maximum, 0.0),
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",),
 )
 
