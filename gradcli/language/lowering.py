@@ -43,19 +43,11 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.ops import structure
+from gradcli.ops import registry, structure
 from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, exponential, logic
-from gradcli.ops.linalg import products
-from gradcli.ops.spec import Op
+from gradcli.ops.elementwise import arithmetic, logic
 
-_BINARY: dict[str, Op] = {
-    "+": arithmetic.add, "-": arithmetic.sub, "*": arithmetic.mul, "/": arithmetic.div, "//": arithmetic.floor_divide,
-    "%": arithmetic.remainder, "@": products.matmul, "**": exponential.pow_, "<": logic.less, "<=": logic.less_equal,
-    ">": logic.greater, ">=": logic.greater_equal, "==": logic.equal, "!=": logic.not_equal, "and": logic.logical_and,
-    "or": logic.logical_or,
-}  # fmt: skip
 _ALL = slice(None)
 
 
@@ -157,7 +149,7 @@ class Lowering(Meanings):
             right = self._operand(right, node.right, activation)
         if node.operator in ("or", "and") or (node.operator == "**" and left.kind == "bool"):
             refuse_other_readings(node, left.kind, right.kind, activation.source)
-        return self.graph.apply(_BINARY[node.operator], (left, right))
+        return self.graph.apply(registry.OPERATORS[node.operator], (left, right))
 
     def _unary(self, node: Unary, activation: _Activation) -> Any:
         operand = self._operand(activation.results[node.operand.place], node.operand, activation)

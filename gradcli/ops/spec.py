@@ -27,6 +27,7 @@ import numpy as np
 from gradcli.errors import AxisError, ShapeError
 from gradcli.ops.extended import Rule
 from gradcli.ops.pytorch import USUAL, Torch
+from gradcli.ops.text import Text
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -76,11 +77,6 @@ class Carrier:
 
 
 @dataclass(frozen=True, eq=False)
-class Text:
-    """How an operation is written."""
-
-
-@dataclass(frozen=True, eq=False)
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
@@ -99,6 +95,17 @@ class Facts:
     folds      the operation of two operands by which a reduction puts its entries together
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
+    algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
+                "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
+                "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty if it is none of these
+    adds        what it adds up: "entries" of its operand (a mean is their sum but for a factor), or "products" of two operands' entries
+    unchanged   whether the result is the operand, but for repeated entries
+    repeats     whether entries are repeated along axes
+    reshapes    whether the result has the operand's entries, in their order, in another shape
+    on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
+    simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
+                that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
+    as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
     """
 
     linear: bool = False
@@ -115,6 +122,14 @@ class Facts:
     commutes: bool = False
     folds: str = ""
     work: Function | None = None
+    algebra: str = ""
+    adds: str = ""
+    unchanged: bool = False
+    repeats: bool = False
+    reshapes: bool = False
+    on_objects: bool = False
+    simpler: Function | None = None
+    as_ufunc: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +228,7 @@ class Op:
     core_dims: tuple[int, ...] | None = None
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
-    text: Text = Text()
+    text: Text = field(default_factory=Text)
     facts: Facts = Facts()
     accuracy: Accuracy = Accuracy()
     torch: Torch = USUAL
@@ -227,7 +242,7 @@ class Op:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
     @cached_property
-    def plain(self) -> bool:
+    def broadcasts(self) -> bool:
         """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
 

@@ -21,6 +21,7 @@ from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Shape
+from gradcli.ops.text import POWER, Form
 
 
 def _inv(x: Any, check_errors: bool) -> Any:
@@ -55,7 +56,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 inv = structural(
     "inv", "x", _inv, over_batches(_inv_reference, _inv_shape), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
     saves=("out",), core_dims=(2,), aliases=("inverse",), domain="a regular matrix", backward="LinalgInvEx",
-    doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
+    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
 )  # fmt: skip
 
 
@@ -158,7 +159,7 @@ det = structural(
     "det", "x", np.linalg.det, over_batches(berkowitz, _det_shape), vjp=_det_vjp, shape=_det_shape, saves=("x",),
     core_dims=(2,), work=for_rows(0.4, power=2), backward="LinalgDet",
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
-    "(PyTorch returns zeros there).", examples=("log(det(A))",), ulps=64,
+    "(PyTorch returns zeros there).", sign=r"\det", examples=("log(det(A))",), ulps=64,
 )  # fmt: skip
 
 
@@ -173,8 +174,8 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), _slogdet_reference, vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix",
-    backward="LinalgSlogdet",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,),
+    work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip
 

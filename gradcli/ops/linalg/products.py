@@ -16,6 +16,7 @@ from gradcli.ops.extended import Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
+from gradcli.ops.text import TERM, Form
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:
@@ -74,8 +75,9 @@ def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
 matmul = structural(
     "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors),
-    operator="matmul", backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable,
+    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors), operator="matmul",
+    backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
+    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
 )  # fmt: skip
 
 
@@ -107,6 +109,7 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 dot = structural(
     "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
+    adds="products", on_objects=True,
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added,
 )  # fmt: skip
@@ -121,7 +124,7 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 outer = structural(
     "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.elementwise import bent
 from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, maximum, where
 from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
@@ -26,8 +26,8 @@ relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
     lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
-    extended=Entrywise((lambda x: np.where(x > 0, WIDE(1), WIDE(0)),)),
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),), doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",),
+    extended=Entrywise((lambda x: np.where(x > 0, WIDE(1), WIDE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
+    doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
 )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import expand_dims, reshape
+from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.elementwise.exponential import log, log1p
 from gradcli.ops.elementwise.logic import equal, maximum, where
 from gradcli.ops.nn.losses import check_reduction, loss, total

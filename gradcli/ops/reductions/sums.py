@@ -55,8 +55,8 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 sum_ = reduction(
     "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
-    linear=True, integral=True, extended=extended.SUM, doc="The sum of the entries.",
-    examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
+    linear=True, integral=True, extended=extended.SUM, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms",
+    ulps=4, algebra="total", adds="entries", on_objects=True,
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
     folds="add", backward=pytorch.by_axis("Sum", "Sum.1"),
 )
@@ -80,6 +80,7 @@ def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 mean = reduction(
     "mean", _mean, _mean_reference, _mean_vjp, linear=True, algebraic=True, extended=extended.MEAN, doc="The mean of the entries.",
+    adds="entries", on_objects=True,
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
     backward=pytorch.by_axis("Mean", "Mean.1"), refuses=pytorch.only_floats("mean"),
 )
@@ -182,17 +183,15 @@ def _extreme(forward: Function) -> Function:
 
 max_ = reduction(
     "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
-    integral=True, extended=extended.MAX,
-    kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
-    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
+    integral=True, extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
+    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     folds="maximum", backward=pytorch.by_axis("Max.1", "Max"),
 )
 min_ = reduction(
     "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
-    integral=True, extended=extended.MIN,
-    kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
+    integral=True, extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
+    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
     folds="minimum", backward=pytorch.by_axis("Min.1", "Min"),
 )
