@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradcli.errors import LimitError, ParseError, Source, Span
-from gradcli.language.asserts import parse_assertion
+from gradcli.language.assertions import parse_assertion
 from gradcli.language.parser import RESERVED, ExpressionParser
 from gradcli.language.tokens import END, NAME, NUMBER, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
