@@ -15,7 +15,7 @@ from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.expansions import expanded
+from gradcli.ops.expansions import calls_in, expanded
 from gradcli.ops.registry import named
 from gradcli.ops.spec import Op
 
@@ -50,7 +50,7 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
         return builder.call_op(record, operands, static)
-    made = expanded(record.name, (operands, static), lambda: binding.applied(builder, record, name, found, operands, static))
+    (made,) = calls_in(lambda: binding.applied(builder, record, name, found, operands, static))
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.results)
     return made

@@ -27,7 +27,7 @@ class Frame:
         self.statement = statement  # where the text stands: of a function's body, its definition; None outside of programs
         self.finish = finish  # what makes the call's result of the body's
         self.results: list[Any] = []  # of the nodes so far
-        self.expansions: dict[int, Expansion] = {}  # by places of calls: those of functions that are made of operations
+        self.expansions: dict[int, Expansion | None] = {}  # by places of calls of functions made of operations; None for a user's
         self.coerced: Any = None  # the node that the whole result was taken for, where it was none
 
     @property

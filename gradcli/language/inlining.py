@@ -30,8 +30,7 @@ class Inlining:
         key = (id(definition), node.primes, *(id(v) for v in values))
         if key in self._results:
             result, expansion, _ = self._results[key]
-            if expansion is not None:
-                caller.expansions[node.place] = expansion
+            caller.expansions[node.place] = expansion
             return result
         parameters = list(values)
         if node.primes:
@@ -43,8 +42,9 @@ class Inlining:
             expansion = None
             if node.primes:
                 y, x = self.coercion.value(result), parameters[0]
-                expansion = caller.expansions[node.place] = expanded("grad", (y, x), lambda: primed(y, x, node.primes))
+                expansion = expanded("grad", (y, x), lambda: primed(y, x, node.primes))
                 result = expansion.result
+            caller.expansions[node.place] = expansion
             self._results[key] = result, expansion, values
             return result
 

@@ -12,6 +12,7 @@ from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.frames import Frame
+from gradcli.language.origins import Origins, origins
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition
 from gradcli.limits import DEFAULT, Limits
@@ -118,6 +119,10 @@ class Scope:
             for tree, result in zip(frame.nodes, frame.results, strict=False)  # fewer results where lowering failed
             if result is node
         ]
+
+    def origins(self) -> Origins:
+        """Where the nodes that the text made come from; searched when it is asked for, as `spans`."""
+        return origins(self.lowered, self.bindings)
 
     def named(self, node: Expr, name: str) -> Expr:
         """A node under an identity of its own, so that something can be differentiated with respect to it."""

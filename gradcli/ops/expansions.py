@@ -31,3 +31,8 @@ def expanded(name: str, given: Any, function: Callable[[], Any]) -> Expansion:
     finally:
         UNDER_WAY.reset(before)
     return Expansion(name, given, result, inner)
+
+
+def calls_in(function: Callable[[], Any]) -> list[Expansion]:
+    """The calls of composites that a function makes."""
+    return expanded("", (), function).inner
