@@ -19,7 +19,7 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.query.derivatives import gradient
 from gradcli.report.records import Record
-from gradcli.tensors.short import short_way
+from gradcli.tensors.dispatch.fast_path import fast_path
 
 Values = Mapping[str, Any]
 
@@ -57,12 +57,12 @@ def planted(name: str, **fields: Any) -> Iterator[Op]:
     try:
         for field, change in fields.items():
             object.__setattr__(op, field, change(before[field]))
-        short_way.cache_clear()  # which is made of the record
+        fast_path.cache_clear()  # which is made of the record
         yield op
     finally:
         for field, value in before.items():
             object.__setattr__(op, field, value)
-        short_way.cache_clear()
+        fast_path.cache_clear()
 
 
 Rule = Callable[..., Any]

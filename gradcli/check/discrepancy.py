@@ -13,7 +13,8 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify
 from gradcli.graph import transforms
-from gradcli.graph.nodes import Expr, reachable, rebuild
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.reference.algebra import Unsupported

@@ -17,7 +17,7 @@ from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
-from gradcli.ops.calling.promotion import INTEGRAL, kind_of, numpy_dtype
+from gradcli.ops.calling.promotion import kind_of, numpy_dtype
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,9 +149,10 @@ class Scope:
         if node.kind == "int":
             return True
         operands = [operand for operand in node.operands if operand is not None]
-        if node.op.name not in INTEGRAL or not all(self._integral[operand] for operand in operands):
+        if not node.op.facts.integral or not all(self._integral[operand] for operand in operands):
             return False
-        return node.op.name != "pow" or (operands[1].op is None and bool(np.all(self.evaluate(operands[1]) >= 0)))
+        exponents = [operand for name, operand in zip(node.op.operands, operands, strict=False) if name in node.op.facts.exponents]
+        return all(exponent.op is None and bool(np.all(self.evaluate(exponent) >= 0)) for exponent in exponents)
 
 
 def _is_whole(payload: Any) -> bool:

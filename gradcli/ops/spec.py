@@ -26,6 +26,8 @@ import numpy as np
 
 from gradcli.errors import AxisError, ShapeError
 from gradcli.ops.expansions import UNDER_WAY, expanded
+from gradcli.ops.extended import Rule
+from gradcli.ops.pytorch import USUAL, Torch
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -50,7 +52,8 @@ SAME = Choice("the same")
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink;
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
+    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
     ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
     """
 
@@ -82,14 +85,37 @@ class Text:
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
-    linear  whether the result is linear in each operand
-    signed  operands whose zeros count by their sign: 0.0 and -0.0 give different results
-    work    scalar operations of the reference on a matrix of n rows, in units of n**3
+    linear     whether the result is linear in each operand
+    signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
+    integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
+    algebraic  whether algebraic numbers give algebraic numbers, where rational constants stand for ``exponents``; what is integral does
+    exponents  operands that are exponents
+    inverse    whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is
+    branches   whether it is such a choice of plain operands, too
+    selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
+    turns      of a truth: where it turns, and the program takes another branch
+    sees_nan   whether the result may be a number although an operand is NaN
+    constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
+    commutes   whether its two operands may change places
+    folds      the operation of two operands by which a reduction puts its entries together
+    work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
+               entries, times the rows of matrices (``core_dims``)
     """
 
     linear: bool = False
     signed: frozenset[str] = frozenset()
-    work: float = 1.0
+    integral: bool = False
+    algebraic: bool = False
+    exponents: frozenset[str] = frozenset()
+    inverse: bool = False
+    branches: bool = False
+    selects: bool = False
+    turns: Kink | None = None
+    sees_nan: bool = False
+    constant: Function | None = None
+    commutes: bool = False
+    folds: str = ""
+    work: Function | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +124,9 @@ class Accuracy:
 
     ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
                whichever library NumPy computes with (see above)
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
+    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums", the largest of the "operands",
                or the "product" of those
+    exact      whether nothing is rounded where operands and result are whole numbers that floats have
     power      near 0 the result is the first operand to this power, but for a factor
     compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
     decays     whether the result vanishes faster than any power where an operand is infinite
@@ -107,18 +134,20 @@ class Accuracy:
 
     ulps: float = 1.0
     rounding: str = "result"
+    exact: bool = False
     power: float | None = None
     compounds: bool = False
     decays: bool = False
 
 
-GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy}
+GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy, "torch": Torch}
 
 
-def grouped(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record as they are written, one after the other, with those of a group gathered in it."""
+def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     rest = dict(record)
-    for name, group in GROUPS.items():
+    for name in names or GROUPS:
+        group = GROUPS[name]
         rest[name] = group(**{part.name: rest.pop(part.name) for part in fields(group) if part.name in rest})
     return rest
 
@@ -137,6 +166,8 @@ class Op:
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
+    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
+    extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
@@ -147,7 +178,6 @@ class Op:
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
@@ -157,6 +187,7 @@ class Op:
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     accuracy    what is known of the floats that it computes
+    torch       what PyTorch makes of it
     """
 
     name: str
@@ -170,13 +201,14 @@ class Op:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     on_scalars: Function | None = None
     symbolic: Function | None = None
+    slopes: tuple[Function, ...] | None = None
+    extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
     optional: frozenset[str] = frozenset()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
-    backward: str | Function | None = None
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
@@ -185,6 +217,7 @@ class Op:
     text: Text = Text()
     facts: Facts = Facts()
     accuracy: Accuracy = Accuracy()
+    torch: Torch = USUAL
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -231,7 +264,7 @@ class Composite:
     lists       the operands that are lists of arrays, each of its own shape
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, where it has one of its own
+    torch       what PyTorch makes of it: its node's name, where it has one of its own
     """
 
     name: str
@@ -246,7 +279,7 @@ class Composite:
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
-    backward: str | Function | None = None
+    torch: Torch = USUAL
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     aliases: tuple[str, ...] = ()

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
+from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops.extended import WIDE, Entrywise, Linear
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op, on_arrays
 
@@ -18,14 +20,15 @@ def _same(x: Any, **_: Any) -> Any:
 
 alias = structural(
     "alias", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
-    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, result="same", public=False, ulps=0,
-    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.",
+    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, integral=True, result="same", public=False, ulps=0,
+    extended=AS_IT_IS, doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.",
 )  # fmt: skip
 detach = structural(
     "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
-    result="same", ulps=0,
+    result="same", ulps=0, extended=Linear(lambda cotangent, x: (None,)),
     aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
     examples=("x*detach(x)",),
+    shares="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -39,7 +42,9 @@ derivative = structural(
 )  # fmt: skip
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
-    lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+    lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
+    extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, WIDE)), doc="A boolean or integer as a number.",
+    backward="ToCopy",
 )  # fmt: skip
 
 
@@ -77,7 +82,7 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, s
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, lambda m, base, new, steps, inplace: _overwrite(base, new, steps, False),
     vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
-    public=False, ulps=0, backward="CopySlices", doc="The base with new entries in a region, which steps of views lead to.",
+    public=False, ulps=0, backward="CopySlices", edges=True, doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip
 
 

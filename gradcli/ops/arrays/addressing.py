@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.arrays.extended import CHOSEN
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Kink, Op, Shape, one_axis, whole_numbers
@@ -36,7 +37,7 @@ take_along: Op = structural(
     "take_along", "x index", _take_along, lambda m, x, index, axis: _take_along(x, whole_numbers(index), axis),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0,
-    backward="Gather",
+    backward="Gather", extended=CHOSEN,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
 )  # fmt: skip
 

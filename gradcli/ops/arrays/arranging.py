@@ -70,11 +70,11 @@ def _flipped(name: str, axis: int, doc: str) -> None:
 
 
 rot90 = composite(
-    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", examples=("rot90(x)",),
+    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", copied=True, examples=("rot90(x)",),
     doc="The array turned k times by 90 degrees, from the first of two axes towards the second.",
 )  # fmt: skip
 composite(
-    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip",
+    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip", copied=True,
     doc="torch.flip: the entries in reverse order along the axes given.",
 )  # fmt: skip
 _flipped("fliplr", 1, "The columns in reverse order.")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops import pytorch
+from gradcli.ops.arrays import extended
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite, structural
@@ -62,7 +64,9 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 reshape = structural(
     "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
+    integral=True, extended=extended.RESHAPED,
     result="same", doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
+    backward="View", shares="view", misfit=pytorch.unreshapable,
 )
 
 
@@ -89,7 +93,9 @@ broadcast_to = structural(
     "broadcast_to", "x", _broadcast, on_arrays(np.broadcast_to),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
+    integral=True, extended=extended.AS_IT_IS,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
+    backward="Expand", shares="view", misfit=pytorch.unexpandable,
 )  # fmt: skip
 
 
@@ -109,7 +115,8 @@ sum_to: Op = structural(
     "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
-    doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
+    integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
+    backward="Sum.1",
 )  # fmt: skip
 
 
@@ -123,7 +130,9 @@ def _transpose(x: Any, axes: Any) -> Any:
 
 transpose = structural(
     "transpose", "x", _transpose, on_arrays(_transpose), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
-    static={"axes": None}, linear=True, result="same", doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0,
+    static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
+    doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0,
+    backward="Permute", shares="view",
 )  # fmt: skip
 
 
@@ -135,6 +144,7 @@ swapaxes: Op = structural(
     "swapaxes", "x", _swap, on_arrays(_swap),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
+    backward="Transpose", shares="view",
 )  # fmt: skip
 
 
@@ -148,7 +158,9 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
 
 getitem = structural(
     "getitem", "x", _getitem, on_arrays(_getitem), vjp=_getitem_vjp, shape=shape_by_example(_getitem),
-    static={"index": ()}, linear=True, result="same", public=False, doc="x[index], as in NumPy.", ulps=0,
+    static={"index": ()}, linear=True, integral=True, result="same", extended=extended.ENTRIES,
+    public=False, doc="x[index], as in NumPy.", ulps=0,
+    backward=pytorch.node_of_getitem, shares="view",
 )  # fmt: skip
 
 
@@ -165,7 +177,7 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 scatter_add = structural(
     "scatter_add", "x", _scatter_add, on_arrays(_scatter_add),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
-    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1,
+    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, backward="Index",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.",
 )  # fmt: skip
 
@@ -192,7 +204,8 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 concatenate = structural(
     "concatenate", "*arrays", _concatenate, on_arrays(_concatenate), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
-    doc="Arrays joined along an axis.", examples=("concatenate([x, y])",),
+    integral=True, extended=extended.JOINED, doc="Arrays joined along an axis.", examples=("concatenate([x, y])",),
+    backward="Cat", edges=True, misfit=pytorch.uncatenable,
 )  # fmt: skip
 
 
@@ -214,8 +227,9 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 stack = structural(
     "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
-    result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
+    integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     examples=("stack([x, y], axis=1)",), ulps=0,
+    edges=True, misfit=pytorch.unstackable,
 )  # fmt: skip
 
 

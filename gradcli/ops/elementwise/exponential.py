@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Kink, Op, scipy_special
 
@@ -33,6 +35,12 @@ def _power_slope(out: Any, x: Any, y: Any) -> Any:
     return where(equal(y, 0), 0.0, slope)
 
 
+def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
+    if x == 0:
+        return m.zero if y > 0 else m.power(x, y) * -m.inf
+    return m.power(x, y) * m.log(x)
+
+
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     _power_slope,
@@ -42,18 +50,26 @@ pow_ = elementwise(
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
     examples=("x**3", "2**x"), ulps=2, on_scalars=operator.pow,
+    integral=True, exponents=frozenset({"y"}), inverse=True, constant=lambda x, y: y == 0,
+    slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
+    extended=Entrywise((
+        lambda x, y: np.where(y == 0, WIDE(0), y * np.power(x, y - 1)),
+        lambda x, y: np.where((x == 0) & (y >= 0), WIDE(0), np.power(x, y) * np.log(np.where(x == 0, WIDE(1), x))),
+    )),
+    operator="pow", backward=pytorch.node_of_pow,
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
+    algebraic=True, inverse=True,
     domain="x >= 0", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
 )
 exp = elementwise(
@@ -81,7 +97,7 @@ log10 = elementwise(
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
+    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P",
 )
 exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
 

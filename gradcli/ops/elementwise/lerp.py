@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.ops import pytorch
 from gradcli.ops.registry import composite, elementwise
 
 
@@ -16,6 +17,7 @@ lerp = elementwise(
     lambda out, x, end, weight: 1 - weight, lambda out, x, end, weight: weight, lambda out, x, end, weight: end - x,
     kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, rounding="operands", ulps=4,
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",),
+    backward=pytorch.by_last("Lerp"),
 )
 
 

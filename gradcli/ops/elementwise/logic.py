@@ -6,16 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+
+_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
 
 
 def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
     return elementwise(
-        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
-        on_scalars=compare, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL,
+        operator=aliases[0], commutes=symbol in ("==", "!="), on_scalars=compare,
+        doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
     )
 
 
@@ -67,6 +72,10 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves=("condition",),
+    algebraic=True,
+    selects=True,
+    sees_nan=True,
+    extended=Entrywise((None, lambda c, x, y: np.where(c, WIDE(1), WIDE(0)), lambda c, x, y: np.where(c, WIDE(0), WIDE(1)))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
     examples=("where(x > 0, x, 0.1*x)",),
     ulps=0,
@@ -85,9 +94,14 @@ maximum = elementwise(
     symbolic=lambda s, x, y: s.Max(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
+    integral=True,
+    selects=True,
+    extended=Entrywise((lambda x, y: (x > y) + (x == y) * WIDE(0.5), lambda x, y: (y > x) + (x == y) * WIDE(0.5))),
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 minimum = elementwise(
@@ -101,9 +115,14 @@ minimum = elementwise(
     symbolic=lambda s, x, y: s.Min(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
+    integral=True,
+    selects=True,
+    extended=Entrywise((lambda x, y: (x < y) + (x == y) * WIDE(0.5), lambda x, y: (y < x) + (x == y) * WIDE(0.5))),
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 
@@ -160,9 +179,11 @@ clip = elementwise(
     ),
     saves=("x", "low", "high"),
     aliases=("clamp",),
+    integral=True,
     doc="x limited to the range from low to high; either bound may be None.",
     examples=("clip(x, -1, 1)",),
     ulps=0,
+    backward=pytorch.node_of_clip,
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

@@ -110,7 +110,7 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
 
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), _reference, vjp=_vjp, shape=_shape,
-    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8,
+    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8, integral=True,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.",
     examples=("einsum('i,j->ij', x, y)",),
 )  # fmt: skip

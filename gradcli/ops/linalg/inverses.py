@@ -17,6 +17,7 @@ from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.scalar_algorithms import berkowitz, eliminate, identity, over_batches, quotient
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Shape
@@ -93,7 +94,7 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 adjugate = structural(
     "adjugate", "x", _adjugate, over_batches(_adjugate_reference, _adjugate_shape), vjp=_adjugate_vjp, shape=_adjugate_shape,
-    saves=("x", "out"), core_dims=(2,), ulps=64,
+    saves=("x", "out"), core_dims=(2,), work=for_rows(power=4), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
 )  # fmt: skip
 
@@ -155,7 +156,8 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, over_batches(berkowitz, _det_shape), vjp=_det_vjp, shape=_det_shape, saves=("x",),
-    core_dims=(2,), work=0.4, backward="LinalgDet", doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
+    core_dims=(2,), work=for_rows(0.4, power=2), backward="LinalgDet",
+    doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).", examples=("log(det(A))",), ulps=64,
 )  # fmt: skip
 
@@ -171,7 +173,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), _slogdet_reference, vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=0.4, domain="a regular matrix",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix",
     backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, as_row, column_range, lower_part, matrix, square, transposed, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.scalar_algorithms import exponential, over_batches
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op, Shape
 
@@ -57,7 +58,7 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, over_batches(exponential, _matrix_exp_shape), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape,
-    saves=("x",), core_dims=(2,), work=15, ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
+    saves=("x",), core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
 )  # fmt: skip
 
@@ -95,7 +96,7 @@ def _blocks(*parts: Any) -> Any:
 
 matrix_exp_jvp: Op = structural(
     "matrix_exp_jvp", "x h", _matrix_exp_jvp, over_batches(_matrix_exp_jvp_reference, _matrix_exp_shape), vjp=_matrix_exp_jvp_vjp,
-    shape=_matrix_exp_shape, saves=("x", "h"), core_dims=(2, 2), work=120, public=False, ulps=64,
+    shape=_matrix_exp_shape, saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
     doc="The derivative of the matrix exponential in a direction.",
 )  # fmt: skip
 

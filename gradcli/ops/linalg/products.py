@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
@@ -61,10 +63,19 @@ def _column(vector: Any) -> Any:
     return reshape(vector, shape=(*vector.shape, 1))
 
 
+def _products_added(out: Shape, x: Shape, y: Shape) -> int:
+    return math.prod(out) * (x or (1,))[-1]
+
+
+def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
+
+
 matmul = structural(
     "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), rounding="terms", ulps=8,
+    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors),
+    operator="matmul", backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable,
 )  # fmt: skip
 
 
@@ -97,6 +108,7 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 dot = structural(
     "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
+    integral=True, work=_products_added,
 )  # fmt: skip
 
 
@@ -108,7 +120,7 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 outer = structural(
     "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
-    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul",
+    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
     doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
 )  # fmt: skip
 
@@ -138,12 +150,12 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 trace = structural(
     "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
-    static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, rounding="terms", ulps=4,
+    static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, integral=True, rounding="terms", ulps=4,
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
 
 
-def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Composite:
+def _ranked(name: str, function: Function, *ranks: int) -> Composite:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
 
     def body(x: Any, y: Any) -> Any:
@@ -154,13 +166,13 @@ def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Compos
 
     taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
     doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
-    return composite(f"torch_{name}", "x y", body, public=False, backward=backward, doc=doc)
+    return composite(f"torch_{name}", "x y", body, public=False, doc=doc, backward=name.capitalize(), one_dtype=name != "vdot")
 
 
 for _name, _function, _ranks in (
     ("mm", matmul, (2, 2)), ("mv", matmul, (2, 1)), ("bmm", matmul, (3, 3)), ("dot", dot, (1, 1)), ("vdot", dot, (1, 1)),
 ):  # fmt: skip
-    _ranked(_name, _function, *_ranks, backward=_name.capitalize())
+    _ranked(_name, _function, *_ranks)
 
 
 def _vdot(x: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
 from gradcli.ops.reductions.sums import by_rows, max_, reduction, spread, sum_
@@ -40,6 +41,7 @@ def _plain(x: Any, **axes: Any) -> Any:
 
 logsumexp: Op = reduction(
     "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
+    extended=extended.LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     wider=composed(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
@@ -70,7 +72,7 @@ def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tu
 
 softmax = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+    extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
 )
 
 
@@ -89,6 +91,6 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 
 log_softmax = structural(
     "log_softmax", "x", _log_softmax, lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True) if x.size else x,
-    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12,
+    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
     doc="log(softmax(x)) along an axis, without overflow.",
 )

@@ -39,6 +39,7 @@ def _lower_median_reference(m: Any, x: Any) -> Any:
 
 lower_median = structural(
     "lower_median", "x", _lower_median, _lower_median_reference, shape=lambda x: (), saves=("x", "out"), ulps=0, public=False,
+    integral=True,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.extended import ORDER
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -70,7 +71,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 argsort = structural(
     "argsort", "x", _argsort, lambda m, x, axis, descending: _argsort(m.values(x), axis, descending), shape=_sorted_shape,
-    static={"axis": -1, "descending": False}, result="int", ulps=0,
+    static={"axis": -1, "descending": False}, result="int", ulps=0, extended=ORDER,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
 )  # fmt: skip
 
