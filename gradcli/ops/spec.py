@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import Text
@@ -303,7 +304,13 @@ class Composite:
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
         missing = (None,) * (0 if self.variadic else len(self.operands) - len(operands))
-        return self.body(*operands, *missing, **{**self.static, **static})
+        parameters = {**self.static, **static}
+        calls = UNDER_WAY.get()
+        if calls is None:
+            return self.body(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+        calls.append(call)
+        return call.result
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"

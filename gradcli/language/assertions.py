@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
-from gradcli.language.parser import RESERVED, ExpressionParser
-from gradcli.language.tokens import NAME, NUMBER, PRIME, STRING, SUPERSCRIPT, SYMBOL, Token, tokenize
+from gradcli.language.parser import parsed
+from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, SYMBOL, Token, tokenize
 from gradcli.language.tree import Assertion, Expression, Relation
 
 RELATIONS = ("==", "!=", "<", "<=", ">", ">=")
@@ -66,7 +66,7 @@ class _Assertion:
         return self._expression(self.within + 1, self.stop)
 
     def _expression(self, at: int, end: int) -> Expression:
-        return ExpressionParser(self.source, self.tokens, at, end).parse()
+        return parsed(self.source, self.tokens, at, end)
 
     # -- where things stand ------------------------------------------------------------------------------------
 
