@@ -95,7 +95,7 @@ class LongDoubles(Domain[Any]):
         raise Unsupported("several results of so many entries")
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
-        raise Unsupported("a derivative of so many entries")  # what the engine has expanded it to is what is judged
+        raise Unsupported("derivative of so many entries")  # what the engine has expanded it to is what is judged
 
 
 def _long(constant: Constant) -> Any:

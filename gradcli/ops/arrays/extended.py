@@ -14,7 +14,7 @@ def _along(x: Any, axis: int) -> int:
 
 
 def _entries_back(cotangent: Any, x: Any, index: Any) -> tuple[Any]:
-    place = tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
+    place: Any = tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
     out = np.zeros(x.shape, WIDE)
     np.add.at(out, place, cotangent)
     return (out,)

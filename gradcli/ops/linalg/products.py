@@ -9,9 +9,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
-from gradcli.ops.extended import Product
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis

@@ -15,8 +15,8 @@ from gradcli.ops.elementwise import bent
 from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
-from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis
 from gradcli.ops.special.gamma import sigmoid, softplus

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
-from gradcli.ops.arrays.extended import ORDER
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.extended import ORDER
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

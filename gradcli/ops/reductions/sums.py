@@ -54,7 +54,8 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 sum_ = reduction(
     "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
-    linear=True, integral=True, extended=extended.SUM, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
+    linear=True, integral=True, extended=extended.SUM, rounding="terms", ulps=4,
+    doc="The sum of the entries.", examples=("sum(x**2, axis=0)",),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
 )
 
