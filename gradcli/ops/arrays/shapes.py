@@ -139,6 +139,7 @@ swapaxes: Op = structural(
     "swapaxes", "x", _swap, on_arrays(_swap),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
+    extended=extended.EXCHANGED,
 )  # fmt: skip
 
 
@@ -235,7 +236,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 
 flip: Op = structural(
     "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0,
+    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, extended=extended.REVERSED,
     doc="The entries in reverse order along axes.",
 )  # fmt: skip
 
