@@ -172,7 +172,7 @@ swapaxes: Op = structural(
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
     backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"}, on_objects=True,
-    simpler=_simpler_swap,
+    simpler=_simpler_swap, extended=extended.EXCHANGED,
 )  # fmt: skip
 
 
@@ -273,8 +273,8 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 
 flip: Op = structural(
     "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0,
-    on_objects=True, doc="The entries in reverse order along axes.",
+    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
+    doc="The entries in reverse order along axes.", extended=extended.REVERSED,
 )  # fmt: skip
 
 

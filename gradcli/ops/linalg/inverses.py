@@ -174,8 +174,8 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), _slogdet_reference, vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,),
-    work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
+    domain="a regular matrix", backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.extended import Product
+from gradcli.ops.extended import NotCovered, Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
@@ -69,7 +69,18 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
 
 
 def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
+    """In long double; vectors are a row before and a column behind the @."""
+    rows, columns = (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
+    cotangent = cotangent if y.ndim > 1 else np.expand_dims(cotangent, -1)
+    cotangent = cotangent if x.ndim > 1 else np.expand_dims(cotangent, -2)
+    by_x, by_y = np.matmul(cotangent, np.swapaxes(columns, -1, -2)), np.matmul(np.swapaxes(rows, -1, -2), cotangent)
+    return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
+
+
+def _dot_factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if x.ndim not in (1, 2) or y.ndim not in (1, 2):
+        raise NotCovered("dot of so many entries")
+    return _factors(cotangent, x, y)
 
 
 matmul = structural(
@@ -111,7 +122,7 @@ dot = structural(
     "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
     adds="products", on_objects=True,
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added,
+    integral=True, work=_products_added, extended=Product(_dot_factors),
 )  # fmt: skip
 
 
