@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -280,6 +281,9 @@ class Composite:
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     torch       what PyTorch makes of it: its node's name, where it has one of its own
+
+    A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
+    composite's name in the room of witnesses.
     """
 
     name: str
@@ -300,6 +304,15 @@ class Composite:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+
+    @cached_property
+    def reference(self) -> Function | None:
+        """``reference(m, *operands, **static)`` on arrays of scalars of any kind, m offering their functions as to an operation's.
+
+        It shares no code with the body. None for a composite that has none yet.
+        """
+        found: Function | None = import_module("gradcli.ops.references").reference_of(self.name)
+        return found
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
@@ -326,13 +339,24 @@ class _Required:
 REQUIRED = _Required()
 
 
-def on_arrays(forward: Function) -> Function:
-    """A reference for operations that NumPy also performs on object arrays (moving entries, + and *)."""
+class Witness:
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
 
-    def reference(m: Any, *arrays: Any, **static: Any) -> Any:
-        return forward(*arrays, **static)
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name = file, name
 
-    return reference
+    @cached_property
+    def function(self) -> Function:
+        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
+        return function
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        return self.function(*arguments, **static)
+
+
+def witness(place: str) -> Function:
+    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
+    return Witness(*place.split("."))
 
 
 def shape_by_example(forward: Function) -> Function:
@@ -346,12 +370,6 @@ def shape_by_example(forward: Function) -> Function:
         return np.shape(result)
 
     return shape
-
-
-def whole_numbers(index: Any) -> np.ndarray:
-    """An index operand inside a reference: integers, whatever carries them."""
-    flat = [int(v) for v in np.ravel(np.asarray(index, dtype=object))]
-    return np.array(flat, dtype=np.int64).reshape(np.shape(index))
 
 
 def scipy_special(name: str) -> Function:

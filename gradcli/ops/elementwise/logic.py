@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from gradcli.ops.text import SUM, Form
 _EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
 
 
-def _comparison(name: str, symbol: str, latex: str, forward: Function, compare: Function, *aliases: str) -> Op:
+def _comparison(
+    name: str, symbol: str, latex: str, forward: Function, on_scalars: Function, reference: Function, *aliases: str
+) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
         if symbol == "<=" and b == 0 and x.op is not None and x.op.name == "relu":
@@ -26,19 +29,18 @@ def _comparison(name: str, symbol: str, latex: str, forward: Function, compare: 
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL,
-        operator=aliases[0], commutes=symbol in ("==", "!="), on_scalars=compare,
-        doc=f"Whether x {symbol} y, entry by entry. Not differentiated.", algebra="comparison", simpler=simpler, infix=symbol,
-        latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
+        commutes=symbol in ("==", "!="), on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
     )
 
 
-equal = _comparison("equal", "==", "=", np.equal, lambda x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, lambda x, y: x != y, "ne")
-less = _comparison("less", "<", "<", np.less, lambda x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, lambda x, y: x <= y, "le")
-greater = _comparison("greater", ">", ">", np.greater, lambda x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda x, y: x >= y, "ge")
+equal = _comparison("equal", "==", "=", np.equal, operator.eq, lambda m, x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, operator.ne, lambda m, x, y: x != y, "ne")
+less = _comparison("less", "<", "<", np.less, operator.lt, lambda m, x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, operator.le, lambda m, x, y: x <= y, "le")
+greater = _comparison("greater", ">", ">", np.greater, operator.gt, lambda m, x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, operator.ge, lambda m, x, y: x >= y, "ge")
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:

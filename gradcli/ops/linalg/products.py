@@ -15,7 +15,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import NotCovered, Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
+from gradcli.ops.spec import Composite, Function, Shape, axes_of, one_axis, witness
 from gradcli.ops.text import TERM, Form
 
 
@@ -84,7 +84,7 @@ def _dot_factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 matmul = structural(
-    "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
+    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
@@ -119,8 +119,8 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 
 dot = structural(
-    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
-    adds="products", on_objects=True,
+    "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
+    on_objects=True,
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added, extended=Product(_dot_factors),
 )  # fmt: skip
@@ -133,7 +133,7 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 outer = structural(
-    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
+    "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
     doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
 )  # fmt: skip
@@ -163,8 +163,8 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 trace = structural(
-    "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
-    static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, integral=True, rounding="terms", ulps=4,
+    "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
+    linear=True, integral=True, rounding="terms", ulps=4,
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
 
