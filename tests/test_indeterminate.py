@@ -184,10 +184,10 @@ def test_random_array_programs(number: int, size: int) -> None:
 def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> Any:
     """The verdict on a program's gradients had the engine computed these."""
     from gradcli.check.crosscheck import cross_check
-    from gradcli.evaluation import run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.options import Options
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import Options
 
     scope = Scope()
     leaves = {name: scope.bind_value(name, np.asarray(value)) for name, value in values.items()}
@@ -202,7 +202,7 @@ def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> An
 
 def test_a_difference_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 600 entries one is wrong; what is left of the budget does for two precisions."""
-    from gradcli.check import budget
+    from gradcli.reference import budget
 
     x = np.linspace(0.1, 2, 600)
     values = {"x": x}
@@ -215,9 +215,9 @@ def test_a_difference_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pyt
 
 
 def test_where_long_doubles_are_doubles_large_arrays_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.check import wide
+    from gradcli.reference import extended
 
-    monkeypatch.setattr(wide, "WIDE", np.float64)
+    monkeypatch.setattr(extended, "WIDE", np.float64)
     check = judged("sum(cos(1000*x))", {"x": np.random.default_rng(0).standard_normal(300_000)})
     assert check.verdict.word == "undetermined"
     assert "long doubles have no more digits than doubles on this machine" in check.reason
@@ -230,10 +230,10 @@ def test_the_symbolic_reference_is_limited_by_work() -> None:
 
 
 def test_a_remembered_verdict_does_not_hide_what_was_computed_anew(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.evaluation import run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.options import Options
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import Options
 
     monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path))
 
@@ -253,10 +253,10 @@ def test_a_remembered_verdict_does_not_hide_what_was_computed_anew(tmp_path: Any
 
 
 def test_a_formula_with_a_smaller_domain_agrees_and_says_so() -> None:
-    from gradcli.evaluation import run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.options import ClaimInput, Options
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import ClaimInput, Options
 
     def claimed(formula: str) -> Any:
         scope = Scope()
