@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -127,6 +128,21 @@ def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str
                 yield f"the gradient of {of_part} by {of} {wrong}"
 
 
+def _further_parts(text: str, count: int) -> Iterator[str]:
+    with contextlib.suppress(GradcliError):
+        gradcli.evaluate(f"sum({text}[{count}])", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
+        yield f"{text} has more than {count} parts"
+
+
+def is_taken(text: str) -> bool:
+    """Whether gradcli takes a call."""
+    try:
+        gradcli.evaluate(f"sum({text})", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
+    except GradcliError as error:
+        return "tuple" in error.message or "several" in error.message
+    return True
+
+
 def answers(place: str, name: str) -> Iterator[tuple[str, Answer]]:
     for arguments in calls_of(name, place):
         if place == "Tensor" and name not in TENSORS_FIRST and has("ndarray", name) and not _OF_TENSORS.search(arguments):
@@ -147,13 +163,18 @@ def faults(name: str) -> Iterator[str]:
     places = oracles(name)
     own = BARE.get(name, next((place for place in places if place not in METHODS), None))
     for place in places:
-        tried = place == "Tensor" and has("ndarray", name)
+        bare, tried = False, place == "Tensor" and has("ndarray", name)
         for arguments, wanted in answers(place, name):
             yield from faults_of(place, name, arguments, wanted)
+            if wanted.several and not tried:
+                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts))
             for prefix in () if tried else ALSO.get(place, ()):
                 yield from faults_of(place, name, arguments, wanted, f"{prefix}.")
             tried = True
             if place == own:
                 yield from faults_of(place, name, arguments, wanted, "")
+                bare = bare or is_taken(f"{name}({arguments})")
+        if place == own and not bare:
+            yield f"no call of {name}(...) without a prefix is taken: add its arguments to tests/oracles/calls"
         if not tried and f"{place}.{name}" not in SPELLINGS:
             yield f"no call of {spelled(place, name, '...')} that the library takes: add its arguments to tests/oracles/calls"

@@ -148,3 +148,30 @@ def first_found(record: Op | Composite, **fields: Any) -> str | None:
                 for fault in all_faults(name):
                     return fault
     return None
+
+
+def aliases() -> list[tuple[str, str]]:
+    """Every alias, and the next one, which belongs to another record."""
+    table = catalogue_of_records._BY_NAME
+    every = [alias for record in records() if record.public for alias in record.aliases if "." not in alias]
+    return [(one, next(two for two in (*every[i + 1 :], *every) if table[two] is not table[one])) for i, one in enumerate(every)]
+
+
+def found_in(*names: str) -> str | None:
+    """The first thing that the oracles say of these names."""
+    for name in names:
+        try:
+            for fault in all_faults(name):
+                return fault
+        except Exception as error:
+            return f"{name}: {error!r}"
+    return None
+
+
+def other_default(value: Any) -> Any:
+    """Another value of a parameter, or None if it has no other that is known to mean something."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return value * 1.5 + 0.01 if isinstance(value, float) else None

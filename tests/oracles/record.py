@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from oracles.catalogue import calls_of, catalogue
+from oracles.catalogue import calls_of, catalogue, question
 from oracles.libraries import DATA, TORCH, spelled, used, weights
 from oracles.values import VALUES
 
@@ -35,9 +36,24 @@ def _number(value: float) -> float | int:
 
 
 def answered(torch: Any, text: str, pool: Pool) -> Any:
+    """The answer with the gradients by all arrays, or by each that PyTorch differentiates by alone."""
+    try:
+        return _answered(torch, text, pool, used(text))
+    except (RuntimeError, NotImplementedError):
+        several, parts, gradients = _answered(torch, text, pool, ())
+    for name in used(text):
+        try:
+            _, _, more = _answered(torch, text, pool, (name,))
+        except (RuntimeError, NotImplementedError):
+            continue
+        gradients = [{**old, **new} for old, new in zip(gradients, more, strict=True)]
+    return several, parts, gradients
+
+
+def _answered(torch: Any, text: str, pool: Pool, wrt: Collection[str]) -> Any:
     """Whether PyTorch gives several parts, these and their gradients, by their places in the pool. Raises whatever PyTorch raises."""
     given = {name: torch.tensor(VALUES[name]) for name in used(text)}
-    leaves = {name: value.requires_grad_() for name, value in given.items() if value.is_floating_point()}
+    leaves = {name: given[name].requires_grad_() for name in wrt if given[name].is_floating_point()}
     # what changes its tensor in place may not do so to a leaf
     moved = {name: value.clone() if name in leaves else value for name, value in given.items()}
     result = eval(text, {"torch": torch, "F": torch.nn.functional, "inf": float("inf"), "nan": float("nan"), **moved})
@@ -86,6 +102,7 @@ def main() -> None:
     calls = {name: {text: {" ".join(v): json.loads(k) for k, v in groups.items()} for text, groups in rows.items()} for name, rows in found.items()}
     lines = [
         f'"versions": {json.dumps({"torch": torch.__version__})}',
+        f'"asked": {json.dumps({name: question(name) for name in catalogue()})}',
         f'"names": {json.dumps({place: names_of(module) for place, module in modules.items()})}',
         '"calls": {\n' + ",\n".join(f"{json.dumps(name)}:{json.dumps(rows, separators=(',', ':'))}" for name, rows in calls.items()) + "\n}",
         '"values": [\n' + ",\n".join(pool.kept) + "\n]",

@@ -14,7 +14,7 @@ CALLS = {
                  "2, -2, 5", "0, 1, 1", "0, 1"),
     "logspace": ("0.5, 2.5, 4", "-1, 1, num=5", "-1, 1, steps=5", "0, 3, 4, base=2.0", "0, 3, 4, 2", "0, 1, 5, endpoint=False", "V, W, 3, axis=1"),
     "geomspace": ("0.5, 2.5, 4", "1, 1000, num=4", "2, 32, 5, endpoint=False", "-1, -8, 4", "Q, R, 3, axis=1", "1, 10"),
-    "array asarray as_tensor tensor": ("M", "0.5", "[0.5, 2]", "[[1, 2], [3, 4.5]]", "K"),
+    "array asarray as_tensor tensor": ("M", "0.5", "[0.5, 2]", "[[1, 2], [3, 4.5]]", "K", "D"),
     "vander": ("V", "V, 4", "V, N=2", "V, increasing=True", "V, 3, True", "M", "M, N=4"),
     "one_hot": ("K, 3", "J, 3", "L, num_classes=4"),
     "rand randn": (),

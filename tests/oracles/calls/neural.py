@@ -6,7 +6,7 @@ _LINE = "T[:, :, :3]"  # two rows of three channels
 
 _POOL1 = ("T, 2", "T, 3, 1", "T, 2, stride=1", "T, 2, padding=1", "T, 3, 2, 1", "T, 3, ceil_mode=True", "T[0], 2")
 _POOL2 = ("I, 2", "I, (2, 3)", "I, 2, 1", "I, 2, stride=(2, 1)", "I, 2, padding=1", "I, 3, 2, (1, 0)", "I, 3, ceil_mode=True", "I[0], 3, 1")
-_POOL3 = (f"{_V}, (2, 2, 1)", f"{_V}, 2", f"{_V}, 2, 1", f"{_V}, (1, 3, 2), padding=(0, 1, 1)", f"{_V}, (2, 3, 3), ceil_mode=True", f"{_V}, 2, stride=(1, 2, 2)")
+_POOL3 = (f"{_V}, (2, 2, 1)", f"{_V}, (2, 3, 3)", f"{_V}, 2", f"{_V}, 2, 1", f"{_V}, (1, 3, 2), padding=(0, 1, 1)", f"{_V}, (2, 3, 3), ceil_mode=True", f"{_V}, 2, stride=(1, 2, 2)")
 _POOLS = {"1": _POOL1, "2": _POOL2, "3": _POOL3}
 
 
@@ -17,6 +17,7 @@ def _pooled(*more: str) -> dict[str, tuple[str, ...]]:
 
 _AVERAGED, _LARGEST = _pooled("2, 1, 1, False, False", "2, padding=1, count_include_pad=False"), _pooled("2, 1, dilation=1", "2, return_indices=True", "2, dilation=2, stride=1" )
 _PAIRS = {n: tuple(call for call in calls if "return_indices" not in call) for n, calls in _LARGEST.items()}
+_DIVIDED = {"1": (), "2": ("I, 2, divisor_override=3",), "3": (f"{_V}, 2, divisor_override=5",)}
 _ADAPTIVE = {"1": ("T, 2", "T, 3", "T, output_size=1"), "2": ("I, 2", "I, (3, 2)", "I, (None, 1)", "I[0], 3"), "3": (f"{_V}, 2", f"{_V}, (1, 3, 2)", f"{_V}, (None, 2, 3)")}
 _UNPOOLED = {
     "1": "F.max_pool1d(T, 2, return_indices=True)[0], F.max_pool1d(T, 2, return_indices=True)[1], 2",
@@ -42,15 +43,18 @@ CALLS = {
     "conv_transpose2d": ("I, T[:, :2].reshape(2, 2, 2, 2)", "I, T[:, :2].reshape(2, 2, 2, 2), V[:2]", "I, H.reshape(2, 1, 3, 3), stride=2, padding=1, output_padding=1", "I, H.reshape(2, 1, 3, 3), groups=2", "I, H.reshape(2, 1, 3, 3), dilation=(1, 2)", "I, H.reshape(2, 1, 3, 3), None, (2, 1), (0, 1), (1, 0), 1, 2"),
     "conv_transpose3d": (f"{_V}, T[0, :2].reshape(1, 1, 2, 2, 2)", f"{_V}, T[0, :2].reshape(1, 1, 2, 2, 2), V[:1]", f"{_V}, T[1, :2].reshape(1, 1, 2, 2, 2), stride=2, padding=1, output_padding=1", "I.reshape(1, 2, 2, 2, 4), T[:1, :2].reshape(2, 1, 2, 1, 2), groups=2",
                          f"{_V}, T[1, :2].reshape(1, 1, 2, 2, 2), dilation=(1, 2, 1)"),
-    **{f"avg_pool{n}d": calls for n, calls in _AVERAGED.items()},
+    **{f"avg_pool{n}d": (*calls, *_DIVIDED[n]) for n, calls in _AVERAGED.items()},
     **{f"max_pool{n}d": calls for n, calls in _LARGEST.items()},
     **{f"max_pool{n}d_with_indices": calls for n, calls in _PAIRS.items()},
     **{f"adaptive_avg_pool{n}d adaptive_max_pool{n}d_with_indices": calls for n, calls in _ADAPTIVE.items()},
     **{f"adaptive_max_pool{n}d": (*calls, f"{first}, 2, return_indices=True", f"{first}, 2, True") for (n, calls), first in zip(_ADAPTIVE.items(), ("T", "I", _V), strict=True)},
-    "lp_pool1d": ("T, 2, 2", "T*T, 3, 2", "T*T, 1.5, kernel_size=3, stride=1", "T*T, 2, 3, ceil_mode=True", "T, 1, 2"),
-    "lp_pool2d": ("I, 2, 2", "I*I, 3, (2, 3)", "I*I, 1.5, kernel_size=3, stride=1", "I*I, 2, 3, ceil_mode=True", "I, 2, 2, (1, 2)"),
-    "lp_pool3d": (f"{_V}, 2, 2", f"{_V}*{_V}, 3, (2, 2, 1)", f"{_V}*{_V}, 1.5, kernel_size=2, stride=1", f"{_V}*{_V}, 2, (2, 3, 3), ceil_mode=True"),
+    "lp_pool1d": ("T, 2, 2", "T*T, 3, 2", "T*T, 1.5, kernel_size=3, stride=1", "T*T, 2, 3, ceil_mode=True", "T, 1, 2", "T*T, 2, 3"),
+    "lp_pool2d": ("I, 2, 2", "I*I, 3, (2, 3)", "I*I, 1.5, kernel_size=3, stride=1", "I*I, 2, 3, ceil_mode=True", "I, 2, 2, (1, 2)", "I*I, 2, 3"),
+    "lp_pool3d": (f"{_V}, 2, 2", f"{_V}*{_V}, 2, (2, 3, 3)", f"{_V}*{_V}, 3, (2, 2, 1)", f"{_V}*{_V}, 1.5, kernel_size=2, stride=1", f"{_V}*{_V}, 2, (2, 3, 3), ceil_mode=True"),
     **{f"max_unpool{n}d": (text, f"{text}, 2", f"{text}, stride=2, padding=0") for n, text in _UNPOOLED.items()},
+    "max_unpool1d ": (f"{_UNPOOLED['1']}, output_size=(5,)",),
+    "max_unpool2d ": (f"{_UNPOOLED['2']}, output_size=(5, 4)",),
+    "max_unpool3d ": (f"{_UNPOOLED['3']}, output_size=(2, 5, 4)",),
     "batch_norm": ("T, V, Q", "T, V, Q, W, R", "T, V, Q, weight=W, bias=R, eps=0.5", "T, None, None, training=True", "T, None, None, W, R, True, 0.1, 0.25", "M, V, Q, training=True", "I, V[:2], Q[:2]", "M, V, Q, None, None, False, 0.1, 0.25"),
     "layer_norm": ("M, (3,)", "T, (3, 4)", "M, [3], V, W", "M, (3,), weight=V, eps=0.5", "M, (3,), bias=W", "T, (4,), T[0, 0]"),
     "rms_norm": ("M, (3,)", "T, (3, 4)", "M, [3], V", "M, (3,), weight=V, eps=0.5", "T, (4,), T[0, 0], 0.25"),
@@ -59,7 +63,8 @@ CALLS = {
     "local_response_norm": ("T, 2", "T, 3, 0.5", "I, 2, alpha=0.5, beta=0.5, k=2.0", "T, 2, 0.25, 1.5"),
     "scaled_dot_product_attention": ("M, N, P", "T, T*T, T - 1", "T, T[:, :2], T[:, :2]*2", "M, N, P, A[:2, :2]", "M, N, P, is_causal=True", "M, N, P, scale=0.5", "M, N, P, J[:, :2] > 0", "T, T*T, T - 1, dropout_p=0.0, is_causal=True",
                                      "T.reshape(1, 4, 3, 2), T.reshape(1, 4, 3, 2)[:, :2], T.reshape(1, 4, 3, 2)[:, 2:], enable_gqa=True"),
-    "multi_head_attention_forward": tuple(_MHA.format(heads=h) + k for h in (1, 2) for k in ("", ", training=False, need_weights=False", ", training=False, average_attn_weights=False")),
+    "multi_head_attention_forward": tuple(_MHA.format(heads=h) + k for h in (1, 2) for k in ("", ", attn_mask=A[:2, :]", ", key_padding_mask=A > 1", ", attn_mask=B, is_causal=True", ", training=False, need_weights=False", ", training=False, average_attn_weights=False"))
+    + (f"{_HEADS}, 1, None, T.reshape(24)[3:9], None, None, False, 0.0, A[:2, :2], V[:2], use_separate_proj_weight=True, q_proj_weight=C[:2], k_proj_weight=C[1:], v_proj_weight=A[1:, 1:]",),
     "interpolate": tuple(f"I, {s}, mode='{m}'" for m in ("nearest", "nearest-exact", "area", "bilinear", "bicubic") for s in ("6", "(3, 2)", "scale_factor=2")) + tuple(
         f"T, {s}, mode='{m}'" for m in ("nearest", "linear", "area") for s in ("7", "2", "scale_factor=1.5")) + (
         "I, 6", "T, scale_factor=2", "I, (6, 5), mode='bilinear', align_corners=True", "I, 7, mode='bicubic', align_corners=True", "T, 7, mode='linear', align_corners=True", f"{_V}, (3, 5, 6)", f"{_V}, (3, 5, 6), mode='trilinear'",

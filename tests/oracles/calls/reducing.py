@@ -67,7 +67,6 @@ CALLS = {
                "0.7, Q, V"),
     "convolve correlate": ("V, W", "O, V", "V, O", "O, V, 'same'", "O, V, mode='valid'", "O, V, 'full'", "V, W[:2], 'same'"),
     "polyval": ("V, M", "[1.5, -2, 0.5, 3], U", "V, 0.5", "W, V"),
-    "count_nonzero": ("M",),
     "norm": ("V", "M", "M, 1", "M, 2", "V, 3", "V, 0.5", "A, 'fro'", "A, 'nuc'", "A, inf", "A, -inf", "A, -1", "A, 2", "A, -2", "V, inf", "V, -inf", "V, 0",
              "M, axis=1", "M, dim=1", "M, 1, axis=0", "M, 3, dim=1", "T, axis=(0, 2)", "T, 2.5, 1", "M, keepdims=True", "M, axis=1, keepdims=True",
              "M, dim=1, keepdim=True", "T, 'nuc', axis=(0, 1)", "T, 1, (2, 1)", "M, p=1", "T, p=2, dim=(0, 1)", "M, ord=1, axis=1", "T", "M, 'fro', (0, 1)"),
@@ -81,7 +80,7 @@ CALLS = {
     "cdist": ("M, N", "M, A, 1", "M, A, p=3", "M, N, inf", "T, T[:, :2]", "M, N, 0.5", "M, A, compute_mode='donot_use_mm_for_euclid_dist'", "M, N, 0"),
     "pdist": ("C", "A", "A, 1", "A, p=3", "A, inf", "A, 0.5"),
     "renorm": ("M, 2, 0, 1.5", "M, 1, 1, 0.75", "T, 3, 1, 2.5", "M, p=2, dim=0, maxnorm=50"),
-    "cosine_similarity": ("M, N", "M, N, 0", "T, T[:1], dim=2", "M, N, eps=5.0", "V, W, 0"),
+    "cosine_similarity": ("M, N", "M, N, 0", "T, T[:1], dim=2", "M, N, eps=5.0", "V, W, 0", "1e-9*M, N"),
     "pairwise_distance": ("M, N", "M, N, 1", "M, N, p=3, keepdim=True", "M, N, eps=0.5", "V, W", "M, N, inf"),
-    "normalize": ("M", "M, 1", "T, p=3, dim=0", "M, dim=1, eps=4.0", "T, inf, -1"),
+    "normalize": ("M", "M, 1", "T, p=3, dim=0", "M, dim=1, eps=4.0", "1e-13*M", "T, inf, -1"),
 }  # fmt: skip
