@@ -1,8 +1,8 @@
 """Every name of the catalogue is held against the function of NumPy, SciPy or PyTorch whose name it carries, as it is spelled.
 
-The calls stand in oracles/calls, one module a family; what PyTorch gives is recorded (data/oracles.json). A name that no library has is held
-against numbers from elsewhere (oracles/explicit.py). Then mistakes are planted into names, functions, constants and defaults, and each has to
-be found by these comparisons.
+The calls stand in oracles/calls, one module a family; what PyTorch gives is recorded (data/oracles.json). A name that no library
+has is held against numbers from elsewhere (oracles/explicit.py). Then mistakes are planted into names, functions, constants and
+defaults, and each has to be found by these comparisons.
 """
 
 from __future__ import annotations
@@ -161,10 +161,13 @@ def test_a_wrong_function_is_found(name: str) -> None:
 
 # Numbers that decide between two formulas of one value, and those that keep a formula that is not chosen away from 0/0.
 _THRESHOLDS = {
-    "dropout": "0 and 1 decide", "erfc": "two formulas", "erfcx_integral": "starts an iteration", "erfi": "two formulas", "exp_square": "splits a number",
-    "frexp": "splits a power", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards", "interpolate": "rounded down afterwards",
+    "dropout": "0 and 1 decide", "erfc": "two formulas", "erfcx_integral": "starts an iteration", "erfi": "two formulas",
+        "exp_square": "splits a number",
+    "frexp": "splits a power", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards",
+        "interpolate": "rounded down afterwards",
     "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
-    "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved", "nan_to_num": "the slope of what is replaced",
+    "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
+        "nan_to_num": "the slope of what is replaced",
     "numpy_pinv": "below it a singular value is taken for 0", "yv": "two formulas",
 }  # fmt: skip
 _CONSTANTS = [
@@ -184,12 +187,16 @@ def test_a_wrong_constant_is_found(name: str, shown: str, function: object) -> N
 
 # Defaults that no call of the language uses: a parameter is always given, or has no effect on the result.
 _UNUSED = {
-    "exp_square": "c", "reshape": "shape", "swapaxes": "axis1 axis2", "concatenate": "axis", "reversed_horner": "axis", "alias": "serial", "output": "place",
+    "exp_square": "c", "reshape": "shape", "swapaxes": "axis1 axis2", "concatenate": "axis", "reversed_horner": "axis", "alias": "serial",
+        "output": "place",
     "overwrite": "inplace", "add_along": "axis", "sources_along": "axis", "extreme_along": "axis largest include_self", "argmode": "axis",
-    "solve_triangular": "upper", "inv": "check_errors", "svd": "full_matrices", "polygamma": "n", "softplus": "threshold", "erfcx_integral": "n",
-    "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n", "expn": "n",
+    "solve_triangular": "upper", "inv": "check_errors", "svd": "full_matrices", "polygamma": "n", "softplus": "threshold",
+        "erfcx_integral": "n",
+    "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",
+        "expn": "n",
     "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
-    "solve_ex": "check_errors", "dropout": "p", "embedding": "norm_type sparse", "multi_head_attention_forward": "add_zero_attn dropout_p training",
+    "solve_ex": "check_errors", "dropout": "p", "embedding": "norm_type sparse",
+        "multi_head_attention_forward": "add_zero_attn dropout_p training",
     "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
 }  # fmt: skip
 _DEFAULTS = [

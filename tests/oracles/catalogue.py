@@ -12,7 +12,6 @@ from gradcli.ops.calling.prefixes import TORCH as PYTORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.registry import composites, named, public_names, registry
 from gradcli.ops.spec import Composite, Op
-
 from oracles.calls import CALLS
 from oracles.libraries import METHODS, TORCH
 from oracles.values import VALUES

@@ -12,9 +12,8 @@ import numpy as np
 import gradcli
 from gradcli.errors import GradcliError
 from gradcli.ops.spec import Op
-
-from oracles.catalogue import calls_of, meant, record_of, taken
-from oracles.differences import CALLS, ROUGH, ROUGH_SLOPES, SLOPES, SPELLINGS, TENSORS_FIRST, BARE
+from oracles.catalogue import calls_of, record_of, taken
+from oracles.differences import BARE, CALLS, ROUGH, ROUGH_SLOPES, SLOPES, SPELLINGS, TENSORS_FIRST
 from oracles.libraries import GRIDS, METHODS, PLACES, Answer, answer, has, spelled, used, weights
 from oracles.values import VALUES
 

@@ -62,7 +62,8 @@ CALLS: dict[str, tuple[str, Collection[int] | None]] = {
     "np.linalg.lstsq(C, V, rcond=0.7)[1]": (_RANKS, None), "scipy.linalg.lstsq(C, V, cond=0.7)[1]": (_RANKS, None),
     "scipy.linalg.lstsq(C, V)[1]": ("SciPy's sum of squares of one right side has no axis", None),
     "torch.linalg.lstsq(C, V, rcond=0.7)[0]": ("gelsy, PyTorch's default, holds rcond against the triangle of a QR", None),
-    **{f"scipy.linalg.lu_factor({call})[1]": ("SciPy counts the exchanged rows from 0, PyTorch and gradcli from 1", None) for call in "ASH"},
+    **{f"scipy.linalg.lu_factor({call})[1]": ("SciPy counts the exchanged rows from 0, PyTorch and gradcli from 1",
+        None) for call in "ASH"},
     **{f"scipy.linalg.qr({call}, mode='r')[0]": ("SciPy gives a tuple of one", None) for call in "MC"},
     "(M).flatten('F')": ("an order is refused; PyTorch's method takes axes", None),
 }  # fmt: skip

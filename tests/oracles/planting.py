@@ -18,7 +18,6 @@ from gradcli.language import calls
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite, Op
-
 from oracles.catalogue import catalogue
 from oracles.compare import faults
 from oracles.explicit import EXPLICIT, explicit_faults
@@ -64,8 +63,8 @@ def exchanged(one: str, other: str) -> Iterator[None]:
 def _moved(value: Any) -> Any:
     """A result that is wrong by a factor, or by one, or the other way round."""
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_moved, value)) if type(value) in (tuple, list) else value._replace(**{
-            field: _moved(part) for field, part in value._asdict().items()})
+        parts = map(_moved, value)
+        return type(value)(parts) if type(value) in (tuple, list) else type(value)(*parts)
     kind = getattr(value, "kind", None)
     if isinstance(kind, str):  # a node of a graph
         return value * FACTOR if kind == "float" else find("logical_not")(value)
@@ -93,7 +92,8 @@ def constants(function: Any) -> Iterator[tuple[str, FunctionType]]:
     code = function.__code__
     for place, value in enumerate(code.co_consts):
         if isinstance(value, float):
-            yield f"{value!r}", _remade(function, code.replace(co_consts=_with(code.co_consts, place, value * FACTOR or 0.001)), function.__globals__)
+            moved = code.replace(co_consts=_with(code.co_consts, place, value * FACTOR or 0.001))
+            yield repr(value), _remade(function, moved, function.__globals__)
     for name in code.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, float):
@@ -129,8 +129,9 @@ def touched() -> Mapping[str, list[str]]:
     with contextlib.ExitStack() as stack:
         for record in records():
             fields = ("body",) if isinstance(record, Composite) else ("forward", "on_scalars")
-            stack.enter_context(planted(record, **{
-                field: watched(record, getattr(record, field)) for field in fields if getattr(record, field) is not None}))
+            functions = {field: getattr(record, field) for field in fields}
+            watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
+            stack.enter_context(planted(record, **watching))
         for name in dict.fromkeys([*catalogue(), *EXPLICIT]):
             current = name
             for _ in all_faults(name):
