@@ -118,7 +118,7 @@ def _compiled(text: str) -> Callable[[Values], Any]:
     steps = compile(ast.Module(bindings, []), "<bindings>", "exec"), compile(ast.Expression(query.value), "<query>", "eval")
 
     def value(values: Values) -> Any:
-        names = {**vars(np), **_OURS, **values, "__builtins__": {}}
+        names = {**vars(np), **_OURS, **values, "__builtins__": {"__import__": __import__}}  # which NumPy calls late
         exec(steps[0], names)
         return eval(steps[1], names)
 
