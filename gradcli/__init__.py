@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
 
         return version("gradcli")
     if name in ("value_and_grad", "compile"):
-        from gradcli import compiled
+        from gradcli.query import compiled
 
         return getattr(compiled, name)
     if name.startswith("__"):

@@ -17,12 +17,12 @@ import pytest
 
 if TYPE_CHECKING:
     from gradcli.errors import GradcliError
-    from gradcli.language.program import Program
+    from gradcli.files.settings import Configuration, Settings
+    from gradcli.language.run import Program
     from gradcli.language.tree import Statement
-    from gradcli.options import Options
+    from gradcli.query.options import Options
     from gradcli.report.outcomes import Outcome
     from gradcli.report.records import Record
-    from gradcli.settings import Configuration, Settings
 
 _FILES = ["*.grad"]
 _CONFIGURATION = pytest.StashKey["Configuration"]()
@@ -72,12 +72,12 @@ class GradFile(pytest.File):
     """A program; its statements are read when it is collected, and run when an item needs them."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from gradcli.checking import Names, remarks
         from gradcli.errors import GradcliError, UsageError
         from gradcli.files.sources import lines_of
-        from gradcli.language.program import statements
+        from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
+        from gradcli.query.outcome import Names, remarks
 
         if self.path.suffix in (".jsonl", ".ndjson"):
             raise self.CollectError(f"{_shown(self.path)}: gradcli_files is about programs; records are checked by: gradcli check")
@@ -161,7 +161,7 @@ class Case:
 
     def outcome(self, name: str) -> Outcome:
         """The first that is wrong of what the item's own statements give."""
-        from gradcli.checking import outcome_of
+        from gradcli.query.outcome import outcome_of
 
         found: Outcome | None = None
         self.runner.advance(self.first)
@@ -181,7 +181,7 @@ class Runner:
     """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
 
     def __init__(self, folder: Path, statements: list[Statement | GradcliError], settings: Settings) -> None:
-        from gradcli.checking import FAIL_ON, POINTS
+        from gradcli.query.outcome import FAIL_ON, POINTS
 
         self.folder = folder
         self.statements = statements
@@ -204,8 +204,8 @@ class Runner:
         self.done = place
 
     def run(self, place: int) -> Record | None:
-        from gradcli.checking import checked
         from gradcli.language.tree import Assertion, Query
+        from gradcli.query.outcome import checked
 
         assert self.program is not None
         self.done = max(self.done, place + 1)
@@ -220,7 +220,7 @@ class Runner:
 
     def _fresh(self) -> Program:
         from gradcli.files.arrays import load_array
-        from gradcli.language.program import Program
+        from gradcli.language.run import Program
         from gradcli.language.scope import Scope
         from gradcli.limits import DEFAULT
 
@@ -230,7 +230,7 @@ class Runner:
 
 
 def _options(settings: Settings) -> Options:
-    from gradcli.options import Options
+    from gradcli.query.options import Options
 
     return Options(
         formula=False, decide_asserts=True, remembering=True, rtol=settings.rtol, atol=settings.atol or 0.0, timeout=settings.timeout,
@@ -240,7 +240,7 @@ def _options(settings: Settings) -> Options:
 
 def _configuration(config: pytest.Config) -> Configuration:
     """The settings of all files of a run, which `gradcli check` reads, too."""
-    from gradcli.settings import Configuration
+    from gradcli.files.settings import Configuration
 
     if _CONFIGURATION not in config.stash:
         named = config.getoption("gradcli_config")

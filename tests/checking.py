@@ -10,14 +10,14 @@ import numpy as np
 
 import gradcli
 from gradcli.check.crosscheck import cross_check
-from gradcli.derivatives import gradient
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr
 from gradcli.language.scope import Scope
-from gradcli.ops.reductions import spread
+from gradcli.ops.arrays.shapes import broadcast_to, swapaxes
+from gradcli.ops.reductions.sums import spread
 from gradcli.ops.registry import find
-from gradcli.ops.shapes import broadcast_to, swapaxes
 from gradcli.ops.spec import Op
+from gradcli.query.derivatives import gradient
 from gradcli.report.records import Record
 from gradcli.tensors.short import short_way
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.cli.endings import guarded
+from gradcli.cli.exit_codes import guarded
 from gradcli.cli.main import app
-from gradcli.evaluation import run_statement
-from gradcli.language.program import Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.options import Options
+from gradcli.query.evaluate import run_statement
+from gradcli.query.options import Options
 from gradcli.report.records import Record
 
 COMMAND = [sys.executable, "-m", "gradcli.cli.main"]
@@ -30,8 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells do for what t
 
 def plain_environment() -> dict[str, str]:
     """The environment of a pipe that wants no colour, whatever terminal or CI the tests run in."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE",
-    "GRADCLI_TRACEBACK")}
+    kept = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "FORCE_COLOR", "CLICOLOR_FORCE", "GRADCLI_TRACEBACK")}
     return {**kept, "NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
 
 
@@ -84,9 +83,7 @@ def call_cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., s
 def evaluate_all() -> Callable[..., list[Record]]:
     """The records of every query, assert and error of a program, without formulas and cross-checks."""
 
-    def run(
-        text: str, file: str | None = None, options: Options | None = None, dtype: str = "float64", **bindings: Any
-    ) -> list[Record]:
+    def run(text: str, file: str | None = None, options: Options | None = None, dtype: str = "float64", **bindings: Any) -> list[Record]:
         scope = Scope(precision=dtype)
         for name, value in bindings.items():
             scope.bind_value(name, np.asarray(value))

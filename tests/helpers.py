@@ -9,15 +9,15 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr
-from gradcli.engine.sweep import backward
-from gradcli.engine.transforms import reachable
-from gradcli.language.program import Program, statements
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr
+from gradcli.graph.sweep import backward
+from gradcli.graph.transforms import reachable
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.ops.arithmetic import add, div, mul, neg, sub
 from gradcli.ops.constants import Constant
-from gradcli.ops.exponential import pow_
+from gradcli.ops.elementwise.arithmetic import add, div, mul, neg, sub
+from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.spec import Carrier, Op
 
 Arrays = Mapping[str, Any]

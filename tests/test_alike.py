@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli import alike
-from gradcli.alike import Alike
+from gradcli.batch import compilation_cache
+from gradcli.batch.compilation_cache import Alike
+from gradcli.batch.templates import Forms, pieces, terms
 from gradcli.errors import LimitError, Source
-from gradcli.evaluation import records
-from gradcli.language.forms import Forms, pieces, terms
-from gradcli.language.program import Program
+from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
-from gradcli.options import LONG, Options
-from gradcli.report.plain import as_dict
+from gradcli.query.evaluate import records
+from gradcli.query.options import LONG, Options
+from gradcli.report.dictionaries import as_dict
 from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)
@@ -31,7 +31,7 @@ VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.arr
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A form is worth compiling as soon as it is known."""
-    monkeypatch.setattr(alike, "_OFTEN", 1)
+    monkeypatch.setattr(compilation_cache, "_OFTEN", 1)
 
 
 def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> tuple[list[Record], int]:
@@ -197,7 +197,7 @@ def test_frozen_names_and_precision_are_heeded() -> None:
 
 
 def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.alike.Transcript", lambda *arguments: pytest.fail("compiled"))
+    monkeypatch.setattr("gradcli.batch.compilation_cache.Transcript", lambda *arguments: pytest.fail("compiled"))
     lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
     assert run(lines)[1] == 0
 
@@ -212,7 +212,7 @@ def test_whatever_is_long_is_told_apart_at_once(text: str) -> None:
 
 
 def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "_OFTEN", 3)
+    monkeypatch.setattr(compilation_cache, "_OFTEN", 3)
     lines = [f"{i}*x**2 + y" for i in range(3, 13)]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
@@ -221,10 +221,10 @@ def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.Monke
 
 def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of 300 queries has a form of its own, then all have one."""
-    monkeypatch.setattr(alike, "_PATIENCE", 100)
+    monkeypatch.setattr(compilation_cache, "_PATIENCE", 100)
     read: list[str] = []
-    pieces_of = alike.pieces
-    monkeypatch.setattr(alike, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
+    pieces_of = compilation_cache.pieces
+    monkeypatch.setattr(compilation_cache, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
     different = [f"{'sin(' * i}x{')' * i}*y" for i in range(1, 301)]
     same = [f"{i}*x + y" for i in range(300)]
     found, taken = run(different + same)
@@ -234,8 +234,8 @@ def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: p
 
 
 def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.language.forms._MOST", 2)
-    monkeypatch.setattr("gradcli.language.forms._MOST_FORMS", 3)
+    monkeypatch.setattr("gradcli.batch.templates._MOST", 2)
+    monkeypatch.setattr("gradcli.batch.templates._MOST_FORMS", 3)
     lines = [text for lines in ALIKE * 2 for text in lines]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
@@ -346,7 +346,7 @@ def test_sums_in_brackets_agree_with_the_ordinary_way(around: str, monkeypatch: 
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     text = around.format(text)
     plain = gradcli.evaluate(text, at=names, check=False)  # with a formula, in the ordinary way
-    monkeypatch.setattr("gradcli.evaluation.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
     fast = gradcli.evaluate(text, at=names, check=False, formula=False)
     assert fast.grad is not None
     assert plain.grad is not None
@@ -377,7 +377,7 @@ def test_sums_in_brackets_of_something_else_are_left_to_the_ordinary_way(around:
 
 def test_long_sums_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
-    monkeypatch.setattr("gradcli.evaluation.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
     assert len(gradcli.evaluate(text, at=names, check=False, formula=False).grad or ()) == 501
 
 

@@ -11,7 +11,7 @@ from battery import arrays, branches, formulas, functions, matrices, scalars
 from battery.rows import Row
 
 import gradcli as torch
-from gradcli.check.functions import check_function
+from gradcli.check.python_functions import check_function
 from gradcli.cli.cases import CheckJob
 from gradcli.cli.check import CheckRequest
 from gradcli.report.outcomes import Outcome

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcli.cli.endings import guarded
+from gradcli.cli.exit_codes import guarded
 from gradcli.cli.main import app
 
 MODULE = """

@@ -255,7 +255,6 @@ def test_save(records, tmp_path):
     assert records("x**2", "x=2", "--save", "x=no/such/folder.npy")[0] == 2
 
 
-
 def test_large_results_are_computed_into_their_files(records, tmp_path):
     x = np.random.default_rng(3).normal(size=300_000)
     np.save(tmp_path / "x.npy", x)

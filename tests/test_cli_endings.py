@@ -13,6 +13,7 @@ import pytest
 
 COMMAND = [sys.executable, "-m", "gradcli.cli.main", "eval", "--no-check", "--format", "jsonl"]
 
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("format", ["jsonl", "json", "text"])
 def test_full_disk(run_cli, format):
@@ -23,9 +24,7 @@ def test_full_disk(run_cli, format):
 
 
 def start(environment, *arguments):
-    return subprocess.Popen(
-        [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    )
+    return subprocess.Popen([*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
 
 
 def test_results_come_one_by_one_and_a_closed_pipe_is_quiet(cli_environment):
@@ -54,8 +53,9 @@ def test_interrupt(cli_environment):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-@pytest.mark.parametrize(("variables",
-"escapes"), [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)])
+@pytest.mark.parametrize(
+    ("variables", "escapes"), [({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"TERM": "xterm-256color"}, True)]
+)
 def test_colour_on_a_terminal(run_cli, cli_environment, variables, escapes):
     import pty
 

@@ -25,8 +25,14 @@ def records(call_cli):
 
 RECORDS = {
     "the documented record": (
-        {"id": "q1", "expr": "3*a**3 - b**2", "at": {"a": [2, 3], "b": [6, 4]}, "wrt": ["a", "b"], "seed": [1, 1],
-        "expect": {"value": [0]}},
+        {
+            "id": "q1",
+            "expr": "3*a**3 - b**2",
+            "at": {"a": [2, 3], "b": [6, 4]},
+            "wrt": ["a", "b"],
+            "seed": [1, 1],
+            "expect": {"value": [0]},
+        },
         {"id": "q1", "value": [-12, 65], "seed": [1, 1], "grad": {"a": [36, 81], "b": [-12, -8]}, "error": None},
     ),
     "a seed": ({"expr": "x**2", "at": {"x": [2, 3]}, "seed": [1, 0]}, {"grad": {"x": [4, 0]}, "seed": [1, 0]}),
@@ -35,18 +41,18 @@ RECORDS = {
     "decimal strings": ({"expr": "x", "at": {"x": "0.1"}}, {"value": 0.1}),
     "thirty digits": ({"expr": "x", "at": {"x": "0.100000000000000000000000000001"}}, {"value": 0.1}),
     "strings in lists": ({"expr": "x", "at": {"x": ["1e-3", 2, "nan", "-inf"]}}, {"value": [0.001, 2, "nan", "-inf"]}),
-    "a boolean mask": ({"expr": "where(m, x, 0)", "at": {"m": [True, False], "x": [1.0, 2.0]}}, {"value": [1, 0],
-    "grad": {"x": [1, 0]}}),
+    "a boolean mask": ({"expr": "where(m, x, 0)", "at": {"m": [True, False], "x": [1.0, 2.0]}}, {"value": [1, 0], "grad": {"x": [1, 0]}}),
     "a program": ({"expr": "z = x**2; f(t) = t + z\nf(1)", "at": {"x": 3}}, {"value": 10, "grad": {"x": 6}}),
     "its last query": ({"expr": "x\nx*2", "at": {"x": 3}}, {"value": 6}),
     "an id of any kind": ({"id": 17, "expr": "1"}, {"id": 17}),
     "no id": ({"expr": "1"}, {"id": None}),
-    "fields of one's own": ({"expr": "1", "rtol": 1, "meta": {"a": [], "b": "\ud800"}},
-    {"value": 1, "error": None, "meta": {"a": [], "b": "\ufffd"}}),
+    "fields of one's own": (
+        {"expr": "1", "rtol": 1, "meta": {"a": [], "b": "\ud800"}},
+        {"value": 1, "error": None, "meta": {"a": [], "b": "\ufffd"}},
+    ),
     "a constant expression": ({"expr": "x", "at": {"x": "2**3/4"}}, {"value": 2}),
     "a whole exponent": ({"expr": "x**n", "at": {"x": 3, "n": 2}}, {"grad": {"x": 6, "n": 9 * math.log(3)}}),
-    "a matrix": ({"expr": "w @ x", "at": {"w": [[1, 2], [3, 4]], "x": [1, 1]}, "wrt": ["x"]}, {"value": [3, 7],
-    "grad": {"x": [4, 6]}}),
+    "a matrix": ({"expr": "w @ x", "at": {"w": [[1, 2], [3, 4]], "x": [1, 1]}, "wrt": ["x"]}, {"value": [3, 7], "grad": {"x": [4, 6]}}),
 }
 
 

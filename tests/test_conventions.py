@@ -9,7 +9,7 @@ import pytest
 
 from gradcli.check.conventions import in_jax
 from gradcli.check.exact import forward_exact, gradients_exact
-from gradcli.language.program import Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import registry
 

@@ -15,10 +15,10 @@ from helpers import lowered
 
 import gradcli
 from gradcli.check import judge
-from gradcli.check.composed import Composed
-from gradcli.check.entries import Comparison
-from gradcli.engine import evaluate, sweep
+from gradcli.check.comparison import Comparison
+from gradcli.graph import interpret, sweep
 from gradcli.ops.registry import registry
+from gradcli.reference.tape import Composed
 
 inf, nan = math.inf, math.nan
 RANDOM = np.random.default_rng(1)
@@ -326,7 +326,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         patched = stack.enter_context(monkeypatch.context())
         for part in ("backward", "contributions", "scaled", "sum_to", "chain"):
             patched.setattr(sweep, part, forbidden)
-        patched.setattr(evaluate, "forward", forbidden)
+        patched.setattr(interpret, "forward", forbidden)
         for op in list(registry().values()):
             fields: dict[str, Any] = {"forward": lambda f: forbidden}
             if op.partials:
@@ -347,8 +347,8 @@ INDEPENDENT = [
 
 @pytest.mark.parametrize(("text", "values"), INDEPENDENT, ids=[i[0] for i in INDEPENDENT])
 def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: str, values: dict[str, Any]) -> None:
-    from gradcli.symbolic.derivative import WholeDerivative
-    from gradcli.symbolic.translate import Unsupported
+    from gradcli.reference.symbolic.derivative import WholeDerivative
+    from gradcli.reference.symbolic.translate import Unsupported
 
     scope, root = lowered(text, values)
     wrt = [scope.names[n] for n in values]

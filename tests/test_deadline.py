@@ -12,8 +12,8 @@ from contextlib import suppress
 import pytest
 
 import gradcli
-from gradcli.check import deadline as module
-from gradcli.check.deadline import OutOfTime, check, deadline
+from gradcli.reference import deadline as module
+from gradcli.reference.deadline import OutOfTime, check, deadline
 
 timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 

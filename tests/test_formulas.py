@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.errors import Source
+from gradcli.formulas.printing import formula
 from gradcli.language.lowering import Lowering
-from gradcli.language.printing import formula
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
 

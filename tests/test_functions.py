@@ -10,27 +10,27 @@ import pytest
 from typer.testing import CliRunner
 
 import gradcli
-from gradcli import documentation
 from gradcli.cli.main import app
 from gradcli.ops.spec import Composite, Op
+from gradcli.query import catalogue
 
-FUNCTIONS = [pytest.param(record, id=record.name) for _, record in documentation.functions()]
+FUNCTIONS = [pytest.param(record, id=record.name) for _, record in catalogue.functions()]
 RUNNER = CliRunner()
 
 
 @pytest.mark.parametrize("record", FUNCTIONS)
 def test_entry_is_complete(record: Op | Composite) -> None:
-    entry = documentation.entry(record)
+    entry = catalogue.entry(record)
     assert entry.signature.startswith(f"{record.name}(")
     assert entry.doc
     assert entry.family
     json.dumps(entry.as_dict(), allow_nan=False)
-    assert documentation.found(record.name)[1] == record.name
+    assert catalogue.found(record.name)[1] == record.name
 
 
 @pytest.mark.parametrize("record", FUNCTIONS)
 def test_example_gives_what_it_says(record: Op | Composite) -> None:
-    example = documentation.entry(record).example
+    example = catalogue.entry(record).example
     if example is None:
         return
     scope = {name: np.asarray(value) for name, value in example.at.items()}
@@ -42,10 +42,10 @@ def test_example_gives_what_it_says(record: Op | Composite) -> None:
 
 
 def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
-    entries = [documentation.entry(record) for _, record in documentation.functions()]
+    entries = [catalogue.entry(record) for _, record in catalogue.functions()]
     shown = [e for e in entries if e.example is not None]
     assert len(shown) > 0.6 * len(entries)
-    smooth = [documentation.entry(r, example=False) for _, r in documentation.functions() if isinstance(r, Op) and r.kind == "smooth"]
+    smooth = [catalogue.entry(r, example=False) for _, r in catalogue.functions() if isinstance(r, Op) and r.kind == "smooth"]
     assert sum(bool(e.derivative) for e in smooth) > 0.8 * len(smooth)
     slopes = [v for e in shown for slope in e.example.grad.values() for v in np.ravel(slope).tolist()]
     assert sum(map(math.isfinite, slopes)) > 0.98 * len(slopes)
@@ -84,5 +84,5 @@ def test_unknown_name_is_an_error_with_a_suggestion() -> None:
 def test_list_has_every_public_function_once() -> None:
     done = RUNNER.invoke(app, ["functions"])
     names = [line.split()[0] for line in done.output.splitlines() if line.startswith("  ")]
-    assert sorted(names) == sorted(record.name for _, record in documentation.functions())
+    assert sorted(names) == sorted(record.name for _, record in catalogue.functions())
     assert len(set(names)) == len(names)

@@ -12,7 +12,7 @@ from checking import judged, partial, planted, said, times
 
 import gradcli
 from gradcli.check import judge
-from gradcli.check.budget import Budget
+from gradcli.reference.budget import Budget
 
 # A finite slope where an infinite one meets a zero: from within the domain, and from both sides.
 EDGES = [
@@ -185,10 +185,10 @@ def test_random_array_programs(number: int, size: int) -> None:
 def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> Any:
     """The verdict on a program's gradients had the engine computed these."""
     from gradcli.check.crosscheck import cross_check
-    from gradcli.evaluation import run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.options import Options
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import Options
 
     scope = Scope()
     leaves = {name: scope.bind_value(name, np.asarray(value)) for name, value in values.items()}
@@ -249,9 +249,9 @@ def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reache
 
 
 def test_where_long_doubles_are_doubles_large_arrays_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.check import wide
+    from gradcli.reference import extended
 
-    monkeypatch.setattr(wide, "WIDE", np.float64)
+    monkeypatch.setattr(extended, "WIDE", np.float64)
     check = judged("sum(cos(1000*x))", {"x": np.random.default_rng(0).standard_normal(300_000)})
     assert check.verdict.word == "undetermined"
     assert "long doubles have no more digits than doubles on this machine" in check.reason
@@ -264,10 +264,10 @@ def test_the_symbolic_reference_is_limited_by_work() -> None:
 
 
 def test_a_remembered_verdict_does_not_hide_what_was_computed_anew(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.evaluation import run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.options import Options
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import Options
 
     monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path))
 
@@ -287,10 +287,10 @@ def test_a_remembered_verdict_does_not_hide_what_was_computed_anew(tmp_path: Any
 
 
 def test_a_formula_with_a_smaller_domain_agrees_and_says_so() -> None:
-    from gradcli.evaluation import run_statement
-    from gradcli.language.program import Program, statements
+    from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.options import ClaimInput, Options
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import ClaimInput, Options
 
     def claimed(formula: str) -> Any:
         scope = Scope()

@@ -261,7 +261,7 @@ def test_gradients_do_not_go_into_one_place(outs):
 def test_gradients_into_parts_of_one_array():
     f, base = vg("sum(x*y*y)"), np.zeros((2, 6))
     for a, b in ((base[0, :3], base[0, 3:]), (base[0, ::2], base[0, 1::2]), (base[:, 0][:1].repeat(3), base[1, ::-2])):
-        f(x=np.ones(3), y=2*np.ones(3), out={"x": a, "y": b})
+        f(x=np.ones(3), y=2 * np.ones(3), out={"x": a, "y": b})
         assert (a.tolist(), b.tolist()) == ([4.0] * 3, [4.0] * 3)
     square = np.zeros((3, 3))
     with pytest.raises(UsageError, match="share memory"):

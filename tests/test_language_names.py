@@ -12,7 +12,7 @@ from gradcli.errors import GradcliError
 from gradcli.language import calls
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
-from gradcli.ops.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
 
 M = [[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]]
 S = [[2.0, 0.5], [0.5, 1.0]]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.evaluation import records
-from gradcli.language.program import Program
+from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.options import Options
+from gradcli.query.evaluate import records
+from gradcli.query.options import Options
 
 SIN, COS, EXP = math.sin(0.7), math.cos(0.7), math.exp(0.7)
 

@@ -99,8 +99,7 @@ def test_refused_soon(fails, text, code):
     assert calls < FEW * (100 + len(text))
 
 
-@pytest.mark.parametrize("text", ["9**9**9**9", "9^9^9^9", "-9**9**9**9", "10**400", "f(t) = t**t; f(f(f(9)))",
-"2**(2**(2**(2**10)))"])
+@pytest.mark.parametrize("text", ["9**9**9**9", "9^9^9^9", "-9**9**9**9", "10**400", "f(t) = t**t; f(f(f(9)))", "2**(2**(2**(2**10)))"])
 def test_huge_powers_are_infinite_at_once(evaluate_last, text):
     record, calls = counted(evaluate_last, text)
     assert math.isinf(record.value)
@@ -233,8 +232,20 @@ def make_files(folder: Path) -> None:
     (folder / "huge.npy").write_bytes(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + header.ljust(117) + b"\n")
 
 
-FILES = ["gone.npy", "missing.npy", "folder", "folder.npy", "cut.npy", "junk.npy", "empty.npy", "junk.npz", "deep.json",
-"junk.csv", "objects.npy", "huge.npy"]
+FILES = [
+    "gone.npy",
+    "missing.npy",
+    "folder",
+    "folder.npy",
+    "cut.npy",
+    "junk.npy",
+    "empty.npy",
+    "junk.npz",
+    "deep.json",
+    "junk.csv",
+    "objects.npy",
+    "huge.npy",
+]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -10,7 +10,7 @@ import pytest
 
 import gradcli
 from gradcli.errors import ParseError, text_lines
-from gradcli.report.latex import latex_record
+from gradcli.report.latex_report import latex_record
 
 # What str.splitlines cuts at, but for \n: a vertical tab, a form feed, separators of files, groups and records, NEL, LS, PS, a lone CR.
 OTHERS = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r"]

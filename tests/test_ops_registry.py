@@ -13,9 +13,9 @@ import sympy
 from helpers import applied, exact, exact_partial, swept
 
 import gradcli
-import gradcli.evaluation  # the engine registers operations of its own
-from gradcli.engine.evaluate import forward
-from gradcli.engine.sweep import scaled
+import gradcli.query.evaluate  # the engine registers operations of its own
+from gradcli.graph.interpret import forward
+from gradcli.graph.sweep import scaled
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 
@@ -65,7 +65,7 @@ def test_record_is_complete(op: Op) -> None:
     assert len(op.doc.strip()) > 1
     assert callable(op.forward)
     assert callable(op.reference)
-    assert op.ulps >= 0
+    assert op.accuracy.ulps >= 0
     assert op.kind in ("smooth", "piecewise", "flat", "structural")
     assert op.result in ("float", "bool", "int", "same")
     assert set(op.saves) <= {*op.operands, "out", "input", "target"}
@@ -189,17 +189,17 @@ def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
         if op.kind == "flat" and abs(wanted) * np.finfo(dtype).eps > 1 / 32:
             continue  # NumPy's quotients are whole, but the next or the one after next to the right one
         unit = float(np.spacing(dtype(abs(wanted))))
-        if op.rounding == "operands":  # near its zero as good as its operands, no better
+        if op.accuracy.rounding == "operands":  # near its zero as good as its operands, no better
             unit = max(unit, float(np.spacing(dtype(max(abs(x) for x in operands)))))
         for found in map(float, results):
             error = abs(mpmath.mpf(found) - wanted) if math.isfinite(found) else mpmath.inf
-            if op.ulps > 4 and op.ulps * unit < error < mpmath.inf:
+            if op.accuracy.ulps > 4 and op.accuracy.ulps * unit < error < mpmath.inf:
                 error = max(0, error - by_operands(op, operands, wanted, dtype))
-            said = f"{float(error / unit):.3g} ulp, the record says {op.ulps:g}, at {operands}: {found!r} for {float(wanted)!r}"
+            said = f"{float(error / unit):.3g} ulp, the record says {op.accuracy.ulps:g}, at {operands}: {found!r} for {float(wanted)!r}"
             worst = max(worst, (float(error / unit), said))
         compared += 1
     assert compared >= 25
-    assert worst[0] <= max(op.ulps, 0.5), worst[1]
+    assert worst[0] <= max(op.accuracy.ulps, 0.5), worst[1]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_where_digits_were_lost(name: str, dtype: type, operands: tuple[float, .
     found = op.forward(*[dtype(x) for x in operands], **op.static)
     assert np.asarray(found).dtype == dtype
     wanted = float(exact(op, *operands, digits=400))
-    assert float(found) == pytest.approx(wanted, rel=op.ulps * float(np.finfo(dtype).eps))
+    assert float(found) == pytest.approx(wanted, rel=op.accuracy.ulps * float(np.finfo(dtype).eps))
 
 
 def ordinary(op: Op) -> float:

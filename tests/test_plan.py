@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.engine import blocks, plan, registers, schedule, trigonometry, unrolling
+from gradcli.plans import blocks, plan, registers, schedule, sines, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -95,13 +95,13 @@ def test_plans_of_random_expressions(kind: str) -> None:
     ],
 )  # fmt: skip
 def test_an_angle_that_is_read_between_and_after_its_sine_and_cosine(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigonometry, "pays", lambda: True)
+    monkeypatch.setattr(sines, "pays", lambda: True)
     compare(text, {"x": np.random.default_rng(1).normal(size=11)})
 
 
 @pytest.mark.usefixtures("_any_size")
 def test_a_sine_that_is_stored_and_read_in_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigonometry, "pays", lambda: True)
+    monkeypatch.setattr(sines, "pays", lambda: True)
     random = np.random.default_rng(2)
     text = "sum((sin(A) @ B)**2) + sum(sin(A)**2*exp(A)) + sum(tanh(A)*cos(A)*exp(A + 1))"
     compare(text, {"A": random.normal(size=(5, 4)), "B": random.normal(size=(4, 3))})

@@ -31,18 +31,18 @@ from checking import (
 )
 from helpers import applied, exact, lowered
 
-from gradcli.engine import sweep
-from gradcli.ops.cumulative import cumsum
-from gradcli.ops.exponential import log
-from gradcli.ops.linalg import adjugate
-from gradcli.ops.logic import greater, less, where
-from gradcli.ops.products import matmul
-from gradcli.ops.reductions import mean, sum_
+from gradcli.graph import sweep
+from gradcli.ops.arrays.shapes import reshape, scatter_add, transpose
+from gradcli.ops.elementwise.exponential import log
+from gradcli.ops.elementwise.logic import greater, less, where
+from gradcli.ops.linalg.inverses import adjugate
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.solving import solve
+from gradcli.ops.reductions.cumulative import cumsum
+from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import find, registry
-from gradcli.ops.shapes import reshape, scatter_add, transpose
-from gradcli.ops.solving import solve
 from gradcli.ops.spec import Op
-from gradcli.ops.special import sigmoid
+from gradcli.ops.special.gamma import sigmoid
 
 inf, nan = math.inf, math.nan
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.check import memory
-from gradcli.cli import cases, endings, parallel, words
-from gradcli.engine import trigonometry
+from gradcli.check import verdict_cache
+from gradcli.cli import cases, exit_codes, parallel, words
+from gradcli.plans import sines
 from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact
 from gradcli.report.verdicts import Check, Verdict
@@ -63,17 +63,17 @@ def test_a_closed_pipe_on_windows(platform: str, number: int, code: int, monkeyp
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(sys, "stdout", Closed())
     monkeypatch.setattr(sys, "stderr", errors)
-    assert endings.guarded(lambda **_: 0) == code
+    assert exit_codes.guarded(lambda **_: 0) == code
     assert errors.getvalue() == ("" if code == 0 else f"error[output]: cannot write the output: {os.strerror(number)}\n")
 
     def writes() -> int:
         raise OSError(number, os.strerror(number))
 
     if code == 0:
-        assert endings.until_pipe_closes(writes) == 0
+        assert exit_codes.until_pipe_closes(writes) == 0
     else:
         with pytest.raises(OSError, match=os.strerror(number)):
-            endings.until_pipe_closes(writes)
+            exit_codes.until_pipe_closes(writes)
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, pays: 
     from numpy.lib import introspect
 
     monkeypatch.setattr(introspect, "opt_func_info", lambda **_: targets)
-    trigonometry.pays.cache_clear()
+    sines.pays.cache_clear()
     try:
-        assert trigonometry.pays() is pays
+        assert sines.pays() is pays
     finally:
-        trigonometry.pays.cache_clear()
+        sines.pays.cache_clear()
 
 
 @pytest.mark.filterwarnings("error")
@@ -163,7 +163,7 @@ def test_who_looks_at_a_clock_or_at_the_machine() -> None:
     """What it took is reported and shown, and the user's own time limit is kept: nothing else may depend on it."""
     root = Path(gradcli.__file__).parent
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if CLOCKS.search(path.read_text(encoding="utf-8"))}
-    assert found <= {"check/deadline.py", "cli/cases.py", "cli/check.py", "cli/functions_check.py", "cli/progress.py"}
+    assert found <= {"reference/deadline.py", "cli/cases.py", "cli/check.py", "cli/functions_check.py", "cli/progress.py"}
 
 
 # -- verdicts that are kept ------------------------------------------------------------------------------------------
@@ -186,26 +186,26 @@ def installed(folder: Path, content: str = "x = 1\n") -> Path:
 def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_path: Path) -> None:
     one, two, other = installed(tmp_path / "one"), installed(tmp_path / "two"), installed(tmp_path / "other", "x = 2\n")
     os.utime(two / "other.py", (1, 1))
-    assert memory.code(one) == memory.code(one) == memory.code(two) != memory.code(other)
+    assert verdict_cache.code(one) == verdict_cache.code(one) == verdict_cache.code(two) != verdict_cache.code(other)
     (one / "part" / "module.py").write_text("x = 2\n")
-    assert memory.code(one) == memory.code(other)
+    assert verdict_cache.code(one) == verdict_cache.code(other)
     (one / "other.py").rename(one / "another.py")
-    assert memory.code(one) != memory.code(other)
+    assert verdict_cache.code(one) != verdict_cache.code(other)
 
 
 def test_code_is_read_once(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = installed(tmp_path / "one")
-    found = memory.code(root)
+    found = verdict_cache.code(root)
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
-    assert memory.code(root) == found
+    assert verdict_cache.code(root) == found
     assert [path.parent.name for path in cache.rglob("*.txt")] == ["code"]
 
 
 def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     bits = np.finfo(np.longdouble).nmant
-    memory._versions.cache_clear()
-    assert f"long double of {bits} bits" in memory._versions()
-    memory._versions.cache_clear()
+    verdict_cache._versions.cache_clear()
+    assert f"long double of {bits} bits" in verdict_cache._versions()
+    verdict_cache._versions.cache_clear()
 
 
 def key(number: int) -> str:
@@ -215,14 +215,14 @@ def key(number: int) -> str:
 
 def test_the_oldest_entries_are_removed(cache: Path) -> None:
     agreed = Check(Verdict.AGREE, {}, None, [], None, [], None)
-    for number in range(memory.MOST):
-        memory.remember(key(number), agreed)
-        os.utime(memory._path(key(number)) or "", (number, number))
-    assert memory.recalled(key(0)) is not None  # and so it is the youngest
-    memory.remember(key(memory.MOST), agreed)
-    left = [number for number in range(memory.MOST + 1) if memory.recalled(key(number)) is not None]
-    assert left == [0, *range(memory.MOST // 4 + 2, memory.MOST + 1)]
-    assert len(list(cache.rglob("*.json"))) == 3 * memory.MOST // 4
+    for number in range(verdict_cache.MOST):
+        verdict_cache.remember(key(number), agreed)
+        os.utime(verdict_cache._path(key(number)) or "", (number, number))
+    assert verdict_cache.recalled(key(0)) is not None  # and so it is the youngest
+    verdict_cache.remember(key(verdict_cache.MOST), agreed)
+    left = [number for number in range(verdict_cache.MOST + 1) if verdict_cache.recalled(key(number)) is not None]
+    assert left == [0, *range(verdict_cache.MOST // 4 + 2, verdict_cache.MOST + 1)]
+    assert len(list(cache.rglob("*.json"))) == 3 * verdict_cache.MOST // 4
 
 
 @pytest.mark.skipif(os.name != "posix", reason="HOME")
@@ -233,13 +233,13 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     for name in ("GRADCLI_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "")
-    assert memory.folder() == Path(user) / ".cache" / "gradcli"
+    assert verdict_cache.folder() == Path(user) / ".cache" / "gradcli"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert memory.folder() == Path(user) / ".cache" / "gradcli"
+    assert verdict_cache.folder() == Path(user) / ".cache" / "gradcli"
     monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["nobody"])
-    assert memory.folder() is None
+    assert verdict_cache.folder() is None
     monkeypatch.delenv("HOME")
-    assert memory.folder() is None
-    assert memory.recalled(key(0)) is None
-    memory.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
-    assert len(memory.code(Path(memory.__file__).parent)) == 64
+    assert verdict_cache.folder() is None
+    assert verdict_cache.recalled(key(0)) is None
+    verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
+    assert len(verdict_cache.code(Path(verdict_cache.__file__).parent)) == 64

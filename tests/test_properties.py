@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.engine import transforms
+from gradcli.graph import transforms
 
 NAMES = ("x", "y", "z")
 SHAPES = {"x": (2, 3), "y": (3,), "z": ()}

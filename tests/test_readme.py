@@ -68,10 +68,10 @@ FUNCTIONS = re.compile(r"(<!-- functions -->\n).*?(<!-- end of functions -->)", 
 
 def table() -> str:
     """The catalogue by families, from the records."""
-    from gradcli import documentation
+    from gradcli.query import catalogue
 
     families: dict[str, list[str]] = {}
-    for family, record in documentation.functions():
+    for family, record in catalogue.functions():
         families.setdefault(family.replace("_", " "), []).append(f"`{record.name}`")
     rows = [f"| {family} | {' '.join(names)} |" for family, names in families.items()]
     return "\n".join(["| family | functions |", "|---|---|", *rows]) + "\n"

@@ -7,8 +7,8 @@ import pytest
 
 import gradcli
 from gradcli.check.repairs import candidates
-from gradcli.engine.graph import Expr
-from gradcli.language.program import Program, statements
+from gradcli.graph.nodes import Expr
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 
 # a program, the point where it loses, the rewrite, and a point where both are fine

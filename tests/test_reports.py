@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, UnknownNameError
 from gradcli.report import sarif
 from gradcli.report.describing import block, location, message, one_line
+from gradcli.report.dictionaries import dumps
 from gradcli.report.github import command, escape_data, escape_property
 from gradcli.report.identities import Tally, digest_of
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.markdown import code
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, SKIPPED, STATUSES, XFAILED, XPASSED, Outcome, Summary
 from gradcli.report.places import Fingerprints, Place, place_of, relative
-from gradcli.report.plain import dumps
 from gradcli.report.ranking import Worst, gravity
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES

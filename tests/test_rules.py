@@ -15,9 +15,9 @@ from cases import EVERY as CASES
 from cases.case import Case
 from helpers import applied, complex_step, differences, exact, lowered, number, swept
 
-import gradcli.evaluation
-from gradcli.engine import transforms
-from gradcli.engine.evaluate import forward
+import gradcli.query.evaluate
+from gradcli.graph import transforms
+from gradcli.graph.interpret import forward
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 
@@ -67,7 +67,7 @@ def test_second_order(case: Case) -> None:
     scope, root = lowered(case.text, case.values)
     u = direction(np.empty(root.shape))
     flat = transforms.reshape(root * root * scope.graph.constant(u), shape=(-1,))
-    scalar = gradcli.ops.reductions.sum_(flat, axis=None, keepdims=False)
+    scalar = gradcli.ops.reductions.sums.sum_(flat, axis=None, keepdims=False)
     leaves = {name: scope.names[name] for name in case.values}
     gradients = dict(zip(leaves, transforms.vjp(scalar, list(leaves.values()), scope.graph.constant(1.0)), strict=True))
 

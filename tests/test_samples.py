@@ -198,9 +198,7 @@ def context(path: Path, record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         data = (s for s in gradcli.parse(text).statements if isinstance(s, DataBinding))
         values = {s.name: load_array(s.reference, DEFAULT, path.parent) for s in data}
     kept = [
-        s.text
-        for s in gradcli.parse(text).statements
-        if isinstance(s, (Binding, Definition)) and s.source.position(s.span.start)[0] < line
+        s.text for s in gradcli.parse(text).statements if isinstance(s, (Binding, Definition)) and s.source.position(s.span.start)[0] < line
     ]
     return "\n".join(kept), values
 

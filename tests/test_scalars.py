@@ -10,16 +10,16 @@ import operator
 import numpy as np
 import pytest
 
-from gradcli.engine.sweep import guarded
-from gradcli.language.program import Program, statements
+from gradcli.graph.sweep import guarded
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
-from gradcli.ops.arithmetic import chain
-from gradcli.ops.exponential import pow_
-from gradcli.ops.logic import where
+from gradcli.ops.elementwise.arithmetic import chain
+from gradcli.ops.elementwise.exponential import pow_
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
-from gradcli.report.plain import numbers
+from gradcli.report.dictionaries import numbers
 
 RANDOM = np.random.default_rng(5)
 SPECIAL = [

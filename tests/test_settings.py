@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gradcli.errors import UsageError
-from gradcli.settings import Configuration, Settings, read
+from gradcli.files.settings import Configuration, Settings, read
 
 WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",

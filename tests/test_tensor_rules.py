@@ -11,7 +11,7 @@ from cases.case import Case
 from helpers import lowered, number, swept
 
 import gradcli as torch
-from gradcli.engine.graph import Expr, constant_value, reachable
+from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from gradcli.engine.trigonometry import SCRATCH, sine_and_cosine
+from gradcli.plans.sines import SCRATCH, sine_and_cosine
 
 RANDOM = np.random.default_rng(11)
 QUARTERS = np.arange(-1500, 1500) * (np.pi / 2)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.check import wide
 from gradcli.check.crosscheck import cross_check
-from gradcli.evaluation import run_statement
-from gradcli.language.program import Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.options import ClaimInput, Options
+from gradcli.query.evaluate import run_statement
+from gradcli.query.options import ClaimInput, Options
+from gradcli.reference import extended
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
@@ -116,7 +116,7 @@ def test_the_reference_uses_none_of_the_engines_rules(monkeypatch: pytest.Monkey
     leaf = scope.bind_value("x", x)
     (statement,) = statements(["sum(exp(sin(x))/(1 + x**2))"])
     root = Program(scope).execute(statement).value
-    (slopes,) = wide.reference(root, [leaf], {leaf: x}, 1.0, "float64").slopes
+    (slopes,) = extended.reference(root, [leaf], {leaf: x}, 1.0, "float64").slopes
     h = np.longdouble(1e-6)
     wide_x = x.astype(np.longdouble)
 

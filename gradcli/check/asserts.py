@@ -10,7 +10,7 @@ from gradcli.check.claims import Given
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.ordering import order_of
 from gradcli.check.relations import rounding_of
-from gradcli.language.program import Lowered, Sides
+from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Scope
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, Verdict, Worst

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.comparison import Comparison, mask_of, wide_check
 from gradcli.check.conventions import Decision
-from gradcli.check.entries import Comparison, mask_of, wide_check
 from gradcli.check.formula_claims import check_formula, relative_error
-from gradcli.engine.graph import Expr
-from gradcli.exact.algebra import Unsupported
+from gradcli.graph.nodes import Expr
+from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
 
 def _wide(judge: Judge, claim: Given) -> Claim:
     """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
-    from gradcli.check import wide
+    from gradcli.reference import extended
 
     right, bounds = judge.wide[claim.of]
     shape = np.shape(right)
@@ -74,7 +74,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
         said = (
             np.asarray(claim.numbers)
             if claim.formula is None
-            else np.broadcast_to(wide.value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
+            else np.broadcast_to(extended.value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
         )
     except Unsupported as missing:
         return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.entries import Comparison
+from gradcli.check.comparison import Comparison
 from gradcli.check.exact import forward_exact, gradients_exact
-from gradcli.engine import transforms
-from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.transforms import Derivation, definition_order
+from gradcli.graph import transforms
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative
 from gradcli.report.verdicts import Verdict

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.budget import Undecided
 from gradcli.check.claims import Given, decide
 from gradcli.check.conventions import Conventions
-from gradcli.check.deadline import OutOfTime, deadline
 from gradcli.check.judge import Judge
-from gradcli.engine import transforms
-from gradcli.engine.graph import Expr
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Unsupported
+from gradcli.graph import transforms
+from gradcli.graph.nodes import Expr
 from gradcli.language.scope import Scope
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.budget import Undecided
+from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 
@@ -43,14 +43,14 @@ def cross_check(
         return _with_excused(scope, root, wrt, record, timeout, claims, seed_leaf, remembering, convention, excused)
     if not remembering or record.mode != "grad":
         return _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
-    from gradcli.check import memory
+    from gradcli.check import verdict_cache
 
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = memory.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention)
-    known = memory.recalled(key)
+    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention)
+    known = verdict_cache.recalled(key)
     if known is None:
         known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
-        memory.remember(key, known)
+        verdict_cache.remember(key, known)
     return known
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.check.composed import Composed
-from gradcli.check.scalars import plain
-from gradcli.engine import transforms
-from gradcli.engine.graph import Expr, reachable, rebuild
-from gradcli.engine.simplify import simplify
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Unsupported
-from gradcli.language.printing import formula
-from gradcli.ops.arithmetic import chain, mul
-from gradcli.ops.shapes import broadcast_to
+from gradcli.formulas.printing import formula
+from gradcli.formulas.simplify import simplify
+from gradcli.graph import transforms
+from gradcli.graph.nodes import Expr, reachable, rebuild
+from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import Composed
 
 if TYPE_CHECKING:
     from gradcli.check.claims import Given

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.deadline import check as still_in_time
-from gradcli.check.zeros import MinusZeros
-from gradcli.engine.carrier import Operand
-from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.indeterminate import gradients
-from gradcli.exact.algebra import Numbers
-from gradcli.exact.values import constant_array, exact_array
+from gradcli.graph.indeterminate import gradients
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.operand import Operand
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Numbers
+from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.exact_values import constant_array, exact_array
+from gradcli.reference.signed_zeros import MinusZeros
 
 
 class Reals(Operand):

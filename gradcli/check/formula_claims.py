@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.composed import Composed
+from gradcli.check.comparison import Comparison
 from gradcli.check.discrepancy import discrepancy
-from gradcli.check.entries import Comparison
 from gradcli.check.sampling import Point, around
-from gradcli.check.scalars import plain
-from gradcli.engine.graph import Expr
-from gradcli.engine.transforms import definition_order
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Algebra, Unsupported
-from gradcli.exact.values import exact_array
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.exact_values import exact_array
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import Composed
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.differences import slope
+from gradcli.check.extrapolation import slope
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict

@@ -15,24 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.budget import LARGEST, Budget, Undecided
-from gradcli.check.composed import Composed
+from gradcli.check.comparison import Comparison, wide_check
 from gradcli.check.conventions import Conventions
-from gradcli.check.corners import Corners, at_corners, has_inner
-from gradcli.check.entries import Comparison, wide_check
 from gradcli.check.exact import forward_exact, gradients_exact
-from gradcli.check.kinks import Prober, Sides, suspects
 from gradcli.check.rounding import allowances
-from gradcli.check.scalars import Event, plain
 from gradcli.check.trail import Trail
-from gradcli.check.zeros import MinusZeros
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.transforms import definition_order
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Algebra, Unsupported
-from gradcli.exact.values import exact_array
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.budget import LARGEST, Budget, Undecided
+from gradcli.reference.exact_values import exact_array
+from gradcli.reference.inner_kinks import Corners, at_corners, has_inner
+from gradcli.reference.kinks import Prober, Sides, suspects
+from gradcli.reference.scalars import Event, plain
+from gradcli.reference.signed_zeros import MinusZeros
+from gradcli.reference.tape import Composed
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIGITS = (50, 100, 400, 1000)
@@ -114,9 +114,7 @@ class Judge:
         trail.close([*comparisons, checked])
         self.events = composed.tape.events
         self.comparisons, self.value_comparison = comparisons, checked
-        results = {
-            name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), comparisons, strict=True)
-        }
+        results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), comparisons, strict=True)}
         return checked.result(source, 0) if value is not None else None, results
 
     def _composed(self, m: Any, engine: Mapping[Expr, Any]) -> tuple[Composed, Any, dict[int, Sides]]:
@@ -130,11 +128,11 @@ class Judge:
 
     def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
         """Whole arrays in long double, every entry; None where another reference has to decide, and can."""
-        from gradcli.check import wide
+        from gradcli.reference import extended
 
         nodes = list(self.wrt.values())
         try:
-            exact_value, reference, errors = wide.reference(self.root, nodes, self.leaves, self.seed, self.precision)
+            exact_value, reference, errors = extended.reference(self.root, nodes, self.leaves, self.seed, self.precision)
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
@@ -155,8 +153,8 @@ class Judge:
 
     def _whole(self, m: Any) -> Any:
         """sympy's derivative of the whole function, or False where there is none in reach."""
-        from gradcli.symbolic.derivative import WholeDerivative
-        from gradcli.symbolic.steps import TooManySteps, steps
+        from gradcli.reference.symbolic.derivative import WholeDerivative
+        from gradcli.reference.symbolic.steps import TooManySteps, steps
 
         # whole numbers and simple fractions never lead sympy astray; to others, such as 0.1, its polynomials may have no end
         odd = any(node.is_constant and not _is_simple(node.payload) for node in definition_order(self.root))
@@ -211,7 +209,7 @@ def scalar_operations(order: Sequence[Expr]) -> int:
         elif node.op.core_dims is not None:
             n = node.operand.shape[-1]
             size *= n * (n if node.op.name in ("det", "slogdet") else 1) if node.op.name != "adjugate" else n**4
-            size = int(size * node.op.work)
+            size = int(size * node.op.facts.work)
         total += size
     return total
 

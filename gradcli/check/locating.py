@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.check.composed import Composed
-from gradcli.check.scalars import plain
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr, reachable
-from gradcli.engine.sweep import backward
 from gradcli.errors import GradcliError
-from gradcli.exact.algebra import Algebra, Unsupported
-from gradcli.exact.values import exact_array
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import backward
 from gradcli.ops.structure import derivative
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.exact_values import exact_array
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import Composed
 from gradcli.report.verdicts import Departure
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.precise import to_digits
-from gradcli.engine.graph import Expr, reachable
 from gradcli.errors import EvaluationError
-from gradcli.language.program import Sides
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.run import Sides
 from gradcli.language.scope import Scope
-from gradcli.ops import arithmetic
-from gradcli.ops.exponential import pow_
-from gradcli.ops.promotion import ALGEBRAIC
+from gradcli.ops.calling.promotion import ALGEBRAIC
+from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.elementwise.exponential import pow_
+from gradcli.reference.digits import to_digits
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
 

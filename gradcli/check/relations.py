@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.evaluate import forward
 from gradcli.errors import ShapeError
-from gradcli.language.program import Lowered, Sides
+from gradcli.graph.interpret import forward
+from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Scope
 from gradcli.report.records import Asserted
 from gradcli.report.verdicts import Worst

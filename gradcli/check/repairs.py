@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.judge import Judge, scalar_operations
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr, reachable, rebuild
-from gradcli.engine.indeterminate import gradients as gradients_of
-from gradcli.language.printing import formula
-from gradcli.language.program import Program
+from gradcli.formulas.printing import formula
+from gradcli.graph.indeterminate import gradients as gradients_of
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable, rebuild
+from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.report.verdicts import VariableCheck
 
@@ -228,13 +228,13 @@ def _undone(node: Expr, say: Say) -> Found:
     if _named(node, "exp") and _named(node.operand, "log"):
         return say(node.operand.operand)
     inner = node.operand
-    if inner.op is None or inner.op.power is None or not inner.op.power < 1:
+    if inner.op is None or inner.op.accuracy.power is None or not inner.op.accuracy.power < 1:
         return None
-    exponent: Any = node.op.power if node.op is not None else None
+    exponent: Any = node.op.accuracy.power if node.op is not None else None
     if _named(node, "pow"):
         power = node.operands[1]
         exponent = power.payload if power is not None and power.is_constant else None
-    return say(inner.operand) if exponent is not None and exponent * inner.op.power == 1 else None
+    return say(inner.operand) if exponent is not None and exponent * inner.op.accuracy.power == 1 else None
 
 
 _RULES: tuple[Rule, ...] = (_undone, _logarithm, _quotient, _difference, _root, _product)

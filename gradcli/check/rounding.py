@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.deadline import check as still_in_time
-from gradcli.engine.carrier import Operand
-from gradcli.engine.graph import Expr, constant_value, reachable
-from gradcli.engine.sweep import backward
-from gradcli.ops.arithmetic import chain, mul
+from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.operand import Operand
+from gradcli.graph.sweep import backward
 from gradcli.ops.constants import Constant
+from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.spec import Op
+from gradcli.reference.deadline import check as still_in_time
 
 _SAFETY = 4.0
 _SAMPLES, _SAMPLE_SAFETY = 3, 16.0
@@ -78,15 +78,15 @@ class Bounded(Operand):
         if op.elementwise:
             if op.result == "int":  # which entry is meant, unless it is not certain
                 return np.where(sum(errors[1:], errors[0]) < 0.5, 0.0, 1.0)
-            if op.ulps > _ELEMENTARY:
+            if op.accuracy.ulps > _ELEMENTARY:
                 errors = [e if v is None or not _is_float(v) else e + self.unit * np.abs(v) for v, e in zip(values, errors, strict=True)]
-            if op.linear:
+            if op.facts.linear:
                 return sum(errors[1:], errors[0])
             if op is mul or op is chain:
                 (x, y), (e, f) = values, errors
                 return _product(np.abs(x), f) + _product(e, np.abs(y)) + _product(e, f)
             return _at_corners(op, values, errors, static, result)
-        if op.compounds:
+        if op.accuracy.compounds:
             relative = errors[0] / np.abs(values[0])
             if np.all(np.isfinite(relative)):
                 return np.abs(result) * np.sum(np.broadcast_to(relative, np.shape(values[0])))
@@ -98,9 +98,9 @@ class Bounded(Operand):
         if any(np.any(e) and not _is_float(v) for v, e in zip(values, errors, strict=True)):
             return np.full(np.shape(result), np.inf)  # which entry is meant is not certain
         spread = [np.broadcast_to(e, np.shape(v)) if v is not None else None for v, e in zip(values, errors, strict=True)]
-        if op.linear:
+        if op.facts.linear:
             return op.forward(*[e if _is_float(v) else v for v, e in zip(values, spread, strict=True)], **static)
-        if op.rounding == "terms" and len(values) == 2 and all(_is_float(v) for v in values):  # a product
+        if op.accuracy.rounding == "terms" and len(values) == 2 and all(_is_float(v) for v in values):  # a product
             x, y, e, f = np.abs(values[0]), np.abs(values[1]), *spread
             return op.forward(x, f, **static) + op.forward(e, y, **static) + op.forward(e, f, **static)
         return self._sampled(op, values, errors, static, (result,))[0]
@@ -122,13 +122,13 @@ class Bounded(Operand):
 
     def _rounding(self, op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
         """How far an operation's own rounding may take its result."""
-        if not op.ulps or not _is_float(result) or _is_exact(op, values, result, self.unit):
+        if not op.accuracy.ulps or not _is_float(result) or _is_exact(op, values, result, self.unit):
             return 0.0
         if op.name == "cumsum":  # each partial sum is rounded
             return self.unit * op.forward(np.abs(result), **static)
         size = _rounded_relative_to(op, values, static, result)
-        error = self.unit * (op.ulps + 0.5 + _additions(op, values, result)) * size
-        return np.where(np.isfinite(result), error + (0.0 if op.linear else _underflow(op, values, result)), 0.0)
+        error = self.unit * (op.accuracy.ulps + 0.5 + _additions(op, values, result)) * size
+        return np.where(np.isfinite(result), error + (0.0 if op.facts.linear else _underflow(op, values, result)), 0.0)
 
 
 def _underflow(op: Op, values: Sequence[Any], result: Any) -> Any:
@@ -190,9 +190,9 @@ def _end(value: Any, error: Any, sign: float) -> Any:
 
 def _additions(op: Op, values: Sequence[Any], result: Any) -> float:
     """How many roundings of partial sums or products an entry of a result may have gone through."""
-    if op.compounds:
+    if op.accuracy.compounds:
         return float(np.size(values[0]))
-    if op.rounding != "terms":
+    if op.accuracy.rounding != "terms":
         return 0.0
     largest = max((np.size(v) for v in values if v is not None), default=1)
     if len(values) > 1:  # products: the length of what is added up
@@ -203,13 +203,13 @@ def _additions(op: Op, values: Sequence[Any], result: Any) -> float:
 
 def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], result: Any) -> Any:
     """The size that an operation's rounding is relative to."""
-    if op.rounding == "terms":
+    if op.accuracy.rounding == "terms":
         return op.forward(*[np.abs(v) if _is_float(v) else v for v in values], **static)
     sizes = [float(np.max(np.abs(v), initial=0.0)) for v in values if v is not None]
-    if op.rounding == "product":
+    if op.accuracy.rounding == "product":
         return np.full(np.shape(result), math.prod(sizes))
     largest = max(sizes, default=0.0)
-    return np.abs(result) + (largest if op.rounding == "operands" else 0.0)
+    return np.abs(result) + (largest if op.accuracy.rounding == "operands" else 0.0)
 
 
 def _is_exact(op: Op, values: list[Any], result: Any, unit: float) -> bool:

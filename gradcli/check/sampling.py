@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import Expr
+from gradcli.graph.nodes import Expr
 from gradcli.ops.spec import Op
 
 Point = dict[Expr, Any]

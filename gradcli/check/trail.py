@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.check.entries import Comparison
+from gradcli.check.comparison import Comparison
 from gradcli.report.verdicts import Verdict
 
 _STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradcli.cli.known import write_atomically
+from gradcli.cli.expectations import write_atomically
 from gradcli.errors import InputError, printable
+from gradcli.files.settings import nearest
 from gradcli.report.describing import one_line
 from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
-from gradcli.settings import nearest
 
 if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradcli.checking import Names, checked, name_of, outcome_of
 from gradcli.cli.arguments import split_binding
 from gradcli.cli.folders import found_in
 from gradcli.cli.idle import refuse_idle_in_check
@@ -19,11 +18,12 @@ from gradcli.cli.judgements import Judgement, Judgements
 from gradcli.cli.naming import claim_of_nothing
 from gradcli.cli.words import assignment, folder_of, format_of, most_processes
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
-from gradcli.evaluation import failed
-from gradcli.language.program import Program, sources, statements
+from gradcli.language.run import Program, sources, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.options import ClaimInput, Options
+from gradcli.query.evaluate import failed
+from gradcli.query.options import ClaimInput, Options
+from gradcli.query.outcome import Names, checked, name_of, outcome_of
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record

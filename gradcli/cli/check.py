@@ -10,8 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from gradcli.cli.cases import KINDS, CheckJob
-from gradcli.cli.endings import BAD_INPUT, FINE, FOUND, INTERRUPTED, is_closed_pipe
 from gradcli.cli.eval import say_remarks
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED, is_closed_pipe
 from gradcli.cli.request import Request
 from gradcli.cli.words import assignment, choice
 from gradcli.errors import GradcliError, OutputError, UsageError
@@ -48,7 +48,7 @@ class CheckRequest(Request):
 def run_check(request: CheckRequest) -> int:
     """Check everything that was asked for, write the reports, and give the exit code."""
     from gradcli.cli.baseline import Baseline, Identities
-    from gradcli.cli.known import update
+    from gradcli.cli.expectations import update
     from gradcli.cli.progress import Progress
 
     try:

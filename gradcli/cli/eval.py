@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gradcli.cli.endings import BAD_INPUT, FINE, FOUND
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND
 from gradcli.cli.job import Job
 from gradcli.cli.output import make_writer
 from gradcli.cli.request import Request

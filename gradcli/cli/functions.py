@@ -8,8 +8,8 @@ import sys
 import textwrap
 from typing import Any
 
-from gradcli import documentation
 from gradcli.errors import GradcliError, UsageError
+from gradcli.query import catalogue
 
 
 def run_functions(name: str | None, output_format: str) -> int:
@@ -25,15 +25,15 @@ def run_functions(name: str | None, output_format: str) -> int:
 
 
 def _one(name: str, output_format: str) -> str:
-    record, _ = documentation.found(name)
-    entry = documentation.entry(record)
+    record, _ = catalogue.found(name)
+    entry = catalogue.entry(record)
     return _json(entry.as_dict()) if output_format == "json" else _text(entry)
 
 
 def _all(output_format: str) -> str:
-    functions = documentation.functions()
+    functions = catalogue.functions()
     if output_format == "json":
-        return _json([documentation.entry(record, example=False).as_dict() for _, record in functions])
+        return _json([catalogue.entry(record, example=False).as_dict() for _, record in functions])
     width = max(len(record.name) for _, record in functions)
     room = max(30, shutil.get_terminal_size().columns - width - 4)
     lines: list[str] = []
@@ -42,7 +42,7 @@ def _all(output_format: str) -> str:
         if family != before:
             lines += ["", family] if lines else [family]
             before = family
-        lines.append(f"  {record.name:<{width}}  {textwrap.shorten(documentation.summary(record), room, placeholder='...')}")
+        lines.append(f"  {record.name:<{width}}  {textwrap.shorten(catalogue.summary(record), room, placeholder='...')}")
     return "\n".join([*lines, "", f"{len(functions)} functions; gradcli functions NAME shows one"])
 
 
@@ -55,7 +55,7 @@ def _kink(kink: dict[str, str]) -> str:
     return f"{kink['place']}: {kink['convention']}{in_jax}"
 
 
-def _text(entry: documentation.Entry) -> str:
+def _text(entry: catalogue.Entry) -> str:
     lines = [entry.signature, *textwrap.wrap(entry.doc, 96, initial_indent="  ", subsequent_indent="  ")]
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
     rows += [("domain", entry.domain)] if entry.domain else []

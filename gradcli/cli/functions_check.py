@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.checking import outcome_of
 from gradcli.cli.cases import CheckJob
 from gradcli.cli.words import assignments
 from gradcli.errors import GradcliError, UsageError, suggestion
 from gradcli.files.arrays import load_array
-from gradcli.language.program import Program
-from gradcli.options import Options
+from gradcli.language.run import Program
+from gradcli.query.options import Options
+from gradcli.query.outcome import outcome_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 
@@ -58,7 +58,7 @@ class FunctionJob(CheckJob):
         yield "function", None
 
     def outcomes(self, task: Any) -> Iterator[Outcome]:
-        from gradcli.check.functions import check_function
+        from gradcli.check.python_functions import check_function
 
         record = Record(f"{self.named} with the gradient {self.request.gradient}", id=self.named)
         record.given = self.digest([*self.request.at, list(self.wrt)])

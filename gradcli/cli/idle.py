@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradcli.errors import UsageError
-from gradcli.options import names_of
+from gradcli.query.options import names_of
 
 if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest

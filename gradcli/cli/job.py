@@ -16,16 +16,16 @@ from gradcli.cli.naming import claim_of_nothing
 from gradcli.cli.request import FORMATS, OPTIONS, Request
 from gradcli.cli.words import assignments, choice, folder_of, format_of
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UsageError, suggestion, text_lines
-from gradcli.evaluation import failed, records, run_statement
-from gradcli.language.program import Program, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
-from gradcli.options import ClaimInput, Options, names_of
+from gradcli.query.evaluate import failed, records, run_statement
+from gradcli.query.options import ClaimInput, Options, names_of
+from gradcli.query.unused_names import Names, names_in, refuse_unknown
 from gradcli.report.records import Record
-from gradcli.unused import Names, names_in, refuse_unknown
 
 if TYPE_CHECKING:
-    from gradcli.alike import Alike
+    from gradcli.batch.compilation_cache import Alike
     from gradcli.files.jsonl import InputRecord
 
 
@@ -130,9 +130,7 @@ class Job:
 
     def _options(self) -> Options:
         request = self.request
-        modes = [
-            name for name, on in (("jacobian", request.jacobian), ("hessian", request.hessian), ("jvp", bool(request.jvp))) if on
-        ]
+        modes = [name for name, on in (("jacobian", request.jacobian), ("hessian", request.hessian), ("jvp", bool(request.jvp))) if on]
         if len(modes) > 1:
             raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
         if modes and request.seed is not None:
@@ -225,7 +223,7 @@ class Job:
 
     @cached_property
     def _alike(self) -> Alike:
-        from gradcli.alike import Alike
+        from gradcli.batch.compilation_cache import Alike
 
         return Alike(self.limits, self.request.dtype)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gradcli.checking import FAIL_ON, POINTS
 from gradcli.cli.job import Way
-from gradcli.options import Options
-from gradcli.settings import CONVENTIONS, Configuration, Settings, one_of, shown, verdicts
+from gradcli.files.settings import CONVENTIONS, Configuration, Settings, one_of, shown, verdicts
+from gradcli.query.options import Options
+from gradcli.query.outcome import FAIL_ON, POINTS
 
 if TYPE_CHECKING:
     from gradcli.cli.check import CheckRequest

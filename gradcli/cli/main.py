@@ -52,7 +52,7 @@ def root(
 
 def run() -> None:
     """Entry point: every way in which the program can end has its exit code."""
-    from gradcli.cli.endings import guarded
+    from gradcli.cli.exit_codes import guarded
 
     gc.set_threshold(500_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
     code = guarded(app)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gradcli.errors import GradcliError, UnknownFieldError, suggestion
-from gradcli.language.program import Program
+from gradcli.language.run import Program
 from gradcli.language.tree import Statement
-from gradcli.unused import names_among
+from gradcli.query.unused_names import names_among
 
 if TYPE_CHECKING:
     from gradcli.files.jsonl import InputRecord

@@ -46,7 +46,7 @@ def error_text(record: Record) -> str:
 
 class JsonLines(Writer):
     def emit(self, record: Record) -> None:
-        from gradcli.report.plain import dumps
+        from gradcli.report.dictionaries import dumps
 
         self.put(dumps(record) + "\n")
 
@@ -57,7 +57,7 @@ class Json(Writer):
         self.records: list[dict[str, Any]] = []
 
     def emit(self, record: Record) -> None:
-        from gradcli.report.plain import as_dict
+        from gradcli.report.dictionaries import as_dict
 
         self.records.append(as_dict(record))
 
@@ -91,7 +91,7 @@ class Latex(Writer):
         self.digits = digits
 
     def emit(self, record: Record) -> None:
-        from gradcli.report.latex import latex_record
+        from gradcli.report.latex_report import latex_record
 
         if record.error is not None:
             print(error_text(record), file=sys.stderr, flush=True)

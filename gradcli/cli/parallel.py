@@ -11,8 +11,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from gradcli.query.unused_names import Names
 from gradcli.report.outcomes import Outcome
-from gradcli.unused import Names
 
 if TYPE_CHECKING:
     from gradcli.cli.cases import CheckJob

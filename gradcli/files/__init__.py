@@ -1,0 +1,1 @@
+"""What is read from disk: programs, JSON Lines records, arrays, settings."""

@@ -53,9 +53,7 @@ def _inside(path: Path, folder: Path, reference: str) -> Path:
     base = folder.resolve()
     full = (base / path).resolve()
     if path.is_absolute() or not full.is_relative_to(base):
-        raise InputError(
-            f"'@{reference}' leads out of the folder of the file that names it", help="put the data in or below that folder"
-        )
+        raise InputError(f"'@{reference}' leads out of the folder of the file that names it", help="put the data in or below that folder")
     return full
 
 

@@ -80,7 +80,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputRecord:
-    refuse_unknown(data, FIELDS, "a record", "names of your own go under \"meta\"")
+    refuse_unknown(data, FIELDS, "a record", 'names of your own go under "meta"')
     expr = data.get("expr")
     if not isinstance(expr, str):
         raise InputError("the record has no 'expr'" if expr is None else f"'expr' must be a string, not {_kind(expr)}")

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import Expr
 from gradcli.errors import UnknownNameError
-from gradcli.language.meanings import Meanings
+from gradcli.graph.nodes import Expr
+from gradcli.language.coercion import Meanings
 from gradcli.language.names import Function, Module, Results, Unbound, missing_value
-from gradcli.ops import shapes
-from gradcli.ops.dialects import qualified
-from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH, named_constant
+from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.dialects import qualified
+from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH, named_constant
 
 
 def attribute(low: Meanings, base: Any, name: str) -> Any:

@@ -8,14 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import ArgumentError, UnreadArgumentError, suggestion
-from gradcli.language import composed
+from gradcli.language import builtin_functions
 from gradcli.language.differentiation import DERIVATIVES
 from gradcli.language.names import Results
-from gradcli.ops import calling
-from gradcli.ops.dialects import lookup, names
-from gradcli.ops.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.calling import binding
+from gradcli.ops.calling.dialects import lookup, names
+from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import named, public_names
-from gradcli.ops.signatures import Signature, signature
 from gradcli.ops.spec import Composite, Op
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 @cache
 def exists(name: str, library: str) -> bool:
     """Whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
-    return name in composed.FUNCTIONS or name in composed.ALIASES or lookup(name, library) is not None
+    return name in builtin_functions.FUNCTIONS or name in builtin_functions.ALIASES or lookup(name, library) is not None
 
 
 @cache
 def all_names() -> list[str]:
     """Every name that a program can call, for suggestions."""
-    return sorted({*public_names(), *names(), *composed.FUNCTIONS, *DERIVATIVES})
+    return sorted({*public_names(), *names(), *builtin_functions.FUNCTIONS, *DERIVATIVES})
 
 
 def known(name: str) -> bool:
@@ -60,8 +60,8 @@ def suggested(name: str) -> str | None:
 def operation(name: str) -> Op | None:
     """The operation that a function without a prefix is, if it is one of a single array that takes nothing else."""
     found = lookup(name, NUMPY) or lookup(name, TORCH)
-    special = name in composed.ALIASES or name in DERIVATIVES
-    if special or found is None or found.target in composed.FUNCTIONS or len(found.parameters) != 1:
+    special = name in builtin_functions.ALIASES or name in DERIVATIVES
+    if special or found is None or found.target in builtin_functions.FUNCTIONS or len(found.parameters) != 1:
         return None
     record = named(found.target)
     if not isinstance(record, Op) or record.variadic or record.static or record.indices or found.defaults or record.outputs > 1:
@@ -72,22 +72,22 @@ def operation(name: str) -> Op | None:
 
 def call(low: Lowering, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
     """A function of a library applied to lowered arguments."""
-    name = composed.ALIASES.get(name, name)
+    name = builtin_functions.ALIASES.get(name, name)
     if bare and name in ("max", "min") and len(arguments) > 1:
         if keywords:
             raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
-        return (composed.maximum_of if name == "max" else composed.minimum_of)(low, *arguments)
+        return (builtin_functions.maximum_of if name == "max" else builtin_functions.minimum_of)(low, *arguments)
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     found = lookup(name, library)
     if found is None:
         raise ArgumentError(f"'{name}' is no function of {library}")
-    given = calling.bind(low, name, found, arguments, keywords)
-    composition = composed.FUNCTIONS.get(found.target)
+    given = binding.bind(low, name, found, arguments, keywords)
+    composition = builtin_functions.FUNCTIONS.get(found.target)
     if composition is not None:
         return _run(low, composition, given)
     record = named(found.target)
-    result = calling.call(low, record, name, found, given)
+    result = binding.call(low, record, name, found, given)
     if isinstance(record, Composite) and isinstance(result, tuple) and len(result) == len(record.results):
         return Results.of(result, record.results)
     return result
@@ -104,11 +104,11 @@ def _run(low: Lowering, composition: Callable[..., Any], given: Mapping[str, Any
 def _unchanged(low: Lowering, name: str, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """What a method that changes no entry gives: the value itself."""
     if name == "requires_grad_":
-        given = calling.bind(low, name, signature(name, "requires_grad"), arguments, keywords)
+        given = binding.bind(low, name, signature(name, "requires_grad"), arguments, keywords)
         if low.literal("requires_grad", given.get("requires_grad", True)) is not True:
             raise UnreadArgumentError("requires_grad_ does not support requires_grad=False", help="write detach(x), or --freeze the name")
     else:
-        calling.bind(low, name, signature(name, "-force, -memory_format"), arguments, keywords)
+        binding.bind(low, name, signature(name, "-force, -memory_format"), arguments, keywords)
     return base
 
 
@@ -118,7 +118,7 @@ def call_method(low: Lowering, function: Function, arguments: list[Any], keyword
     if name in _IDENTITIES:
         return _unchanged(low, name, base, arguments, keywords)
     if name == "dim":
-        calling.bind(low, name, Signature(name, ()), arguments, keywords)
+        binding.bind(low, name, Signature(name, ()), arguments, keywords)
         return low.graph.constant(low.value(base).ndim)
     if name == "transpose":
         # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's

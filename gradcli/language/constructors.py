@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import Expr
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
-from gradcli.language.meanings import Meanings, dtype_of
-from gradcli.ops import logic, shapes
-from gradcli.ops.arithmetic import abs_, sign
-from gradcli.ops.exponential import exp, log
-from gradcli.ops.prefixes import DTYPES, PRECISIONS, DType
+from gradcli.graph.nodes import Expr
+from gradcli.language.coercion import Meanings, dtype_of
+from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS, DType
+from gradcli.ops.elementwise import logic
+from gradcli.ops.elementwise.arithmetic import abs_, sign
+from gradcli.ops.elementwise.exponential import exp, log
 
 _WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
 

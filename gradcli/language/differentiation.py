@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine import transforms
-from gradcli.engine.graph import Expr
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.language.meanings import Meanings
+from gradcli.graph import transforms
+from gradcli.graph.nodes import Expr
+from gradcli.language.coercion import Meanings
 from gradcli.language.tree import Call, Name
 
 DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}

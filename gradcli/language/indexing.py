@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
-from gradcli.language.meanings import Meanings
+from gradcli.language.coercion import Meanings
 from gradcli.language.tree import Slice, Subscript
-from gradcli.ops import shapes
+from gradcli.ops.arrays import shapes
 
 
 class _SliceParts(list[Any]):

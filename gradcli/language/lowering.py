@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.graph import Expr
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
@@ -19,11 +18,12 @@ from gradcli.errors import (
     Source,
     TypeMismatchError,
 )
+from gradcli.graph.nodes import Expr
 from gradcli.language.attributes import attribute, property_of
+from gradcli.language.coercion import Meanings
 from gradcli.language.differentiation import DERIVATIVES, derivative, primed
 from gradcli.language.indexing import subscript
 from gradcli.language.masks import refuse_other_readings
-from gradcli.language.meanings import Meanings
 from gradcli.language.names import Function, Module, Unbound, unknown_function
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
@@ -43,9 +43,11 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.ops import arithmetic, exponential, logic, products, structure
+from gradcli.ops import structure
+from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH
 from gradcli.ops.constants import NAMED
-from gradcli.ops.prefixes import NUMPY, PREFIXES, TORCH
+from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.linalg import products
 from gradcli.ops.spec import Op
 
 _BINARY: dict[str, Op] = {

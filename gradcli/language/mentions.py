@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gradcli.language.tree import Assertion, Attribute, Binding, Call, Definition, Expression, Name, Query, Statement
-from gradcli.ops.prefixes import PREFIXES
+from gradcli.ops.calling.prefixes import PREFIXES
 
 
 def expressions_of(statement: Statement) -> list[Expression]:

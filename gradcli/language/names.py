@@ -54,15 +54,11 @@ def missing_value(scope: Scope, unbound: Unbound) -> GradcliError:
     if name in scope.failed:
         return MissingValueError(f"'{name}' has no value: its binding on line {scope.failed[name]} has an error")
     if name in scope.functions or calls.known(name):
-        return MissingValueError(
-            f"'{name}' is a function here; it has no value", help=f"write {name}(x), or give it a value: {name}=..."
-        )
+        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x), or give it a value: {name}=...")
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
         left, right = name[:i], name[i:]
         if left in scope.names and right in scope.names:
-            return AmbiguousError(
-                f"'{name}' has two readings", help=f"write {left}*{right} for the product, or give {name} a value"
-            )
+            return AmbiguousError(f"'{name}' has two readings", help=f"write {left}*{right} for the product, or give {name} a value")
         if calls.known(left) and right in scope.names:
             return MissingValueError(f"no value for '{name}'", help=f"write {left}({right})")
     close = suggestion(name, list(scope.names))

@@ -31,7 +31,7 @@ import re
 from typing import NoReturn
 
 from gradcli.errors import AmbiguousError, Span
-from gradcli.language.stacks import (
+from gradcli.language.precedence import (
     BINARY,
     CALL,
     CLOSING,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.engine.evaluate import forward
-from gradcli.engine.graph import Expr, Graph, reachable
 from gradcli.errors import Source, Span
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.tree import Binding, DataBinding, Definition, Node
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.promotion import INTEGRAL, kind_of, numpy_dtype
+from gradcli.ops.calling.promotion import INTEGRAL, kind_of, numpy_dtype
 
 if TYPE_CHECKING:
-    from gradcli.language.meanings import Held
+    from gradcli.language.coercion import Held
 
 
 @dataclass(frozen=True, eq=False, repr=False)

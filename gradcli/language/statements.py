@@ -84,9 +84,7 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
         if first.text == "const" and second.kind == NAME:
             third = tokens[start + 2] if start + 2 < stop else None
             if third is None or third.text != "=":
-                raise ParseError(
-                    "'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2"
-                )
+                raise ParseError("'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2")
             return Binding(source, span, second.text, second.span, expression(start + 3), const=True)
         if second.kind == SYMBOL and second.text == "=":
             if start + 3 < stop and tokens[start + 2].text == "@":
@@ -95,11 +93,7 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
             return Binding(source, span, first.text, first.span, expression(start + 2))
         if second.kind == SYMBOL and second.text in _AUGMENTED:
             return Binding(source, span, first.text, first.span, _augmented(source, first, second, expression(start + 2)))
-        if (
-            first.text == "assert"
-            and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+"))
-            and second.kind != END
-        ):
+        if first.text == "assert" and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+")) and second.kind != END:
             return parse_assertion(source, span, tokens, start + 1, stop)
         if second.kind == SYMBOL and second.text == "(":
             equals = _definition_end(tokens, start + 2, stop)

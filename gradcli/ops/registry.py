@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copyreg
+import pkgutil
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
-from gradcli.ops.spec import Composite, Function, Kind, Op
+from gradcli.ops.spec import Composite, Function, Kind, Op, grouped
+
+ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special")  # in the order of the documentation
 
 _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
@@ -27,9 +32,19 @@ def register(record: Any) -> Any:
     return record
 
 
+@cache
+def families() -> tuple[ModuleType, ...]:
+    """Every file of operations, found in the rooms' folders; importing one fills the registry."""
+    found = []
+    for room in ROOMS:
+        package = import_module(f"gradcli.ops.{room}")
+        found += [import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__)]
+    return (*found, import_module("gradcli.ops.structure"))
+
+
 def load() -> None:
     """Import every family; expressions of arithmetic alone never need most of them."""
-    import_module("gradcli.ops.catalogue")
+    families()
 
 
 def registry() -> Mapping[str, Op]:
@@ -57,6 +72,14 @@ def named(name: str) -> Op | Composite:
     if name not in _BY_NAME:
         load()
     return _BY_NAME[name]
+
+
+def _by_name(record: Any) -> tuple[Function, tuple[str]]:
+    return named, (record.name,)
+
+
+for _record in (Op, Composite):
+    copyreg.pickle(_record, _by_name)  # a record is what has its name, in other processes and in copies
 
 
 def public_names() -> list[str]:
@@ -97,7 +120,7 @@ def elementwise(
     **record: Any,
 ) -> Op:
     """Register an operation that works entry by entry, with one partial for each operand."""
-    op: Op = register(Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **record))
+    op: Op = register(Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **grouped(record)))
     return op
 
 
@@ -105,6 +128,6 @@ def structural(name: str, operands: str, forward: Function, reference: Function,
     """Register any other operation, with its VJP."""
     variadic = operands.startswith("*")
     op: Op = register(
-        Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **record)
+        Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **grouped(record))
     )
     return op

@@ -5,7 +5,7 @@ registry (registry.py). A rule is mathematics: it uses operators and other regis
 branches on shapes and static parameters but never on values, and so serves arrays, graph nodes and
 multi-precision numbers alike. It never sums to an operand's shape; the sweep does.
 
-**Bounds on errors** (``Op.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
+**Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
 for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again. They are a quarter more at
 least than the worst that was measured over these, each switched off in turn (NPY_DISABLE_CPU_FEATURES), rounded up; where the function is
 the C library's, also no less than the largest error known of those of Apple, FreeBSD, glibc, Microsoft and musl (B. Gladman,
@@ -17,7 +17,7 @@ operation is only as good as its operands near its zeros: its result is right fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -72,6 +72,56 @@ class Carrier:
         return False
 
 
+@dataclass(frozen=True, eq=False)
+class Text:
+    """How an operation is written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What holds of an operation as mathematics, beside its rules.
+
+    linear  whether the result is linear in each operand
+    signed  operands whose zeros count by their sign: 0.0 and -0.0 give different results
+    work    scalar operations of the reference on a matrix of n rows, in units of n**3
+    """
+
+    linear: bool = False
+    signed: frozenset[str] = frozenset()
+    work: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """What is known of the floats that an operation computes.
+
+    ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
+               whichever library NumPy computes with (see above)
+    rounding   what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
+               or the "product" of those
+    power      near 0 the result is the first operand to this power, but for a factor
+    compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
+    decays     whether the result vanishes faster than any power where an operand is infinite
+    """
+
+    ulps: float = 1.0
+    rounding: str = "result"
+    power: float | None = None
+    compounds: bool = False
+    decays: bool = False
+
+
+GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy}
+
+
+def grouped(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record as they are written, one after the other, with those of a group gathered in it."""
+    rest = dict(record)
+    for name, group in GROUPS.items():
+        rest[name] = group(**{part.name: rest.pop(part.name) for part in fields(group) if part.name in rest})
+    return rest
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Op:
     """One operation. Compared by identity.
@@ -98,20 +148,14 @@ class Op:
     indices     operands that are whole numbers by which entries are addressed
     backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
-    signed      operands whose zeros count by their sign: 0.0 and -0.0 give different results
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    work        scalar operations of the reference on a matrix of n rows, in units of n**3
-    decays      whether the result vanishes faster than any power where an operand is infinite
-    compounds   whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
-    power       near 0 the result is the first operand to this power, but for a factor
     domain      in words, for messages and documentation
-    ulps        error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
-                whichever library NumPy computes with (see below)
-    rounding    what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
-                or the "product" of those
+    text        how it is written, in each language that it can be written in
+    facts       what holds of it as mathematics, beside its rules
+    accuracy    what is known of the floats that it computes
     """
 
     name: str
@@ -132,19 +176,14 @@ class Op:
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
     backward: str | Function | None = None
-    signed: frozenset[str] = frozenset()
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
-    work: float = 1.0
-    linear: bool = False
-    power: float | None = None
-    compounds: bool = False
-    decays: bool = False
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
-    ulps: float = 1.0
-    rounding: str = "result"
+    text: Text = Text()
+    facts: Facts = Facts()
+    accuracy: Accuracy = Accuracy()
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -176,11 +215,6 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
-
-    def __reduce__(self) -> tuple[Function, tuple[str]]:
-        from gradcli.ops.registry import find
-
-        return find, (self.name,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,11 +260,6 @@ class Composite:
     def __repr__(self) -> str:
         return f"<function {self.name}>"
 
-    def __reduce__(self) -> tuple[Function, tuple[str]]:
-        from gradcli.ops.registry import named
-
-        return named, (self.name,)
-
 
 class _Required:
     """The default of a static parameter that has none."""
@@ -240,6 +269,7 @@ class _Required:
 
 
 REQUIRED = _Required()
+
 
 def on_arrays(forward: Function) -> Function:
     """A reference for operations that NumPy also performs on object arrays (moving entries, + and *)."""

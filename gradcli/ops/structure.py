@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
+from gradcli.ops.arrays.shapes import numpy_index
 from gradcli.ops.registry import elementwise, structural
-from gradcli.ops.shapes import numpy_index
 from gradcli.ops.spec import Op, on_arrays
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TextIO
 
 from gradcli.report.describing import location, message
+from gradcli.report.dictionaries import well_formed
 from gradcli.report.markdown import Table
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Place, place_of
-from gradcli.report.plain import well_formed
 from gradcli.report.ranking import Worst
 
 _MOST = 9

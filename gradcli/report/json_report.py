@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from gradcli.report.dictionaries import SCHEMA, as_dict, encoded
 from gradcli.report.outcomes import Outcome, Report, Summary
-from gradcli.report.plain import SCHEMA, as_dict, encoded
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:

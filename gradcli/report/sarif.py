@@ -7,9 +7,9 @@ import os
 from typing import Any, TextIO
 
 from gradcli.report.describing import message, one_line
+from gradcli.report.dictionaries import well_formed
 from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, Place, place_of
-from gradcli.report.plain import well_formed
 from gradcli.report.ranking import Worst
 from gradcli.report.rules import RULES
 

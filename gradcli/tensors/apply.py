@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.inputs import unmasked
-from gradcli.ops.promotion import INTEGRAL
-from gradcli.ops.shapes import broadcast_to
+from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.calling.inputs import unmasked
+from gradcli.ops.calling.promotion import INTEGRAL
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output, to_float
 from gradcli.tensors import dtypes

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.ops import calling
-from gradcli.ops.shapes import stack
-from gradcli.ops.signatures import Signature
+from gradcli.ops.arrays.shapes import stack
+from gradcli.ops.calling import binding
+from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import to_int
 from gradcli.tensors import dtypes
@@ -49,7 +49,7 @@ class Host:
         return as_tensor(argument)
 
     @staticmethod
-    def whole(argument: Any, of: calling.Use | None = None) -> Any:
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
         tensor = as_tensor(argument)
         if tensor.array.dtype.kind == "f" and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
@@ -58,10 +58,10 @@ class Host:
         return apply(to_int, [tensor], {})
 
     @staticmethod
-    def static(argument: Any, of: calling.Use | None = None) -> Any:
+    def static(argument: Any, of: binding.Use | None = None) -> Any:
         if isinstance(argument, Tensor):
             if requires_grad(argument):
-                raise calling.VaryingParameterError
+                raise binding.VaryingParameterError
             return argument.array.item() if not argument.array.ndim else argument.array
         if isinstance(argument, (tuple, list)):
             return type(argument)(Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
@@ -144,11 +144,11 @@ class _Rehearsal(Host):
         raise _Undecided  # it becomes a tensor, a new one for each call
 
     @staticmethod
-    def whole(argument: Any, of: calling.Use | None = None) -> Any:
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
         raise _Undecided
 
     @staticmethod
-    def static(argument: Any, of: calling.Use | None = None) -> Any:
+    def static(argument: Any, of: binding.Use | None = None) -> Any:
         if isinstance(argument, _Place):
             raise _Undecided
         return Host.static(argument)
@@ -219,10 +219,10 @@ def _rehearsed(
     positional = len(rest) - len(keywords)
     arguments = (*map(_Place, range(tensors)), *rest[:positional])
     try:
-        given = calling.bind(_REHEARSAL, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
-        if calling.chosen(_REHEARSAL, record, given) is not record:
+        given = binding.bind(_REHEARSAL, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
+        if binding.chosen(_REHEARSAL, record, given) is not record:
             return None  # other operands, rarely given
-        operands, static = calling.prepared(_REHEARSAL, record, name, signature, given)
+        operands, static = binding.prepared(_REHEARSAL, record, name, signature, given)
     except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
         return None  # the call itself will say what is wrong with it
     return Arrangement(operands, static) if any(isinstance(o, _Place) for o in operands) else None

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import reachable
-from gradcli.engine.sweep import depending, sweep
+from gradcli.graph.nodes import reachable
+from gradcli.graph.sweep import depending, sweep
 from gradcli.ops.structure import clone
 from gradcli.tensors import dtypes
 from gradcli.tensors.apply import apply, node_of_part

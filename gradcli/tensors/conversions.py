@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.prefixes import TORCH
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.structure import clone
 from gradcli.tensors import creation, dtypes
 from gradcli.tensors.host import call

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.inputs import unmasked
+from gradcli.ops.calling.inputs import unmasked
 from gradcli.tensors import dtypes, generator
 from gradcli.tensors.fused import fused
 from gradcli.tensors.generator import normal as draw_normal

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.dialects import qualified
-from gradcli.ops.prefixes import TORCH
+from gradcli.ops.calling.dialects import qualified
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find
 from gradcli.tensors import creation, dtypes
 from gradcli.tensors.apply import apply

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import AxisError, UnreadArgumentError, suggestion
-from gradcli.ops import calling
-from gradcli.ops.dialects import CALLED_OTHERWISE, lookup, names
-from gradcli.ops.prefixes import TORCH
+from gradcli.ops.calling import binding
+from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.registry import named, public_names
-from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors import dtypes
@@ -80,11 +80,11 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         if arranged is not None:
             operands, static = arranged.filled(arguments)
         else:
-            given = calling.bind(host, name, signature, arguments, keywords)
-            record = calling.chosen(host, record, given)
-            operands, static = calling.prepared(host, record, name, signature, given)
+            given = binding.bind(host, name, signature, arguments, keywords)
+            record = binding.chosen(host, record, given)
+            operands, static = binding.prepared(host, record, name, signature, given)
         start = next_index()
-        result = calling.applied(host, record, name, signature, operands, static)
+        result = binding.applied(host, record, name, signature, operands, static)
     except AxisError as error:
         raise in_range(error) from None
     if isinstance(result, tuple):
@@ -139,4 +139,3 @@ def missing(name: str, where: str = "torch") -> str:
     close = suggestion(name, [*public_names(), *names()])
     hint = f"did you mean '{close}'?" if close else "`gradcli functions` lists what it has"
     return f"gradcli has no {where}.{name}: {hint}"
-

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.shapes import getitem
+from gradcli.ops.arrays.shapes import getitem
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import overwrite
 from gradcli.tensors import dtypes

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.carrier import Operand
-from gradcli.ops.dialects import names
-from gradcli.ops.prefixes import TORCH
+from gradcli.graph.operand import Operand
+from gradcli.ops.calling.dialects import names
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import public_names
 from gradcli.ops.spec import Op
 from gradcli.tensors import creation

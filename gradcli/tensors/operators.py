@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.carrier import Operand
-from gradcli.ops import arithmetic, exponential, logic, products
+from gradcli.graph.operand import Operand
+from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.linalg import products
 
 OPERATORS = {
     "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "truediv": arithmetic.div, "pow": exponential.pow_,
@@ -95,13 +96,13 @@ class Operators(Operand):
 
     @property
     def T(self) -> Any:
-        from gradcli.ops.shapes import transpose
+        from gradcli.ops.arrays.shapes import transpose
 
         return self.apply_op(transpose, (self,), {"axes": None})
 
     @property
     def mT(self) -> Any:
-        from gradcli.ops.shapes import swapaxes
+        from gradcli.ops.arrays.shapes import swapaxes
 
         return self.apply_op(swapaxes, (self,), {"axis1": -1, "axis2": -2})
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.prefixes import NUMPY
+from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.tensors import creation
 from gradcli.tensors.arguments import NUMPY_HOST
 from gradcli.tensors.conversions import clone_of

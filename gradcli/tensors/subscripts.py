@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.shapes import StaticArray, getitem
+from gradcli.ops.arrays.shapes import StaticArray, getitem
 from gradcli.tensors.tensor import Tensor
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import Expr, Graph
 from gradcli.errors import GradcliError
+from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.modes import state

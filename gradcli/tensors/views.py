@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradcli.ops.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.logic import where
-from gradcli.ops.prefixes import TORCH
-from gradcli.ops.shapes import broadcast_to
+from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.elementwise.logic import where
 from gradcli.tensors.conversions import clone_of
 from gradcli.tensors.creation import as_tensor
 from gradcli.tensors.generator import normal, uniform

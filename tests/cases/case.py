@@ -70,5 +70,3 @@ def bce(x: Any, y: Any, w: Any = 1.0, p: Any = 1.0) -> Any:
 
 def solved(a: Any, b: Any) -> Any:
     return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
-
-

@@ -21,7 +21,7 @@ import scipy.special
 from gradcli.errors import GradcliError
 from gradcli.language import calls as language
 from gradcli.language.calls import exists, is_method
-from gradcli.ops.prefixes import PREFIXES
+from gradcli.ops.calling.prefixes import PREFIXES
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
 
 TARGET = Path(__file__).parent.parent / "data" / "keywords.json"

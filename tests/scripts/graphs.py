@@ -106,8 +106,12 @@ e.sum().backward()
 print(a.grad)
 T(lambda: e.sum().backward(), 60)
 fn = torch.autograd.functional
+
+
 def f(x):
     return (x**2).sum()
+
+
 print(
     fn.hessian(f, t([1.0, 2.0])),
     fn.jacobian(lambda x: x.exp(), t([1.0, 2.0])),

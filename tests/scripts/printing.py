@@ -2,7 +2,16 @@
 import gradcli as torch
 
 torch.manual_seed(0)
-for values in ([1.0, 2.5], [1e-5, 1.0], [1e9, 1.0], [1000.0, 1.0], [1001.0, 0.5], [0.0, 0.0], [1.0, float("nan"), float("inf")], [-1.0, 2.0, -3.0]):
+for values in (
+    [1.0, 2.5],
+    [1e-5, 1.0],
+    [1e9, 1.0],
+    [1000.0, 1.0],
+    [1001.0, 0.5],
+    [0.0, 0.0],
+    [1.0, float("nan"), float("inf")],
+    [-1.0, 2.0, -3.0],
+):
     print(torch.tensor(values))
 print(torch.tensor(3), torch.tensor(2.5), torch.tensor([True, False]), torch.tensor([[1, -2], [30, 4]]), torch.tensor([]))
 print(torch.zeros(0, 3), torch.zeros(2, 0, dtype=torch.int32), torch.tensor([1, 2], dtype=torch.int32), torch.ones(2, dtype=torch.float64))

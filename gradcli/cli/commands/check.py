@@ -89,7 +89,7 @@ def check(
     gradcli check -e '3*a**3 - b**2' --grad a='9*a**2' a=2,3 b=6,4
     """
     from gradcli.cli.check import CheckRequest, run_check
-    from gradcli.cli.endings import until_pipe_closes
+    from gradcli.cli.exit_codes import until_pipe_closes
 
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, jacobian=False,

@@ -31,17 +31,13 @@ def evaluate(
         typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input (by suffix, else text)."),
     ] = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
-    freeze: Annotated[
-        list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")
-    ] = None,
+    freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")] = None,
     seed: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")
     ] = None,
     jacobian: Annotated[bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")] = False,
     hessian: Annotated[bool, typer.Option("--hessian", help="All second derivatives of a scalar.")] = False,
-    jvp: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")
-    ] = None,
+    jvp: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")] = None,
     save: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE.npy", help="Write a gradient ('value': the value) to a file instead of printing it."),
@@ -51,13 +47,9 @@ def evaluate(
         bool | None, typer.Option("--formula/--no-formula", help="Print derivative formulas (not in jsonl and csv by default).")
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
-    output_format: Annotated[
-        str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")
-    ] = "text",
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
-    digits: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")
-    ] = None,
+    digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,
     precision: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=1000, help="Value and gradient to N digits, from the reference.")
     ] = None,
@@ -78,8 +70,8 @@ def evaluate(
 
     Reads programs from standard input without an expression and without -f.
     """
-    from gradcli.cli.endings import until_pipe_closes
     from gradcli.cli.eval import run_eval
+    from gradcli.cli.exit_codes import until_pipe_closes
     from gradcli.cli.request import Request
 
     request = Request(

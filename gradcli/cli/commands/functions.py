@@ -17,7 +17,7 @@ def list_functions(
     output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text",
 ) -> None:
     """Show what can be differentiated: all functions, or one with its derivative, domain, conventions and an example."""
-    from gradcli.cli.endings import until_pipe_closes
+    from gradcli.cli.exit_codes import until_pipe_closes
     from gradcli.cli.functions import run_functions
 
     raise typer.Exit(until_pipe_closes(run_functions, name, output_format))

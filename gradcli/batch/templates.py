@@ -1,0 +1,291 @@
+"""Forms: what is left of expressions when their names and numbers are taken out.
+
+Expressions of one form differ in these alone, so that one of them is parsed, lowered and compiled for all. A number is
+taken out where it is a term or a factor. One that may decide what is computed (an exponent, an argument of a function)
+stays, and makes a form of its own. Forms are of arithmetic and of functions that work entry by entry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import EvaluationError, GradcliError, Source
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import flowing
+from gradcli.language.calls import operation
+from gradcli.language.lowering import Lowering
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_expression
+from gradcli.language.tree import Binary, Call, Expression, Name, Node, Number, Unary
+from gradcli.limits import Limits
+
+# As tokens.py has them, in ASCII and without underscores between digits; the name of a function stays in its form.
+_WORD = re.compile(r"(?<![A-Za-z0-9_])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")
+_DIGITS = frozenset("0123456789.")
+_MOST = 4_096  # families that are remembered
+_MOST_FORMS = 1_024  # and forms, which may be compiled
+_TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that are whole numbers decide nothing there
+_ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
+
+Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
+
+
+class Form:
+    """What expressions have in common. ``text`` is one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ..."""
+
+    def __init__(self, text: str, names: int, numbers: int, deciding: frozenset[int], callees: frozenset[str]) -> None:
+        self.text = text
+        self.names = [f"n{i}" for i in range(names)]
+        self.numbers = [f"c{i}" for i in range(numbers)]
+        self.deciding = deciding  # places of names that, if they are whole numbers, may decide what is computed
+        self.callees = callees
+        self.compiled: Any = None  # what `gradcli.batch.compilation_cache` makes of it
+        self.met = 0  # how often it has asked for that
+
+
+class Reading(NamedTuple):
+    """An expression as its form, and what the form's names and numbers are in it."""
+
+    form: Form
+    names: list[str]
+    numbers: list[float]
+
+
+class Forms:
+    """Reads expressions by their forms, which it remembers."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._families: dict[tuple[tuple[str, ...], tuple[int, ...]], _Family | tuple[str, ...] | None] = {}  # words, if met once
+        self._made = 0
+
+    def read(self, between: tuple[str, ...], words: Sequence[str]) -> Reading | None:
+        """An expression in pieces. None where it is met for the first time, and where it has no form."""
+        names: dict[str, int] = {}
+        numbers: dict[int | str, int] = {}
+        slots = []
+        for word in words:
+            if word[0] not in _DIGITS:
+                slots.append(names.setdefault(word, len(names)))
+            else:
+                constant = _constant(word)
+                slots.append(~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO)
+        pattern = tuple(slots)
+        try:
+            family = self._families[between, pattern]
+        except KeyError:
+            if len(self._families) >= _MOST:
+                self._families.clear()
+            self._families[between, pattern] = tuple(words)
+            return None
+        if isinstance(family, tuple):
+            first, family = family, _family(between, words, pattern, self.limits)
+            self._families[between, pattern] = family
+            if family is not None:
+                family.forms[tuple([first[place] for place in family.kept])] = None
+        if family is None:
+            return None
+        kept = tuple([words[place] for place in family.kept])
+        if kept not in family.forms:  # one of its kind may be the only one
+            if len(family.forms) >= _MOST:
+                family.forms.clear()
+            family.forms[kept] = None
+            return None
+        form = family.forms[kept]
+        if form is None:
+            self._made += 1
+            if self._made > _MOST_FORMS:
+                self._families.clear()
+                self._made = 0
+            form = family.forms[kept] = family.form(between, words, pattern)
+        return Reading(form, list(names), [float(words[place]) for place in family.taken.values()])
+
+
+def _constant(word: str) -> int | str:
+    """What makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
+    return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
+
+
+class _Family:
+    """Forms that differ only in numbers that stay."""
+
+    def __init__(self, kept: list[int], taken: dict[int, int], deciding: frozenset[int], callees: frozenset[str]) -> None:
+        self.kept = kept  # places among the words
+        self.taken = taken  # the first place of each constant, by its slot
+        self.deciding, self.callees = deciding, callees
+        self.forms: dict[tuple[str, ...], Form | None] = {}  # by the numbers that stay; None if met once
+
+    def form(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Form:
+        numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
+        own = [f"n{slot}" if slot >= 0 else numbers.get(slot, word) for word, slot in zip(words, pattern, strict=True)]
+        return Form(joined(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
+
+
+def pieces(text: str) -> Pieces:
+    """A text without comments, taken apart at its names and numbers."""
+    parts = _WORD.split(text)
+    return tuple(parts[::2]), parts[1::2]
+
+
+def joined(between: Sequence[str], words: Sequence[str]) -> str:
+    """A text from its pieces."""
+    return "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
+
+
+def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
+    """The terms of a sum, in pieces; each with whether it is subtracted."""
+    between, words = pieces(text)
+    seen: dict[tuple[str, int], tuple[int, tuple[str, bool, str] | None]] = {}
+    depth, start, negative, before = 0, 0, False, between[0]
+    depth = between[0].count("(")
+    for place in range(1, len(words) + 1):
+        gap = between[place]
+        known = seen.get((gap, depth))
+        if known is None:
+            known = seen[gap, depth] = _cut(gap, depth)
+        depth, cut = known
+        if cut is not None:
+            yield negative, (before, *between[start + 1 : place], cut[0]), words[start:place]
+            start, negative, before = place, cut[1], cut[2]
+    yield negative, (before, *between[start + 1 :]), words[start:]
+
+
+def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
+    """How deep in brackets one is after a gap between words, and the first sign in it that adds or subtracts a term."""
+    cut = None
+    previous = ""
+    for place, sign in enumerate(gap):
+        depth += (sign in "([") - (sign in ")]")
+        if sign in "+-" and depth == 0 and previous in ("", ")", "]") and cut is None:
+            cut = gap[:place], sign == "-", gap[place + 1 :]
+        if not sign.isspace():
+            previous = sign
+    return depth, cut
+
+
+def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int], limits: Limits) -> _Family | None:
+    if "" in between[1:-1]:  # a number right before a name: what they mean together depends on them
+        return None
+    try:
+        expression = parse_expression(Source(joined(between, words)), limits.length)
+    except GradcliError:
+        return None
+    roles = _roles(expression)
+    called = {node.callee for node in expression.nodes if isinstance(node, Call)}
+    atoms = [node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called]
+    if roles is None or len(atoms) != len(words):
+        return None
+    taken: dict[int, int] = {}
+    staying = {_ZERO}  # one constant either stays everywhere or nowhere: equal parts are one node
+    deciding = set()
+    for place, (atom, word, slot) in enumerate(zip(atoms, words, pattern, strict=True)):
+        role = roles[atom]
+        if isinstance(atom, Name):
+            if atom.name != word:
+                return None
+            if not role & _FREE:
+                deciding.add(slot)
+        elif word[0] not in _DIGITS or float(word) != float(atom.value):
+            return None
+        elif role & _TAKEN:
+            taken.setdefault(slot, place)
+        else:
+            staying.add(slot)
+    taken = {slot: place for slot, place in taken.items() if slot not in staying}
+    kept = [place for place, slot in enumerate(pattern) if slot in staying]
+    return _Family(kept, taken, frozenset(deciding), frozenset(node.name for node in called if isinstance(node, Name)))
+
+
+def _roles(expression: Expression) -> dict[Node, int] | None:
+    """What each node does in an expression; None if it is not made of arithmetic and functions alone."""
+    with_names: set[Node] = set()
+    for node in expression.nodes:
+        if isinstance(node, Name) or any(part in with_names for part in _parts(node)):
+            with_names.add(node)
+    roles = {expression.root: _TAKEN | _FREE}
+    for node in reversed(expression.nodes):
+        role = roles.get(node)
+        if role is None or isinstance(node, (Name, Number)):
+            continue
+        if not _is_plain(node):
+            return None
+        for part in _parts(node):
+            roles[part] = role & _passed(node, part, with_names)
+    return roles
+
+
+def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
+    """What of a node's role its part has, too."""
+    if isinstance(node, Binary):
+        return _FREE if node.operator == "**" and part is node.right else _TAKEN | _FREE
+    if isinstance(node, Call):
+        if part not in with_names or len(node.arguments) > 1:
+            return 0
+        return _TAKEN | _FREE if isinstance(node.callee, Name) and operation(node.callee.name) is not None else _TAKEN
+    return _TAKEN | _FREE
+
+
+def _is_plain(node: Node) -> bool:
+    if isinstance(node, Binary):
+        return node.operator in ("+", "-", "*", "/", "**")
+    if isinstance(node, Unary):
+        return node.operator in ("+", "-")
+    return isinstance(node, Call) and isinstance(node.callee, Name) and not node.keywords and not node.primes
+
+
+def _parts(node: Node) -> Sequence[Node]:
+    if isinstance(node, Binary):
+        return node.left, node.right
+    if isinstance(node, Unary):
+        return (node.operand,)
+    return node.arguments if isinstance(node, Call) else ()
+
+
+@dataclass(eq=False, repr=False)
+class Lowered:
+    """A form as a graph."""
+
+    root: Expr
+    names: list[Expr]
+    numbers: list[Expr]
+    operations: int
+
+
+class _Valueless(Scope):
+    """A scope whose names have no values: what would ask for one is no matter of a form alone."""
+
+    def evaluate(self, node: Expr) -> Any:
+        if any(part.is_leaf for part in reachable([node])):
+            raise EvaluationError("the value of a name decides what is computed")
+        return super().evaluate(node)
+
+    @property
+    def random(self) -> np.random.Generator:
+        raise EvaluationError("numbers are drawn anew each time")
+
+
+def lowered(form: Form, shape: tuple[int, ...], limits: Limits) -> Lowered | None:
+    """A form over leaves of a shape; None if it does not work entry by entry."""
+    scope = _Valueless(limits)
+    for name in (*form.names, *form.numbers):
+        scope.names[name] = scope.graph.leaf(name, shape)
+    source = Source(form.text)
+    try:
+        root = Lowering(scope).lower_value(parse_expression(source, limits.length), source)
+    except GradcliError:
+        return None
+    names, numbers = ([scope.names[name] for name in group] for group in (form.names, form.numbers))
+    order = reachable([root])
+    operations = [node for node in order if node.op is not None]
+    entry_by_entry = all(node.kind == "float" and node.op is not None and node.op.elementwise for node in operations)
+    if not entry_by_entry or any(node.is_constant and node.shape for node in order):
+        return None
+    used = {node for node in order if node.is_leaf}
+    if used != {*names, *numbers} or not flowing(order).issuperset(names):  # where nothing is differentiated, there is something to say
+        return None
+    return Lowered(root, names, numbers, len(operations))

@@ -1,0 +1,256 @@
+"""Comparing the entries of one gradient: reference, exact engine, engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcli.reference.kinks import Sides
+from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
+
+_RULE = 25  # digits to which the engine's exact rules must equal the reference
+_LIMIT_DIGITS = 12  # the same of a float and a limit from one side
+_LIMIT = 15  # the same where the reference is a limit from both sides
+_SHOWN = 1e-7  # of an entry: a bound beyond is named
+_GUARD = 15  # digits that the reference may lose to rounding at its own precision
+_EPSILON = float(np.finfo(float).eps)
+_COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
+_ENOUGH = 6  # digits below which a right result is ill-conditioned
+ENOUGH = {"float32": 3, "float16": 1}
+
+
+class Comparison:
+    """The verdict of every entry of one array.
+
+    reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding explains;
+    sides      one-sided derivatives of the entries that may lie on a kink
+    trouble    the first operation whose derivative was not finite
+    rule       digits to which the exact numbers must agree
+    """
+
+    def __init__(
+        self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
+        sides: dict[int, Sides] | None, trouble: tuple[str, Any] | None, rule: int = _RULE,
+    ) -> None:  # fmt: skip
+        self.m = m
+        self.shape = np.shape(computed)
+        self.reference, self.engine = _listed(reference), _listed(engine)
+        self.computed = [float(v) for v in np.ravel(computed)]
+        self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
+        self.sides = sides or {}
+        self.trouble = trouble
+        self.rule = rule
+        self.dtype = np.asarray(computed).dtype
+        self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
+        self.reasons: dict[int, str] = {}
+        self.verdicts = [self._entry(i) for i in range(len(self.computed))]
+
+    @property
+    def mismatched(self) -> bool:
+        return Verdict.MISMATCH in self.verdicts
+
+    def _entry(self, i: int) -> Verdict:
+        m, computed, reference = self.m, self.computed[i], self.reference[i]
+        if isinstance(reference, bool):
+            return Verdict.AGREE
+        tolerance = m.mpf(10) ** -self.rule
+        sides = self.sides.get(i)
+        if sides is not None:
+            if sides.limit is None and sides.inside is not None:
+                return self._edge(i, sides)
+            if sides.limit is None:
+                return self._kink(i, sides)
+            reference = self.reference[i] = sides.limit
+            tolerance = m.mpf(10) ** -_LIMIT
+        if not m.isfinite(reference):
+            self.reasons[i] = self._where() or (
+                "the true value is not a real number" if m.isnan(reference) else "the true value is infinite, or too large to compute"
+            )
+            return Verdict.UNDEFINED
+        if not math.isfinite(computed):
+            if math.isinf(computed) and self._rounded(reference) == computed:
+                self.reasons[i] = f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}"
+                return Verdict.ILL_CONDITIONED
+            self.reasons[i] = f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
+            return Verdict.MISMATCH
+        return self._finite(i, reference, tolerance)
+
+    def _finite(self, i: int, reference: Any, tolerance: Any) -> Verdict:
+        """Rules against the reference, and then floats against the rules."""
+        m, computed, engine, bound = self.m, self.computed[i], self.engine[i], self.bounds[i]
+        # What rounding at the working precision does to the terms; a limit from both sides is good to less.
+        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
+        slack = terms * m.mpf(10) ** (_GUARD - m.dps)
+        if i in self.sides:
+            slack += m.mpf(10) ** -28
+        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + slack:
+            self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
+            return Verdict.MISMATCH
+        if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
+            self.reasons[i] = "the difference is more than rounding explains"
+            return Verdict.MISMATCH
+        return Verdict.AGREE
+
+    def _rounded(self, exact: Any) -> float:
+        """The float of the result's precision that is nearest to an exact number."""
+        with np.errstate(all="ignore"):
+            return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
+
+    def _edge(self, i: int, sides: Sides) -> Verdict:
+        """At the edge of the domain there is a derivative from one side only; a rule that gives it is right."""
+        computed = self.computed[i]
+        if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(10) ** -_LIMIT_DIGITS * abs(sides.inside):
+            self.reference[i] = sides.inside
+            return Verdict.AGREE
+        self.reasons[i] = f"at the edge of the domain, where the derivative from within is {self.m.nstr(sides.inside, 6)}"
+        return Verdict.UNDEFINED
+
+    def _kink(self, i: int, sides: Sides) -> Verdict:
+        computed, bound = self.computed[i], self.bounds[i]
+        if not math.isfinite(computed):
+            self.reasons[i] = self._where() or "the derivatives from the two sides differ, and the result is not finite"
+            return Verdict.UNDEFINED
+        if sides.finite:
+            low, high = min(sides.left, sides.right), max(sides.left, sides.right)
+            room = (bound if math.isfinite(bound) else 0) + 1e-12 * max(abs(low), abs(high))
+            if not low - room <= computed <= high + room:
+                self.reasons[i] = f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
+                return Verdict.MISMATCH
+        if not sides.probed:
+            self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
+            return Verdict.UNDETERMINED
+        if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+            self.reasons[i] = self._where() or f"there is no finite derivative on either side ({sides.place})"
+            return Verdict.UNDEFINED
+        if sides.finite or sides.convention:
+            self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
+            return Verdict.KINK
+        self.reasons[i] = self._where() or "the derivative is not finite"
+        return Verdict.UNDEFINED
+
+    def _where(self) -> str | None:
+        if self.trouble is None:
+            return None
+        name, arguments = self.trouble
+        return f"{name} at {', '.join(self.m.nstr(a, 6) for a in arguments)} is not finite"
+
+    def result(self, source: str, entries: int) -> VariableCheck:
+        """The entries' verdicts as one, with the worst entry and the errors."""
+        errors = self._all_errors()
+        self._conditioning(errors)
+        verdict = max(self.verdicts, default=Verdict.AGREE)
+        check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
+        check.wrong = self.verdicts.count(Verdict.MISMATCH)
+        if errors:
+            check.max_abs_error = max(e[0] for e in errors.values())
+            check.max_rel_error = max(e[1] for e in errors.values())
+            check.digits = _digits(check.max_rel_error)
+        check.bound = loosest(self.bounds, [0.0 if isinstance(r, bool) else abs(float(r)) for r in self.reference])
+        check.mask = self.mask
+        gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
+        if gravest:
+            check.worst = self._worst(max(gravest, key=lambda i: errors.get(i, (0.0, 0.0))[1]))
+        check.reason = check.reason or next((self.reasons[i] for i in gravest if i in self.reasons), None)
+        check.kinks = [
+            OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention)
+            for i, s in self.sides.items()
+            if self.verdicts[i] is Verdict.KINK and s.probed
+        ]
+        return check
+
+    def _all_errors(self) -> dict[int, tuple[float, float]]:
+        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
+        return {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
+
+    def _conditioning(self, errors: Mapping[int, tuple[float, float]]) -> None:
+        """Each entry by itself: a right one with too few right digits is ill-conditioned, however large its neighbours are."""
+        enough = ENOUGH.get(str(self.dtype), _ENOUGH)
+        for i, (_, relative) in errors.items():
+            if self.verdicts[i] is Verdict.AGREE and (digits := _digits(relative)) < enough:
+                self.verdicts[i] = Verdict.ILL_CONDITIONED
+                self.reasons[i] = f"{digits} {'digit is' if digits == 1 else 'digits are'} right, rounding costs the rest"
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """Which entries are wrong, if any."""
+        return mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if self.mismatched else None
+
+    @cached_property
+    def largest(self) -> float:
+        """The size of the largest reference."""
+        return max((abs(float(r)) for r in self.reference if not isinstance(r, bool) and self.m.isfinite(r)), default=0.0)
+
+    def _errors(self, i: int) -> tuple[float, float]:
+        if not math.isfinite(self.computed[i]):
+            return math.inf, math.inf
+        off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
+        bound = self.bounds[i]
+        if self._rounded(self.reference[i]) == self.computed[i]:
+            # as right as floats can be, also where they underflow
+            return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
+        exactly = abs(self.engine[i] - self.reference[i]) <= 1e-6 * abs(self.reference[i])  # what is left of a zero differs
+        underflown = self.computed[i] == 0 and exactly and self._rounded(self.reference[i]) != 0
+        if math.isfinite(bound) and off <= bound and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and not underflown:
+            return float(off), 0.0  # a true zero: no relative error, and no digits to lose
+        return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
+
+    def _index(self, i: int) -> tuple[int, ...]:
+        return tuple(int(p) for p in np.unravel_index(i, self.shape)) if self.shape else ()
+
+    def _worst(self, i: int) -> Worst:
+        return Worst(self._index(i), self.computed[i], float(self.reference[i]))
+
+
+def loosest(bounds: Any, sizes: Any) -> float | None:
+    """The largest bound relative to its entry, if it is large enough to hide something; what is truly zero has no size."""
+    allowed, size = np.asarray(bounds, float), np.asarray(sizes, float)
+    with np.errstate(all="ignore"):
+        relative = np.where(size > 1e-20 * allowed, allowed / size, 0.0)
+    found = float(np.max(relative, initial=0.0))
+    return None if math.isnan(found) or found <= _SHOWN else found
+
+
+def _listed(array: Any) -> list[Any]:
+    return [v.item() if isinstance(v, np.ndarray) else v for v in np.ravel(array)]
+
+
+def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(wrong, dtype=bool).reshape(shape)
+
+
+def _digits(relative: float) -> int:
+    """Right significant digits n: the relative error is at most 5 in the n-th decimal place."""
+    if relative == 0:
+        return 17
+    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))
+
+
+def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) -> VariableCheck:
+    """The verdict on an array of many entries, all at once: the reference is in long double."""
+    right, found = np.ravel(reference), np.ravel(computed)
+    allowed = np.ravel(np.broadcast_to(bounds, np.shape(computed)))
+    with np.errstate(all="ignore"):
+        off = np.abs(found - right).astype(float)
+        size = np.abs(right).astype(float)
+        relative = np.where(size > 0, off / size, np.where(off > 0, np.inf, 0.0))
+        undefined = ~np.isfinite(right)
+        fine = (off <= allowed) | (found == right.astype(found.dtype))
+        wrong = ~undefined & ~fine
+    verdict = Verdict.MISMATCH if wrong.any() else Verdict.UNDEFINED if undefined.any() else Verdict.AGREE
+    check = VariableCheck(verdict, "long double", entries=(found.size, found.size), wrong=int(wrong.sum()))
+    compared = np.where(undefined | (off <= allowed) & (size <= 1e-20 * allowed), 0.0, relative)
+    if found.size:
+        check.max_abs_error, check.max_rel_error = float(np.max(np.where(undefined, 0.0, off))), float(np.max(compared))
+        check.digits = _digits(check.max_rel_error)
+        worst = int(np.argmax(np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0) if wrong.any() else compared))
+        place = tuple(int(p) for p in np.unravel_index(worst, np.shape(computed))) if np.ndim(computed) else ()
+        check.worst = Worst(place, float(found[worst]), float(right[worst]))
+        check.mask = wrong.reshape(np.shape(computed)) if check.wrong else None
+    check.bound = loosest(allowed, np.where(undefined, 0.0, size))
+    if verdict is Verdict.UNDEFINED:
+        check.reason = f"the true value is not finite at {int(undefined.sum())} entries"
+    return check

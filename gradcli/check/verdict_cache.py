@@ -1,0 +1,237 @@
+"""Verdicts remembered between runs.
+
+A verdict follows from the graph, the values, what the engine computed, the claims, the versions of the libraries and gradcli's own
+code: they are the key, so that an entry can never be out of date, and is found by every installation of the same code. Entries are small
+JSON files in the user's cache folder (never in the project under test, which could bring verdicts of its own), written whole or not at
+all, and ignored where they cannot be read. Of too many, those that were not used for the longest time go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.arrays.shapes import StaticArray
+from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableCheck, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.check.claims import Given
+
+_FORMAT = "2"
+MOST = 128  # files of a folder, of which there are 256 for entries: at most 32,768 verdicts, of some 4 kB each
+
+
+@cache
+def _versions() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = [_FORMAT]
+    for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(package)
+    found.append(code(Path(__file__).parent.parent))
+    found.append(f"long double of {np.finfo(np.longdouble).nmant} bits")  # a reference computes with it
+    return "; ".join(found)
+
+
+def code(root: Path) -> str:
+    """What the modules below a folder say, as a hash. It is kept, by their sizes and times: reading them takes longer than a check."""
+    paths = sorted(root.rglob("*.py"))
+    seen = [(path, path.stat()) for path in paths]
+    stamp = hashlib.sha256(repr([(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path, s in seen]).encode()).hexdigest()
+    kept = _kept_in("code", f"{stamp}.txt")
+    if kept is not None:
+        with suppress(OSError, UnicodeDecodeError):
+            text = kept.read_text(encoding="ascii")
+            if len(text) == len(stamp):
+                return text
+    digest = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    if kept is not None:
+        _write(kept, digest.hexdigest())
+    return digest.hexdigest()
+
+
+def folder() -> Path | None:
+    """Where entries are kept: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
+    own = os.environ.get("GRADCLI_CACHE_DIR")
+    if own:
+        return Path(own)
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(caches):  # the standard has others ignored
+        return Path(caches) / "gradcli"
+    home = _home()
+    return home / ".cache" / "gradcli" if home is not None and home.is_absolute() else None
+
+
+def _home() -> Path | None:
+    """The user's folder: by the list of users where HOME is empty, which is not the root of the file system."""
+    try:
+        if os.environ.get("HOME") == "" and os.name == "posix":
+            from pwd import getpwuid
+
+            return Path(getpwuid(os.getuid()).pw_dir)
+        return Path.home()
+    except (RuntimeError, KeyError):
+        return None
+
+
+def key_of(
+    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
+    convention: str | None,
+) -> str:  # fmt: skip
+    """The key of a verdict."""
+    digest = hashlib.sha256(_versions().encode())
+    formulas = [claim.formula for claim in claims if claim.formula is not None]
+    order = definition_order(root, [*wrt.values(), *formulas])
+    places = {node: i for i, node in enumerate(order)}
+
+    def say(*parts: Any) -> None:
+        digest.update(repr(parts).encode())
+
+    for node in order:
+        if node.op is not None:
+            static = {name: _plain(value, places) for name, value in node.static.items()}
+            say(node.op.name, [None if o is None else places.get(o, -1) for o in node.operands], static)
+        elif node.is_leaf:
+            _array(digest, say, node.payload.name, values[node])
+        else:
+            _array(digest, say, type(node.payload).__name__, node.payload)
+    say(precision, convention, [(name, places[x]) for name, x in wrt.items()], places[root])
+    for part in computed:
+        _array(digest, say, "computed", part)
+    for claim in claims:
+        say(claim.of, claim.rtol, claim.atol, None if claim.formula is None else places[claim.formula])
+        _array(digest, say, "numbers", claim.numbers)
+    return digest.hexdigest()
+
+
+def _plain(value: Any, places: Mapping[Expr, int]) -> Any:
+    if isinstance(value, StaticArray):
+        return value.key
+    if isinstance(value, Derivation):
+        return value.kind, places.get(value.y), places.get(value.x), None if value.vector is None else places.get(value.vector)
+    if isinstance(value, (tuple, list)):
+        return [_plain(part, places) for part in value]
+    return value
+
+
+def _array(digest: Any, say: Any, what: str, value: Any) -> None:
+    array = np.asarray(value)
+    say(what, array.dtype.str, array.shape)
+    digest.update(array.tobytes() if array.dtype != object else repr(value).encode())
+
+
+def recalled(key: str) -> Check | None:
+    """The verdict of that key, if it is remembered and can be read."""
+    path = _path(key)
+    if path is None:
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found = _check(data["check"]) if data["key"] == key else None
+        with suppress(OSError):
+            os.utime(path)  # used now, and so kept for longer
+        return found
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def remember(key: str, check: Check) -> None:
+    """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
+    if check.worst in (Verdict.UNDETERMINED, Verdict.SKIPPED):
+        return
+    path = _path(key)
+    if path is not None:
+        _write(path, json.dumps({"key": key, "check": asdict(check)}, default=_forgotten))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and remove the oldest ones beside it if they are too many."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.replace(name, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+        _remove_oldest(path.parent)
+
+
+def _remove_oldest(folder: Path) -> None:
+    """Remove a quarter of the files of a folder if they are too many."""
+    with os.scandir(folder) as entries:
+        paths = [entry.path for entry in entries]
+    if len(paths) <= MOST:
+        return
+    aged = []
+    for path in paths:
+        with suppress(OSError):  # another process removed it
+            aged.append((os.stat(path).st_mtime_ns, path))
+    for _, path in sorted(aged)[: len(aged) - 3 * MOST // 4]:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _forgotten(mask: Any) -> None:
+    """Masks of wrong entries are as large as the arrays: they are not kept."""
+
+
+def _kept_in(*parts: str) -> Path | None:
+    where = folder()
+    return None if where is None else where.joinpath(*parts)
+
+
+def _path(key: str) -> Path | None:
+    return _kept_in(key[:2], f"{key[2:]}.json")
+
+
+def _check(data: dict[str, Any]) -> Check:
+    value = None if data["value"] is None else _variable(data["value"])
+    variables = {name: _variable(part) for name, part in data["variables"].items()}
+    claims = [_claim(part) for part in data["claims"]]
+    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]))
+
+
+def _departure(data: dict[str, Any] | None) -> Departure | None:
+    if data is None:
+        return None
+    place = None if data["place"] is None else (data["place"][0], data["place"][1], data["place"][2])
+    return Departure(**{**data, "index": tuple(data["index"]), "place": place})
+
+
+def _worst(data: dict[str, Any] | None) -> Worst | None:
+    return None if data is None else Worst(tuple(data["index"]), data["engine"], data["reference"])
+
+
+def _variable(data: dict[str, Any]) -> VariableCheck:
+    kinks = [OneSided(**{**kink, "index": tuple(kink["index"])}) for kink in data["kinks"]]
+    entries = None if data["entries"] is None else (data["entries"][0], data["entries"][1])
+    fields = {**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"]), "kinks": kinks, "entries": entries}
+    return VariableCheck(**fields)
+
+
+def _claim(data: dict[str, Any]) -> Claim:
+    wrong = None if data["wrong"] is None else (data["wrong"][0], data["wrong"][1])
+    return Claim(**{**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"]), "wrong": wrong})

@@ -1,0 +1,1 @@
+"""The graph: nodes, their values, the backward sweep, and derivatives as graphs."""

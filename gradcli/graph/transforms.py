@@ -1,0 +1,199 @@
+"""Derivatives as graphs: gradient, vector-Jacobian and Jacobian-vector products, Jacobian, Hessian.
+
+Each takes and gives nodes, so that they nest to any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import LimitError, ShapeError
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import backward, depending, itself, scaled
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import derivative, output
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivation:
+    """What a derivative inside an expression is the derivative of; the judge computes it from this alone."""
+
+    kind: str  # "vjp", "jvp", "jacobian", "hessian" or "hvp"
+    y: Expr
+    x: Expr
+    vector: Expr | None = None
+
+
+def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
+    """A derivative expression of the language. ``vector`` is the seed, or the tangent of "jvp" and "hvp"."""
+    if kind in ("hessian", "hvp") and math.prod(y.shape) != 1:
+        raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
+    if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
+        raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
+    if kind == "vjp":
+        expanded = grad(y, x, vector)
+    elif kind == "jvp":
+        assert vector is not None
+        expanded = jvp(y, {x: vector})
+    elif kind == "hvp":
+        assert vector is not None
+        expanded = hvp(y, x, vector)
+    else:
+        expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
+    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector))
+    return node
+
+
+def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
+    """The nodes that the function depends on: under a derivative, its definition instead of its expansion."""
+    seen: set[Expr] = set()
+    stack = [root, *also]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(definition(node))
+    return sorted(seen, key=lambda node: node.index)
+
+
+def definition(node: Expr) -> list[Expr]:
+    """What the judge computes a node from."""
+    if node.op is derivative:
+        of: Derivation = node.static["of"]
+        return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]
+    return [operand for operand in node.operands if operand is not None]
+
+
+def _filled(node: Expr, value: float) -> Expr:
+    constant = node.graph.constant(value)
+    filled: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
+    return filled
+
+
+def zeros_like(node: Expr) -> Expr:
+    return _filled(node, 0.0)
+
+
+def ones_like(node: Expr) -> Expr:
+    return _filled(node, 1.0)
+
+
+def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
+    """The vector-Jacobian products of y with a seed of its shape, zeros where y does not depend."""
+    if seed.shape != y.shape:
+        raise ShapeError(f"the seed has the shape {seed.shape}, the output {y.shape}; they must be the same")
+    found = backward(reachable([y]), {y: seed}, wrt, itself)
+    return [found[x] if x in found else zeros_like(x) for x in wrt]
+
+
+def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
+    """The vector-Jacobian product of y with a seed; without one, with ones: the gradient of the sum."""
+    if seed is None:
+        seed = ones_like(y)
+    return vjp(y, [x], seed)[0]
+
+
+def jvp(y: Expr, tangents: Mapping[Expr, Expr]) -> Expr:
+    """The derivative of y in the direction of tangents, by forward mode."""
+    order = reachable([y])
+    needed = depending(order, tangents)
+    moving: dict[Expr, Any] = {}
+    for node in order:
+        if node in tangents:
+            moving[node] = tangents[node]
+        elif node in needed and node.op is not None:
+            moving[node] = _push(node, node.op, moving)
+    return moving[y] if y in moving else zeros_like(y)
+
+
+def _push(node: Expr, op: Op, moving: Mapping[Expr, Any]) -> Any:
+    """The tangent of one node from those of its operands."""
+    if op is output:
+        return moving[node.operand][node.static["place"]]
+    parts = [None if operand is None else moving.get(operand) for operand in node.operands]
+    total: Any = None
+    if op.facts.linear and not op.elementwise:
+        operands = [part if part is not None else zeros_like(o) for part, o in zip(parts, node.operands, strict=True) if o is not None]
+        return op(*operands, **node.static)
+    for i, part in enumerate(parts):
+        if part is None:
+            continue
+        if op.partials is not None:
+            partial = op.partials[i]
+            term = None if partial is None else scaled(part, partial(node, *node.operands, **node.static))
+        else:
+            term = _transposed(node, op, i, part)
+        if term is None:
+            continue
+        if op.outputs == 1 and term.shape != node.shape:
+            term = broadcast_to(term, shape=node.shape)
+        total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+    return total if total is not None else zeros_like(node)
+
+
+def _sum(x: Expr | None, y: Expr | None) -> Expr | None:
+    return y if x is None else x if y is None else x + y
+
+
+def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
+    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
+    operand = node.operands[place]
+    assert op.vjp is not None
+    assert operand is not None
+    wanted = tuple(i == place for i in range(len(node.operands)))
+    shapes = node.shape if op.outputs > 1 else (node.shape,)
+    cotangents = [node.graph.leaf("cotangent", shape) for shape in shapes]
+    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)[place]
+    if pulled is None:
+        return None
+    if pulled.shape != tangent.shape:
+        tangent = broadcast_to(tangent, shape=pulled.shape)
+    found = backward(reachable([pulled]), {pulled: tangent}, cotangents, itself)
+    parts = tuple(found.get(c, zeros_like(c)) for c in cotangents)
+    return parts if op.outputs > 1 else parts[0]
+
+
+def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.zeros(shape)
+    out.flat[index] = 1.0
+    return out
+
+
+def jacobian(y: Expr, x: Expr) -> Expr:
+    """All partial derivatives, of shape y.shape + x.shape, by rows or by columns, whichever are fewer."""
+    rows, columns = math.prod(y.shape), math.prod(x.shape)
+    if rows * columns > y.graph.limits.tangents:
+        raise LimitError(
+            f"a Jacobian of {rows} x {columns} entries is over the limit of {y.graph.limits.tangents:,}",
+            help=f"raise it with --limit tangents={rows * columns}",
+        )
+    if not y.shape:
+        return grad(y, x)
+    matrix: Expr
+    if rows * columns == 0:
+        matrix = broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
+        return matrix
+    if rows <= columns:
+        parts = [vjp(y, [x], y.graph.constant(one_hot(i, y.shape)))[0] for i in range(rows)]
+        matrix = reshape(stack(*parts, axis=0), shape=(*y.shape, *x.shape))
+        return matrix
+    parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
+    matrix = reshape(stack(*parts, axis=-1), shape=(*y.shape, *x.shape))
+    return matrix
+
+
+def hessian(y: Expr, x: Expr) -> Expr:
+    """The second derivatives of a scalar y, of shape x.shape + x.shape."""
+    return jacobian(grad(y, x), x)
+
+
+def hvp(y: Expr, x: Expr, v: Expr) -> Expr:
+    """The Hessian of a scalar y times v: a Hessian is symmetric, so a VJP of the gradient."""
+    return vjp(grad(y, x), [x], v)[0]

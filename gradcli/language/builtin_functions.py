@@ -1,0 +1,68 @@
+"""Functions of the language that are compositions of operations.
+
+Each takes the lowering (for its graph, limits and random numbers), then arguments already lowered: nodes, and
+Python values for shapes, axes and the like.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.graph.nodes import Expr
+from gradcli.language.coercion import Meanings
+from gradcli.language.constructors import CONSTRUCTORS
+from gradcli.ops.arrays import shapes
+from gradcli.ops.elementwise import logic
+from gradcli.ops.registry import find
+
+
+def as_is(low: Meanings, x: Any) -> Expr:
+    return low.value(x)
+
+
+def maximum_of(low: Meanings, *values: Any) -> Expr:
+    """Unprefixed max: of several values the largest, of one array its largest entry."""
+    result = low.value(values[0])
+    for value in values[1:]:
+        result = logic.maximum(result, low.value(value))
+    return result
+
+
+def minimum_of(low: Meanings, *values: Any) -> Expr:
+    result = low.value(values[0])
+    for value in values[1:]:
+        result = logic.minimum(result, low.value(value))
+    return result
+
+
+def einsum(low: Meanings, arguments: Any) -> Any:
+    """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or after the subscripts."""
+    first, *rest = arguments or (None,)
+    if len(rest) == 1 and isinstance(rest[0], str):
+        first, rest = rest[0], [first]
+    operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
+    if not isinstance(first, str) or not operands:
+        raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
+    return low.call_op(find("einsum"), [low.value(o) for o in operands], {"subscripts": first})
+
+
+def length(low: Meanings, x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return low.graph.constant(len(x))
+    node = low.value(x)
+    if not node.shape:
+        raise TypeMismatchError("a number has no length")
+    return low.graph.constant(node.shape[0])
+
+
+def item(low: Meanings, x: Any) -> Any:
+    node = low.value(x)
+    if math.prod(node.shape) != 1:
+        raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")
+    return shapes.reshape(node, shape=()) if node.shape else node
+
+
+FUNCTIONS = {**CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, **dict.fromkeys(("contiguous", "double", "float"), as_is)}
+ALIASES = {"random": "rand", "standard_normal": "randn"}

@@ -1,0 +1,192 @@
+"""What the results of lowering stand for: nodes of the graph, or parameters of the program."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.names import Function, Module, Unbound, missing_value
+from gradcli.language.scope import Scope
+from gradcli.ops import structure
+from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.binding import Use
+from gradcli.ops.calling.parameters import is_quantity
+from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS, TORCH, DType
+from gradcli.ops.spec import Op
+
+QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
+
+
+class Held(NamedTuple):
+    """A leaf whose value a program takes beforehand, so that no derivative flows through that place."""
+
+    leaf: Expr
+    kind: str  # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
+    place: str
+
+
+class Meanings:
+    """Takes results for what a call, an index or an operator wants of them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.graph = scope.graph
+        self.held: dict[Held, None] = {}  # of the last expression, and of the names that it mentions
+
+    @property
+    def random(self) -> np.random.Generator:
+        return self.scope.random
+
+    def value(self, result: Any, depth: int = 0) -> Expr:
+        """A result as a node: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else."""
+        if isinstance(result, Expr):
+            return result
+        if isinstance(result, list):
+            return self._array(result, depth)
+        if isinstance(result, Unbound):
+            raise missing_value(self.scope, result)
+        if isinstance(result, (bool, int, float)):
+            return self.graph.constant(result)
+        help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
+        raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
+
+    def whole(self, result: Any, of: Use | None = None) -> Expr:
+        """A result as whole numbers by which entries are addressed."""
+        node = self.value(result)
+        self._hold(node, WHOLE, _place(of))
+        whole: Expr = self.graph.whole(node)
+        return whole
+
+    def _hold(self, node: Expr, kind: str, place: str) -> None:
+        """Note that the values of leaves are taken here."""
+        for part in reachable([node]):
+            if part.is_leaf:
+                self.held[Held(part, MASK if node.kind == "bool" else kind, place)] = None
+
+    def _array(self, items: list[Any], depth: int) -> Expr:
+        if depth >= self.scope.limits.dimensions:
+            raise LimitError(f"an array nested more than {self.scope.limits.dimensions} deep")
+        nodes = [self.value(item, depth + 1) for item in items]
+        if not nodes:
+            return self.graph.constant(np.zeros(0))
+        if all(node.is_constant for node in nodes):
+            payloads = [node.payload for node in nodes]
+            if len({np.shape(p) for p in payloads}) == 1:
+                return self.graph.constant(np.array(payloads))
+        rows: Expr = self.call_op(shapes.stack, nodes, {"axis": 0})
+        return rows
+
+    def static(self, result: Any, of: Use | str | None = None) -> Any:
+        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
+        kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
+        return self._static(result, kind, _place(of))
+
+    def _static(self, result: Any, kind: str, place: str | None, depth: int = 0) -> Any:
+        if isinstance(result, (tuple, list)):
+            if depth >= self.scope.limits.dimensions:
+                raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
+            parts = [self._static(part, kind, place, depth + 1) for part in result]
+            return tuple(parts) if isinstance(result, tuple) else parts
+        if isinstance(result, Unbound):
+            raise missing_value(self.scope, result)
+        if isinstance(result, Expr):
+            return self._static_value(result, kind, place)
+        if result is None or isinstance(result, (str, bool, int, float, DType)):
+            return result
+        raise TypeMismatchError(f"{described(result)} cannot be used here")
+
+    def _static_value(self, node: Expr, kind: str, place: str | None) -> Any:
+        if node.is_constant:
+            if not isinstance(node.payload, np.ndarray):
+                return node.payload
+        elif place is not None:
+            self._hold(node, kind, place)
+        if node.kind == "bool":
+            array = np.asarray(self.scope.evaluate(node))
+            return array if array.ndim else bool(array)
+        raw = np.asarray(self.scope.evaluate(node))
+        if node.kind == "int" or self.is_integral(node):
+            if raw.size and np.max(np.abs(raw)) > 2**53:
+                raise LimitError("a whole number beyond 2**53 cannot be an index, a shape or an axis")
+            raw = raw.astype(np.int64)
+        return raw if raw.ndim else raw.item()
+
+    def is_integral(self, node: Expr) -> bool:
+        return node.kind == "int" or self.scope.is_integral(node)
+
+    def is_axis(self, result: Any) -> bool:
+        """Whether an argument that may be an axis is one."""
+        if isinstance(result, Expr):
+            return not result.shape and result.kind != "bool" and self.is_integral(result)
+        return result is None or isinstance(result, (tuple, list))
+
+    def is_whole(self, result: Any) -> bool:
+        """Whether an argument is a whole number, or an array of them."""
+        return self.is_integral(self.value(result))
+
+    def integer(self, result: Any, place: str = "an index") -> int:
+        value = self.static(result, place)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ArgumentError(f"a whole number is wanted here, not {value!r}")
+        return int(value)
+
+    def number(self, result: Any, place: str | None) -> float:
+        """A number known beforehand, which decides what entries there are; without a place, that of an operand."""
+        value = self._static(result, MASK, place)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ArgumentError(f"a number known beforehand is wanted here, not {described(value)}")
+        return value
+
+    def literal(self, parameter: str, argument: Any) -> Any:
+        """What was written for a parameter that is not read: a plain value where it is one, None for the program's own precision."""
+        if parameter == "dtype":
+            kind = dtype_of(argument)
+            return None if kind is not None and PRECISIONS.get(kind.name) == self.scope.precision else argument if kind is None else kind
+        if isinstance(argument, Expr) and argument.is_constant and not isinstance(argument.payload, np.ndarray):
+            return argument.payload
+        return argument
+
+    def varies(self, argument: Any) -> bool:
+        """Whether an argument in the place of a number depends on a name."""
+        if isinstance(argument, (list, tuple)):
+            return any(map(self.varies, argument))
+        if not isinstance(argument, Expr) or argument.is_constant:
+            return False
+        return argument.is_leaf or any(node.is_leaf for node in reachable([argument]))
+
+    def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        """An operation on nodes; of several results, a tuple."""
+        node = self.graph.apply(op, operands, {**op.static, **static})
+        if op.outputs == 1:
+            return node
+        return tuple(structure.output(node, place=i) for i in range(op.outputs))
+
+
+def dtype_of(argument: Any) -> DType | None:
+    """The dtype that an argument names: np.float64, float, torch.float, 'float64'."""
+    if isinstance(argument, DType):
+        return argument
+    name = argument.name if isinstance(argument, (Unbound, Function)) else argument
+    if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
+        name = "float32"
+    return DType(name) if isinstance(name, str) and name in DTYPES else None
+
+
+def _place(of: Use | str | None) -> str:
+    """What an argument is, in words."""
+    return f"'{of[2]}' of {of[1]}" if isinstance(of, tuple) else of or "an index"
+
+
+def described(result: Any) -> str:
+    if isinstance(result, str):
+        return f"the string {result!r}"
+    if isinstance(result, tuple):
+        return "a tuple"
+    if isinstance(result, Module):
+        return f"the library prefix '{result.path}'"
+    if isinstance(result, Function):
+        return f"the function '{result.name}'"
+    return "None" if result is None else f"a {type(result).__name__}"

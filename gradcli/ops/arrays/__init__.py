@@ -1,0 +1,1 @@
+"""Operations that move entries: shapes, indices, parts, masks, windows."""

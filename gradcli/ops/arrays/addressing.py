@@ -1,0 +1,117 @@
+"""Entries addressed by arrays of whole numbers along an axis, and their companions that put entries back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
+from gradcli.ops.registry import structural
+from gradcli.ops.spec import Kink, Op, Shape, one_axis, whole_numbers
+
+
+def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+    grid: list[np.ndarray] = list(np.indices(index.shape, sparse=True))
+    if grid:
+        grid[axis] = index
+    return tuple(grid)
+
+
+def _take_along(x: Any, index: Any, axis: int) -> Any:
+    index = np.asarray(index)
+    return np.asarray(x)[_places(index, axis)] if index.ndim else np.asarray(x)[()]
+
+
+def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
+    place = one_axis(axis, len(x))
+    if len(x) != len(index) or any(i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place):
+        raise ShapeError(f"an index of shape {index} does not fit an array of shape {x} along axis {axis}")
+    return index
+
+
+take_along: Op = structural(
+    "take_along", "x index", _take_along, lambda m, x, index, axis: _take_along(x, whole_numbers(index), axis),
+    vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
+    shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0,
+    backward="Gather",
+    doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
+)  # fmt: skip
+
+
+def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
+    x, index = np.asarray(x), np.asarray(index)
+    out = np.zeros(shape, dtype=x.dtype)
+    np.add.at(out, _places(index, axis) if index.ndim else (), x)
+    return out[()]
+
+
+add_along: Op = structural(
+    "add_along", "x index", _add_along, lambda m, x, index, axis, shape: _add_along(x, whole_numbers(index), axis, shape),
+    vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
+    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
+    public=False, ulps=4, rounding="terms", doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+)  # fmt: skip
+
+
+def _sources_along(index: Any, axis: int, shape: Shape) -> Any:
+    places = np.arange(math.prod(shape)).reshape(shape)
+    places[_places(np.asarray(index), axis)] = places.size + np.arange(np.size(index)).reshape(np.shape(index))
+    return places
+
+
+sources_along: Op = structural(
+    "sources_along", "index", _sources_along, lambda m, index, axis, shape: _sources_along(whole_numbers(index), axis, shape),
+    shape=lambda index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), result="int", ulps=0,
+    public=False, doc="Where the entries come from when others are put to indices along an axis: their numbers among all those "
+    "of the array and then all those put; of several put to one place, the last.",
+)  # fmt: skip
+
+
+def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
+    out, places = np.array(x), _places(np.asarray(index), axis)
+    if not include_self:
+        out[places] = -np.inf if largest else np.inf
+    (np.maximum if largest else np.minimum).at(out, places, source)
+    return out
+
+
+def _extreme_along_reference(m: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
+    rows = {place: [x[place]] for place in np.ndindex(x.shape)}
+    where_to = np.broadcast_arrays(*_places(whole_numbers(index), axis))
+    targets = [tuple(int(i[place]) % n for i, n in zip(where_to, x.shape, strict=True)) for place in np.ndindex(source.shape)]
+    for target in targets if not include_self else ():
+        rows[target] = []
+    for target, place in zip(targets, np.ndindex(source.shape), strict=True):
+        rows[target].append(source[place])
+    out = np.empty(x.shape, dtype=object)
+    for place, row in rows.items():
+        out[place] = m.extreme("max" if largest else "min", row)
+    return out
+
+
+def _same_number(x: Any, y: Any) -> Any:
+    return logical_or(equal(x, y), logical_and(isnan(x), isnan(y)))
+
+
+def _extreme_along_vjp(
+    wanted: Any, cotangent: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool
+) -> tuple[Any, ...]:
+    own = _same_number(x, out)
+    if not include_self:
+        count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
+        own = logical_and(own, equal(count, 0))
+    own, chosen = where(own, 1.0, 0.0), where(_same_number(source, take_along(out, index, axis=axis)), 1.0, 0.0)
+    share = cotangent / (own + add_along(chosen, index, axis=axis, shape=tuple(x.shape)))
+    return own * share, chosen * take_along(share, index, axis=axis), None
+
+
+extreme_along: Op = structural(
+    "extreme_along", "x source index", _extreme_along, _extreme_along_reference, vjp=_extreme_along_vjp,
+    shape=lambda x, source, index, axis, largest, include_self: x,
+    static={"axis": -1, "largest": True, "include_self": True}, indices=frozenset({"index"}), saves=("x", "source", "index", "out"),
+    ulps=0, public=False, kinks=(Kink(lambda out: False, "several largest or smallest entries", "shared evenly among them"),),
+    doc="The largest or smallest of an entry (if it is included) and of those put to its place along an axis.",
+)  # fmt: skip

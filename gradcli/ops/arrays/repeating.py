@@ -1,0 +1,154 @@
+"""Entries repeated: tiles, grids, combinations and windows."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.reshaping import at_least_1d
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, stack, transpose
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.registry import composite
+from gradcli.ops.spec import REQUIRED, one_axis
+
+ALL = (None, None, None)  # the slice of a whole axis
+
+
+def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
+    """The entries at constant places along an axis."""
+    return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
+
+
+def _counts(counts: Any) -> tuple[int, ...]:
+    numbers: tuple[int, ...] = counts if isinstance(counts, tuple) else (counts,)
+    if min(numbers, default=0) < 0:
+        raise ArgumentError(f"repetitions are numbers of at least 0, not {counts}")
+    return numbers
+
+
+def _tile(x: Any, reps: Any) -> Any:
+    reps = _counts(reps)
+    n = max(len(reps), len(x.shape))
+    reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
+    if all(r == 1 for r in reps):
+        return reshape(x, shape=shape)
+    apart = reshape(x, shape=tuple(k for extent in shape for k in (1, extent)))
+    spread = broadcast_to(apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair))
+    return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
+
+
+def _torch_repeat(x: Any, repeats: Any) -> Any:
+    if len(repeats if isinstance(repeats, tuple) else (repeats,)) < len(x.shape):
+        raise ShapeError(f"repeat: an array of shape {tuple(x.shape)} needs a number of repetitions for each axis, not {repeats}")
+    return _tile(x, repeats)
+
+
+def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int | None) -> Any:
+    if axis is None:
+        x = reshape(x, shape=(-1,))
+    place = one_axis(0 if axis is None else axis, max(1, len(x.shape)))
+    x, counts = at_least_1d(x), _counts(repeats)
+    if len(counts) not in (1, x.shape[place]):
+        raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {x.shape[place]} entries")
+    places = np.repeat(np.arange(x.shape[place]), counts)
+    if output_size not in (None, len(places)):
+        raise ArgumentError(f"repeat: the result has {len(places)} entries along the axis, not {output_size}")
+    if len(counts) == 1:
+        apart = reshape(x, shape=(*x.shape[: place + 1], 1, *x.shape[place + 1 :]))
+        spread = broadcast_to(apart, shape=(*x.shape[: place + 1], *counts, *x.shape[place + 1 :]))
+        return reshape(spread, shape=(*x.shape[:place], x.shape[place] * counts[0], *x.shape[place + 1 :]))
+    return rows_of(x, places, place)
+
+
+tile = composite(
+    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
+)  # fmt: skip
+composite(
+    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat",
+    doc="Tensor.repeat: the array repeated along axes, a number for each.",
+)  # fmt: skip
+repeat_interleave = composite(
+    "repeat_interleave", "x", _repeat_interleave, static={"repeats": REQUIRED, "axis": None, "output_size": None},
+    doc="Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.",
+    examples=("repeat(x, 2, axis=0)",), backward="IndexSelect",
+)  # fmt: skip
+
+
+def _meshgrid(*arrays: Any, indexing: str, sparse: bool) -> tuple[Any, ...]:
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    flat = [reshape(x, shape=(-1,)) for x in arrays]
+    order = list(range(len(flat)))
+    if indexing == "xy" and len(flat) > 1:
+        order[:2] = 1, 0
+    sizes = tuple(flat[i].shape[0] for i in order)
+    grid = [reshape(x, shape=tuple(-1 if i == j else 1 for j in order)) for i, x in enumerate(flat)]
+    return tuple(grid) if sparse else tuple(broadcast_to(x, shape=sizes) for x in grid)
+
+
+def _cartesian_prod(*arrays: Any) -> Any:
+    if any(len(x.shape) != 1 for x in arrays):
+        raise ShapeError("cartesian_prod needs vectors")
+    if len(arrays) == 1:
+        return arrays[0]
+    return reshape(stack(*_meshgrid(*arrays, indexing="ij", sparse=False), axis=-1), shape=(-1, len(arrays)))
+
+
+def _combinations(x: Any, r: int, with_replacement: bool) -> Any:
+    if len(x.shape) != 1 or r < 0:
+        raise ShapeError(f"combinations needs a vector and a length of at least 0, not the shape {tuple(x.shape)} and {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(x.shape[0]), r))
+    return rows_of(x, np.array(rows, np.int64).reshape((len(rows), r) if r else (0,)), 0)
+
+
+meshgrid = composite(
+    "meshgrid", "*arrays", _meshgrid, static={"indexing": "xy", "sparse": False}, backward="Expand",
+    doc="Grids of coordinates, one for each vector; along the second axis for the first with indexing='xy' (NumPy), else the first.",
+)  # fmt: skip
+cartesian_prod = composite("cartesian_prod", "*arrays", _cartesian_prod, backward="Stack", doc="All tuples of entries of vectors, as rows.")
+combinations = composite(
+    "combinations", "x", _combinations, static={"r": 2, "with_replacement": False}, backward="Stack",
+    doc="All r-tuples of entries of a vector, as rows.",
+)  # fmt: skip
+
+
+def _windows(x: Any, axis: int, length: int, step: int) -> Any:
+    place = one_axis(axis, max(1, len(x.shape)))
+    n = x.shape[place] if x.shape else 1
+    if not 0 <= length <= n or step <= 0:
+        raise ShapeError(f"unfold: no windows of {length} entries at steps of {step} in an axis of {n}")
+    if not x.shape:
+        return rows_of(at_least_1d(x), np.zeros(length, np.int64), 0)
+    starts = np.arange(0, n - length + 1, step)
+    windows = rows_of(x, starts[:, None] + np.arange(length), place)
+    rest = range(len(x.shape) + 1)
+    return transpose(windows, axes=(*(a for a in rest if a != place + 1), place + 1)) if place + 2 < len(rest) else windows
+
+
+unfold = composite(
+    "tensor_unfold", "x", _windows, static={"axis": REQUIRED, "length": REQUIRED, "step": REQUIRED}, public=False, backward="Unfold",
+    doc="Tensor.unfold: the windows of an axis, each along a new last axis.",
+)  # fmt: skip
+
+_REPEAT = "x|a, repeats, axis, output_size"
+_UNFOLD = signature("tensor_unfold", "x, axis|dimension, length|size, step")
+declare(
+    NUMPY,
+    tile=signature("tile", "x|A, reps|dims+"),
+    repeat=signature("repeat_interleave", _REPEAT),
+    repeat_interleave=signature("repeat_interleave", _REPEAT),
+    meshgrid=signature("meshgrid", "***arrays, -copy, sparse, indexing"),
+    cartesian_prod=signature("cartesian_prod", "**arrays|tensors"),
+    unfold_copy=_UNFOLD,
+)
+declare(
+    TORCH,
+    repeat=signature("torch_repeat", "x, repeats|sizes+"),
+    meshgrid=signature("meshgrid", "**arrays|tensors, indexing", indexing="ij"),
+    **{"Tensor.unfold": _UNFOLD},
+)

@@ -1,0 +1,216 @@
+"""Entries put, added and reduced into an array at indices: new arrays, nothing is changed in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.addressing import add_along, extreme_along, sources_along, take_along
+from gradcli.ops.arrays.gathering import INDEX, spread_index
+from gradcli.ops.arrays.reshaping import at_least_1d, by_kind, inverse, permuted
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, concatenate, getitem, numpy_index, reshape, scatter_add
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.logic import equal, greater, where
+from gradcli.ops.reductions.sums import prod
+from gradcli.ops.registry import composite, is_number
+from gradcli.ops.spec import REQUIRED, Function, Kink, Shape, one_axis
+
+REDUCTIONS = ("sum", "prod", "mean", "amin", "amax")
+
+
+def numbered(shape: Shape, start: int = 0) -> np.ndarray:
+    """The numbers of entries in order."""
+    return np.arange(start, start + math.prod(shape)).reshape(shape)
+
+
+def mixed(x: Any, source: Any, places: np.ndarray) -> Any:
+    """The entries of x and then of source, at constant places among all of these."""
+    if not source.shape or 0 not in source.shape:
+        x = concatenate(reshape(x, shape=(-1,)), reshape(source, shape=(-1,)), axis=0)
+    return getitem(reshape(x, shape=(-1,)), index=(StaticArray(places),))
+
+
+def _part(x: Any, shape: Shape) -> Any:
+    """The leading part of an array."""
+    return x if tuple(x.shape) == shape else getitem(x, index=tuple((0, n, None) for n in shape))
+
+
+def _scattering(body: Function) -> Function:
+    """A function of x, a source and an index of as many axes, along an axis: numbers are vectors of one entry to it."""
+
+    def run(x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
+        rows, places = at_least_1d(x), at_least_1d(index)
+        place = one_axis(axis, len(rows.shape))
+        given = source if source.shape else broadcast_to(source, shape=tuple(places.shape))
+        lengths = {len(rows.shape), len(places.shape), len(given.shape)}
+        shapes = f"{tuple(x.shape)}, {tuple(index.shape)} and {tuple(source.shape)}"
+        if len(lengths) > 1:
+            raise ShapeError(f"x, the index and the source must have equally many axes, not the shapes {shapes}")
+        for a, (n, i, s) in enumerate(zip(rows.shape, places.shape, given.shape, strict=True)):
+            if i > s or (a != place and i > n):
+                raise ShapeError(f"the index reaches beyond x or the source: shapes {shapes}")
+        return reshape(body(rows, places, _part(given, tuple(places.shape)), place, **static), shape=tuple(x.shape))
+
+    return run
+
+
+def _rows(body: Function, name: str) -> Function:
+    """The same where the index is that of rows along the axis."""
+
+    def run(x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
+        rows = at_least_1d(x)
+        place = one_axis(axis, len(rows.shape))
+        if len(index.shape) > 1:
+            raise ShapeError(f"{name}: the index must be a vector, not of shape {tuple(index.shape)}")
+        wanted = (*rows.shape[:place], *(index.shape or (1,)), *rows.shape[place + 1 :])
+        given = reshape(source, shape=(1,)) if not source.shape and math.prod(wanted) == 1 else source
+        if tuple(given.shape) != wanted:
+            raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {wanted}")
+        return reshape(body(rows, spread_index(index, rows.shape, place), given, place, **static), shape=tuple(x.shape))
+
+    return run
+
+
+def _added(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
+    return x + add_along(source if is_number(alpha) and alpha == 1 else source * alpha, index, axis=axis, shape=tuple(x.shape))
+
+
+def _replaced(x: Any, index: Any, source: Any, axis: int) -> Any:
+    joined = concatenate(reshape(x, shape=(-1,)), reshape(source, shape=(-1,)), axis=0)
+    places = sources_along(index, axis=axis, shape=tuple(x.shape))
+    return reshape(take_along(joined, reshape(places, shape=(-1,)), axis=0), shape=tuple(x.shape))
+
+
+def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
+    """x times, at each place, the product of the sources put there: along the last axis of a table with ones for the others."""
+    n, reach = x.shape[axis], tuple(x.shape[a] if a == axis else k for a, k in enumerate(index.shape))
+    last = (*(a for a in range(len(reach)) if a != axis), axis)
+    lined = [permuted(v, last) for v in (index, source)]
+    index, source = (reshape(v, shape=(*v.shape[:-1], 1, v.shape[-1])) for v in lined)
+    factors = prod(where(equal(index, np.arange(n)[:, None]), source, 1.0), axis=-1)
+    product = _part(x, reach) * permuted(factors, inverse(last))
+    if reach == tuple(x.shape):
+        return product
+    places = numbered(x.shape)
+    places[tuple(slice(k) for k in reach)] = numbered(reach, places.size)
+    return mixed(x, product, places)
+
+
+def _reduced(x: Any, index: Any, source: Any, axis: int, reduce: str, include_self: bool) -> Any:
+    if reduce not in REDUCTIONS:
+        raise ArgumentError(f"reduce must be one of {', '.join(REDUCTIONS)}, not {reduce!r}")
+    if reduce in ("amin", "amax"):
+        return extreme_along(x, source, index, axis=axis, largest=reduce == "amax", include_self=include_self)
+    count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
+    start = x if include_self else where(greater(count, 0), 1.0 if reduce == "prod" else 0.0, x)
+    if reduce == "prod":
+        return _product(start, index, source, axis)
+    total = _added(start, index, source, axis)
+    if reduce == "sum":
+        return total
+    return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
+
+
+def _scatter(x: Any, index: Any, source: Any, axis: int, reduce: str | None) -> Any:
+    if reduce not in (None, "add", "multiply"):
+        raise ArgumentError(f"scatter: reduce must be 'add' or 'multiply', not {reduce!r}")
+    if reduce is None:
+        return _replaced(x, index, source, axis)
+    return _added(x, index, source, axis) if reduce == "add" else _product(x, index, source, axis)
+
+
+def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
+    if value.shape:
+        raise ShapeError(f"index_fill takes one number, not an array of shape {tuple(value.shape)}")
+    rows = at_least_1d(x)
+    place = one_axis(axis, len(rows.shape))
+    index = reshape(index, shape=(-1,))
+    hit = greater(add_along(np.ones(index.shape), index, axis=0, shape=(rows.shape[place],)), 0)
+    along = reshape(hit, shape=tuple(-1 if a == place else 1 for a in range(len(rows.shape))))
+    return reshape(where(along, value, rows), shape=tuple(x.shape))
+
+
+def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    if math.prod(index.shape) != math.prod(source.shape):
+        raise ShapeError(f"put: the index has the shape {tuple(index.shape)}, the source {tuple(source.shape)}")
+    flat, places, given = (reshape(v, shape=(-1,)) for v in (x, index, source))
+    return reshape((_added if accumulate else _replaced)(flat, places, given, 0), shape=tuple(x.shape))
+
+
+def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
+    parts = indices if isinstance(indices, tuple) else (indices,)
+    index = tuple(StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts)
+    places = numbered(x.shape)
+    try:
+        shape = places[numpy_index(index)].shape
+        fitting = broadcast_to(values, shape=shape)
+    except IndexError as error:
+        raise ShapeError(f"index_put: {error}") from None
+    if accumulate:
+        return x + scatter_add(fitting, index=index, shape=tuple(x.shape))
+    places[numpy_index(index)] = numbered(shape, places.size)
+    return mixed(x, fitting, places)
+
+
+_TIES = (Kink(lambda *_: False, "several largest or smallest entries", "shared evenly among them"),)
+_AXIS = {"axis": REQUIRED}
+_REDUCE = {**_AXIS, "reduce": REQUIRED, "include_self": True}
+
+composite(
+    "scatter", "x index source", _scattering(_scatter), static={**_AXIS, "reduce": None}, indices=INDEX,
+    backward=lambda given, static: f"Scatter.{int(not hasattr(given.get('source'), 'shape'))}",
+    doc="x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. "
+    "Of several entries put to one place the last one is taken, and has the whole gradient.",
+)  # fmt: skip
+composite(
+    "torch_scatter_add", "x index source", _scattering(_added), static=_AXIS, indices=INDEX, public=False, backward="ScatterAdd",
+    doc="x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0.",
+)  # fmt: skip
+composite(
+    "scatter_reduce", "x index source", _scattering(_reduced), static=_REDUCE, indices=INDEX, kinks=_TIES, backward="ScatterReduce",
+    doc="The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: "
+    "then the entry has no part in a tie.",
+)  # fmt: skip
+composite(
+    "index_add", "x index source", _rows(_added, "index_add"), static={**_AXIS, "alpha": 1}, scalars="alpha", indices=INDEX,
+    backward="IndexAdd",
+    doc="x with alpha times the rows of source added at indices along an axis.",
+)  # fmt: skip
+composite(
+    "index_copy", "x index source", _rows(_replaced, "index_copy"), static=_AXIS, indices=INDEX, backward="IndexCopy",
+    doc="x with the rows of source put to indices along an axis.",
+)  # fmt: skip
+composite(
+    "index_reduce", "x index source", _rows(_reduced, "index_reduce"), static=_REDUCE, indices=INDEX, kinks=_TIES, backward="IndexReduce",
+    doc="The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it.",
+)  # fmt: skip
+composite(
+    "index_fill", "x index value", _index_fill, static=_AXIS, indices=INDEX, backward=by_kind("IndexFill", "value"),
+    doc="x with one value in the rows at indices along an axis.",
+)  # fmt: skip
+composite(
+    "put", "x index source", _put, static={"accumulate": False}, indices=INDEX, backward="Put",
+    doc="x with entries put to (or added at) indices among all entries.",
+)  # fmt: skip
+composite(
+    "index_put", "x values", _index_put, static={"indices": REQUIRED, "accumulate": False}, backward="IndexPut",
+    doc="x with values put to (or added at) x[indices].", examples=("index_put(x, ([0, 2],), [1, 2])",),
+)  # fmt: skip
+
+_SOURCE = "x, axis, index, source|src"
+declare(
+    NUMPY,
+    scatter=signature("scatter", "x, axis, index, source|src|value, reduce"),
+    scatter_add=signature("torch_scatter_add", _SOURCE),
+    scatter_reduce=signature("scatter_reduce", f"{_SOURCE}, reduce, include_self"),
+    index_reduce=signature("index_reduce", f"{_SOURCE}, reduce, include_self"),
+    index_add=signature("index_add", f"{_SOURCE}, alpha"),
+    index_copy=signature("index_copy", _SOURCE),
+    index_fill=signature("index_fill", "x, axis, index, value"),
+    put=signature("put", "x, index, source, accumulate"),
+    index_put=signature("index_put", "x, indices, values, accumulate"),
+)

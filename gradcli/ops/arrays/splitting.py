@@ -1,0 +1,160 @@
+"""Arrays taken apart: parts along an axis, as tuples."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.shapes import getitem, part_of
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.registry import composite
+from gradcli.ops.spec import REQUIRED, Function, one_axis
+
+ALL = (None, None, None)  # the slice of a whole axis
+
+
+def _place(name: str, x: Any, axis: int) -> int:
+    if not x.shape:
+        raise ShapeError(f"{name} needs an array of at least one axis, not a number")
+    return one_axis(axis, len(x.shape))
+
+
+def _parts(x: Any, axis: int, sizes: list[int]) -> tuple[Any, ...]:
+    """Parts of these sizes, in order."""
+    return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
+
+
+def _equal_parts(x: Any, axis: int, size: int) -> tuple[Any, ...]:
+    """Parts of one size; the last one may be smaller."""
+    n = x.shape[axis]
+    return _parts(x, axis, [min(size, n - start) for start in range(0, n, size)] if n else [0])
+
+
+def _split_with_sizes(x: Any, sizes: Any, axis: int) -> tuple[Any, ...]:
+    place, sizes = _place("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
+    if min(sizes, default=0) < 0 or sum(sizes) != x.shape[place]:
+        raise ShapeError(f"split: the sizes {sizes} are not of {x.shape[place]} entries in all")
+    return _parts(x, place, list(sizes))
+
+
+def _torch_split(x: Any, sizes: Any, axis: int) -> tuple[Any, ...]:
+    if isinstance(sizes, tuple):
+        return _split_with_sizes(x, sizes, axis)
+    place = _place("split", x, axis)
+    if sizes < 0 or (not sizes and x.shape[place]):
+        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
+    return _equal_parts(x, place, sizes or 1)
+
+
+def _chunk(x: Any, chunks: int, axis: int) -> tuple[Any, ...]:
+    place = _place("chunk", x, axis)
+    if chunks < 1:
+        raise ArgumentError(f"chunk: the number of parts must be at least 1, not {chunks}")
+    n = x.shape[place]
+    return _equal_parts(x, place, -(-n // chunks)) if n else _parts(x, place, [0] * chunks)
+
+
+def _tensor_split(x: Any, sections: Any, axis: int) -> tuple[Any, ...]:
+    """Nearly equal parts, or parts between indices."""
+    place = _place("tensor_split", x, axis)
+    if isinstance(sections, tuple):
+        return tuple(part_of(x, place, start, stop) for start, stop in pairwise((0, *sections, None)))
+    if sections < 1:
+        raise ArgumentError(f"tensor_split: the number of parts must be at least 1, not {sections}")
+    size, larger = divmod(x.shape[place], sections)
+    return _parts(x, place, [size + (i < larger) for i in range(sections)])
+
+
+def _split(x: Any, sections: Any, axis: int) -> tuple[Any, ...]:
+    place = _place("split", x, axis)
+    if not isinstance(sections, tuple) and (sections < 1 or x.shape[place] % sections):
+        raise ShapeError(f"split: {x.shape[place]} entries have no {sections} equal parts")
+    return _tensor_split(x, sections, axis)
+
+
+def _along(name: str, axis: int, fewest: int, what: str) -> None:
+    def body(x: Any, sections: Any) -> tuple[Any, ...]:
+        if len(x.shape) < fewest:
+            raise ShapeError(f"{name} needs an array of at least {fewest} axes, not of shape {tuple(x.shape)}")
+        return _split(x, sections, min(axis, len(x.shape) - 1))
+
+    composite(name, "x", body, static={"sections": REQUIRED}, doc=f"A tuple of parts along the {what}.", backward="Slice")
+    declare(NUMPY, **{name: signature(name, "x|ary, sections|indices_or_sections|indices")})
+
+
+def _unbind(x: Any, axis: int) -> tuple[Any, ...]:
+    place = _place("unbind", x, axis)
+    return tuple(getitem(x, index=(*(ALL,) * place, i)) for i in range(x.shape[place]))
+
+
+def _select(x: Any, axis: int, index: int) -> Any:
+    place = _place("select", x, axis)
+    if not -x.shape[place] <= index < x.shape[place]:
+        raise ShapeError(f"select: there is no entry {index} along an axis of {x.shape[place]}")
+    return getitem(x, index=(*(ALL,) * place, int(index)))
+
+
+def _narrow(x: Any, axis: int, start: int, length: int) -> Any:
+    place = _place("narrow", x, axis)
+    n = x.shape[place]
+    if not -n <= start <= n or not 0 <= length <= n - (start % n if start < 0 else start):
+        raise ShapeError(f"narrow: no {length} entries from {start} on along an axis of {n}")
+    first = start + n if start < 0 else start
+    return part_of(x, place, first, first + length)
+
+
+def _of_sections(body: Function) -> dict[str, Any]:
+    return {"body": body, "static": {"sections": REQUIRED, "axis": 0}}
+
+
+split = composite(
+    "split", "x", **_of_sections(_split), examples=("split(x, [1, 3])[1]",),
+    doc="A tuple of equal parts along an axis, or of the parts between indices (torch.split: parts of a size, or of sizes).",
+)  # fmt: skip
+tensor_split = composite(
+    "tensor_split", "x", **_of_sections(_tensor_split), aliases=("array_split",), backward="Slice",
+    doc="A tuple of nearly equal parts along an axis, or of the parts between indices.",
+)  # fmt: skip
+composite(
+    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False,
+    backward=lambda given, static: "SplitWithSizes" if isinstance(given["sizes"], (list, tuple)) else "Split",
+    doc="torch.split: a tuple of parts of a size, or of sizes, along an axis.",
+)  # fmt: skip
+split_with_sizes = composite(
+    "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0}, backward="SplitWithSizes",
+    doc="A tuple of parts of given sizes along an axis.",
+)  # fmt: skip
+chunk = composite(
+    "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, backward="Split", examples=("chunk(x, 2)[0]",),
+    doc="A tuple of at most so many parts of one size along an axis; the last one may be smaller.",
+)  # fmt: skip
+unbind = composite(
+    "unbind", "x", _unbind, static={"axis": 0}, backward="Unbind", aliases=("unstack",), doc="A tuple of the entries along an axis.",
+)  # fmt: skip
+select = composite(
+    "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED}, backward="Select", doc="One entry along an axis, without it.",
+)  # fmt: skip
+narrow = composite(
+    "narrow", "x", _narrow, static={"axis": REQUIRED, "start": REQUIRED, "length": REQUIRED}, backward="Slice",
+    doc="So many entries along an axis, from start on.",
+)  # fmt: skip
+_along("hsplit", 1, 1, "second axis (the first of a vector)")
+_along("vsplit", 0, 2, "first axis")
+_along("dsplit", 2, 3, "third axis")
+
+_SECTIONS = "x|ary, sections|indices_or_sections|indices|tensor_indices_or_sections, axis"
+declare(
+    NUMPY,
+    split=signature("split", _SECTIONS),
+    **dict.fromkeys(("array_split", "tensor_split"), signature("tensor_split", _SECTIONS)),
+    split_with_sizes_copy=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
+    split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
+    unsafe_chunk=signature("chunk", "x, chunks, axis"),
+    narrow_copy=signature("narrow", "x, axis, start, length"),
+    unbind_copy=signature("unbind", "x, axis"),
+    select_copy=signature("select", "x, axis, index"),
+)
+_SIZES = "x|tensor, sizes|split_size_or_sections|split_size, axis"
+declare(TORCH, **dict.fromkeys(("split", "unsafe_split"), signature("torch_split", _SIZES)))

@@ -1,0 +1,160 @@
+"""Static arguments of operations: axes, shapes, numbers and flags, checked where they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, TypeMismatchError
+from gradcli.ops.arrays.shapes import StaticArray
+from gradcli.ops.spec import REQUIRED, Composite, Op
+
+
+def parameter(record: Op | Composite, key: str, value: Any) -> Any:
+    """A static argument in the form that the function's rules take. Raises ArgumentError."""
+    default = record.static.get(key)
+    if isinstance(value, (list, tuple)):
+        value = _tuples(value)
+    if isinstance(value, np.ndarray):
+        value = StaticArray(value) if key in _ARRAYS else _flat(key, value)
+    takes_text = isinstance(default, str) or key == "ord" or (default in (None, REQUIRED) and key not in _CHECKS)
+    if isinstance(value, str) and not takes_text:
+        raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
+    check = _CHECKS.get(key)
+    if check is None:
+        if value is None and (default is None or default is REQUIRED):
+            return None
+        check = _flag if isinstance(default, bool) else _text if isinstance(default, str) else _any
+    return check(record, key, value)
+
+
+_ARRAYS = frozenset({"mask"})  # parameters that are arrays
+_QUANTITIES = frozenset((
+    "alpha", "atol", "beta", "constant_values", "correction", "ddof", "delta", "divisor_override", "dropout_p", "end_values", "eps",
+    "label_smoothing", "lambd", "margin", "max_norm", "max_val", "maxnorm", "min_val", "momentum", "nan",
+    "negative_slope", "neginf", "norm_type", "ord", "p", "period", "posinf", "rcond", "rtol", "scale", "scale_factor", "threshold",
+    "v", "value",
+))  # fmt: skip
+
+
+def is_quantity(record: Op | Composite, key: str) -> bool:
+    """Whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
+    default = record.static.get(key)
+    if isinstance(default, (bool, str)) and key != "ord":
+        return False
+    return isinstance(default, float) or (key in _QUANTITIES and key not in _CHECKS) or key == "ord"
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, (list, tuple)) else value
+
+
+def _any(record: Op | Composite, key: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_any(record, key, part) for part in value)
+    if isinstance(value, np.ndarray):
+        return StaticArray(value)
+    if value is None or value is ... or isinstance(value, (bool, int, float, str, StaticArray)):
+        return value
+    raise ArgumentError(f"{key} must be a number, not {value!r}")
+
+
+def _flat(key: str, array: np.ndarray) -> tuple[Any, ...]:
+    if array.ndim > 1:
+        raise ArgumentError(f"{key} cannot be an array of {array.ndim} axes")
+    return tuple(array.reshape(-1).tolist())
+
+
+def static_parameters(record: Op | Composite, operands: list[Any], given: dict[str, Any]) -> dict[str, Any]:
+    """All static parameters of a call, the given ones checked against the operands."""
+    static = dict(record.static)
+    for key, value in given.items():
+        static[key] = parameter(record, key, value)
+    return static
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _axis(op: Any, key: str, value: Any) -> Any:
+    if value is None and op.static[key] in (None, REQUIRED):
+        return None
+    parts = value if isinstance(value, tuple) else (value,)
+    if not all(_whole(part) for part in parts):
+        raise ArgumentError(f"{key} must be a whole number, not {value!r}")
+    return value
+
+
+def _axes(op: Any, key: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_axes(op, key, part) for part in value)
+    if value is not None and not _whole(value):
+        raise ArgumentError(f"{key} must be whole numbers, not {value!r}")
+    return value
+
+
+def _integers(op: Any, key: str, value: Any) -> Any:
+    if not all(_whole(part) for part in (value if isinstance(value, tuple) else (value,))):
+        raise ArgumentError(f"{key} must be a whole number or a list of them, not {value!r}")
+    return value
+
+
+def _bound(op: Any, key: str, value: Any) -> Any:
+    return None if value is None and op.static[key] is None else _integer(op, key, value)
+
+
+def _integer(op: Any, key: str, value: Any) -> Any:
+    if isinstance(op.static[key], float):
+        return _number(op, key, value)
+    if not _whole(value) or (key == "n" and value < 0):
+        raise ArgumentError(f"{key} must be a whole number{' of at least 0' if key == 'n' else ''}, not {value!r}")
+    return int(value)
+
+
+def _shape(op: Any, key: str, value: Any) -> tuple[int, ...]:
+    extents = value if isinstance(value, tuple) else (value,)
+    if not all(_whole(part) for part in extents):
+        raise ArgumentError(f"a shape consists of whole numbers, not {value!r}")
+    return tuple(int(part) for part in extents)
+
+
+def _flag(op: Any, key: str, value: Any) -> bool:
+    if not isinstance(value, (bool, int)):
+        raise ArgumentError(f"{key} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def _text(op: Any, key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeMismatchError(f"{key} must be a string, not {value!r}")
+    return value
+
+
+def _order(op: Any, key: str, value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    return _number(op, key, value)
+
+
+def _number(op: Any, key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ArgumentError(f"{key} must be a number, not {value!r}")
+    return value
+
+
+_CHECKS: dict[str, Callable[[Any, str, Any], Any]] = {
+    "axis": _axis,
+    "axes": _axes,
+    "axis1": _integer,
+    "axis2": _integer,
+    **dict.fromkeys(("offset", "k", "r", "index", "length", "step", "chunks"), _integer),
+    **dict.fromkeys(("start", "stop"), _bound),
+    **dict.fromkeys(("shift", "sizes", "sections", "repeats", "reps", "source", "destination", "pad"), _integers),
+    "n": _integer,
+    "shape": _shape,
+    "keepdims": _flag,
+    "ord": _order,
+}

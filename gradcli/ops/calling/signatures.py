@@ -1,0 +1,88 @@
+"""How libraries call functions: parameters in their order, under their names, with their defaults.
+
+A signature lists parameters in the library's order. ``x|input`` gives alternative spellings of our parameter x,
+``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or
+all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
+all the remaining arguments. ``axis@y`` is an axis if the argument is one and the parameter y otherwise; of two
+arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. Keyword
+arguments of `signature` override our defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY, TORCH
+from gradcli.ops.spec import Composite, Op
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Parameter:
+    name: str
+    spellings: tuple[str, ...]
+    ignored: bool = False
+    many: bool = False  # takes all the remaining arguments as well as one list
+    each: bool = False  # takes all the remaining arguments, which may be lists
+    otherwise: str = ""  # the parameter meant by an argument that is no axis
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Signature:
+    """How one library calls one operation (or one of the composed functions of the language)."""
+
+    target: str
+    parameters: tuple[Parameter, ...]
+    defaults: tuple[tuple[str, Any], ...] = ()
+
+
+_SYNONYMS = {
+    "axis": ("axis", "dim"), "keepdims": ("keepdims", "keepdim"), "x": ("x", "input", "a"), "axes": ("axes", "dims", "dim"),
+    "y": ("y", "other"), "input": ("input", "x"),
+}  # fmt: skip
+_TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}}
+
+
+def signature(target: str, text: str, **defaults: Any) -> Signature:
+    parameters = []
+    for written in text.replace(" ", "").split(","):
+        word, _, otherwise = written.partition("@")
+        names = tuple(word.lstrip("-*").rstrip("+").split("|"))
+        spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
+        many = word.endswith("+") or word.startswith("**")
+        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise))
+    return Signature(target, tuple(parameters), tuple(defaults.items()))
+
+
+def declare(library: str, **functions: Signature) -> None:
+    """Say what a library calls functions, where that is not what their records say."""
+    _TABLES[library].update(functions)
+
+
+def declared(name: str, library: str) -> Signature | None:
+    """What was declared for a name; PyTorch, SciPy and math fall back to NumPy's."""
+    return _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
+
+
+def declared_elsewhere(name: str) -> Signature | None:
+    """What any library calls by a name that NumPy does not have: SciPy first, then PyTorch."""
+    return _TABLES[SCIPY].get(name) or _TABLES[TORCH].get(name)
+
+
+def declared_names() -> set[str]:
+    return {name for table in _TABLES.values() for name in table}
+
+
+def called_by(target: str, library: str) -> list[str]:
+    """The names under which a library was declared to call a function."""
+    return [name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found.target == target]
+
+
+@cache
+def own_signature(record: Op | Composite) -> Signature:
+    """A function's signature as its record has it: operands, then static parameters."""
+    operands = ("**" + record.operands[0],) if record.variadic else record.operands
+    if isinstance(record, Composite) and record.rest:
+        operands = (*operands, "**" + record.rest)
+    return signature(record.name, ",".join((*operands, *record.static)))

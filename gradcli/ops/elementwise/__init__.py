@@ -1,0 +1,1 @@
+"""Operations entry by entry: arithmetic, powers, trigonometric and hyperbolic functions, comparisons."""

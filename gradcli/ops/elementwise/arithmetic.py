@@ -1,0 +1,216 @@
+"""Arithmetic, rounding and sign."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError
+from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.logic import isnan, where
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+
+add = elementwise(
+    "add", "x y", np.add, lambda m, x, y: x + y,
+    lambda out, x, y: 1, lambda out, x, y: 1,
+    kind="piecewise", doc="x + y", linear=True, on_scalars=operator.add,
+)
+sub = elementwise(
+    "sub", "x y", np.subtract, lambda m, x, y: x - y,
+    lambda out, x, y: 1, lambda out, x, y: -1,
+    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, on_scalars=operator.sub,
+)
+mul = elementwise(
+    "mul", "x y", np.multiply, lambda m, x, y: x * y,
+    lambda out, x, y: y, lambda out, x, y: x,
+    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, on_scalars=operator.mul,
+)
+
+
+def _inverse(y: Any) -> Any:
+    if type(y) in (int, float) and y == 0:  # Python's own would raise
+        return math.copysign(math.inf, y)
+    return 1 / y
+
+
+div = elementwise(
+    "div", "x y", np.divide, lambda m, x, y: x / y,
+    lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
+    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
+    domain="y is not 0", on_scalars=operator.truediv,
+)  # fmt: skip
+neg = elementwise(
+    "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
+    kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, on_scalars=operator.neg,
+)
+positive = elementwise(
+    "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
+    kind="piecewise", doc="+x", linear=True, power=1, ulps=0,
+)
+
+
+def _chain(cotangent: Any, partial: Any) -> Any:
+    dtype = np.asarray(cotangent).dtype
+    alike = type(partial) is np.ndarray and partial.dtype is dtype
+    product = cotangent * partial if alike else np.multiply(cotangent, partial, dtype=dtype, casting="same_kind")
+    if is_finite(product):
+        return product
+    return np.where(np.equal(cotangent, 0), np.zeros((), np.result_type(product)), product)[()]
+
+
+def is_finite(x: Any) -> bool:
+    flat = x if x.ndim == 1 else x.ravel("K")
+    # a sum of squares is finite only if all are, and takes a third of the time
+    return math.isfinite(flat.dot(flat)) or bool(np.isfinite(x).all())
+
+
+chain = elementwise(
+    "chain", "cotangent partial", _chain,
+    lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
+    lambda out, c, p: p, lambda out, c, p: c,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
+    saves={"cotangent": ("partial",), "partial": ("cotangent",)},
+    doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
+    "nothing flows back from a value that the result does not depend on.",
+)
+
+
+def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str) -> Op:
+    return elementwise(
+        name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases,
+        kinks=(Kink(where, place, "0, as everywhere", SAME),),
+    )  # fmt: skip
+
+
+def _half_even(m: Any, x: Any) -> Any:
+    below = m.floor(x)
+    rest = x - below
+    if 2 * rest != 1:
+        return below if 2 * rest < 1 else below + 1
+    return below if m.floor(below / 2) * 2 == below else below + 1
+
+
+def _integer(x: Any) -> Any:
+    return x - x == 0 and x == int(x)
+
+
+sign = _flat(
+    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn"
+)
+floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer)
+ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer)
+trunc = _flat(
+    "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
+    "integers but 0", lambda x: x != 0 and _integer(x), "fix",
+)  # fmt: skip
+rint = _flat(
+    "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
+    lambda x: not _integer(x) and _integer(2 * x), "rint",
+)  # fmt: skip
+
+abs_ = elementwise(
+    "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0, power=1,
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
+    doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
+)
+
+
+def _floordiv(m: Any, x: Any, y: Any) -> Any:
+    return m.floor(x / y)
+
+
+floor_divide = elementwise(
+    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0,
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
+)
+remainder = elementwise(
+    "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
+    lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0,
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
+    domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
+)
+fmod: Op = elementwise(
+    "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
+    lambda out, x, y: 1, lambda out, x, y: -rint((x - fmod(x, y)) / y),
+    kind="piecewise", saves={"y": ("x", "y")}, ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
+    kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
+)
+square = elementwise(
+    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
+)
+reciprocal = elementwise(
+    "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
+    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
+)
+
+
+def _torch_div(x: Any, y: Any, rounding_mode: str | None) -> Any:
+    if rounding_mode not in (None, "floor", "trunc"):
+        raise ArgumentError(f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}")
+    return div(x, y) if rounding_mode is None else floor_divide(x, y) if rounding_mode == "floor" else trunc(div(x, y))
+
+
+def _scaled(y: Any, alpha: float) -> Any:
+    return y if alpha == 1 else y * alpha
+
+
+def _round_decimals(x: Any, decimals: int) -> Any:
+    if not isinstance(decimals, int):
+        raise ArgumentError(f"decimals must be a whole number, not {decimals!r}")
+    unit = 10.0 ** abs(decimals)
+    return rint(x) if not decimals else rint(x * unit) / unit if decimals > 0 else rint(x / unit) * unit
+
+
+torch_add = composite(
+    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False, backward="Add",
+    doc="torch.add: x + alpha*y.",
+)
+torch_sub = composite(
+    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False, backward="Sub",
+    doc="torch.sub: x - alpha*y.",
+)
+rsub = composite(
+    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, scalars="alpha", backward="Rsub",
+    doc="y - alpha*x, as in PyTorch.",
+)
+torch_div = composite(
+    "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False,
+    backward=lambda given, static: "Div.2" if given.get("rounding_mode") else "Div",
+    doc="torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc').",
+)
+round_decimals = composite(
+    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False,
+    backward=lambda given, static: "Round.1" if given.get("decimals") else "Round",
+    doc="x rounded to decimals, halves to even.",
+)
+frac = composite("frac", "x", lambda x: x - trunc(x), backward="Frac", doc="What x has beyond its integer towards 0; the derivative is 1.")
+modf = composite(
+    "modf", "x", lambda x: (x - trunc(x), trunc(x)), results=("fraction", "integer"),
+    doc="The fraction of x, with its sign, and the integer towards 0.", examples=("modf(x)[0]",),
+)
+divmod_ = composite(
+    "divmod", "x y", lambda x, y: (floor_divide(x, y), remainder(x, y)), results=("quotient", "remainder"),
+    doc="x // y and x % y.", domain="y is not 0", examples=("divmod(x, 3)[1]",),
+)
+ieee_remainder = composite(
+    "ieee_remainder", "x y", lambda x, y: x - y * rint(x / y), public=False,
+    doc="math.remainder: what is left of x after the nearest multiple of y.",
+)
+
+declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=signature("round_decimals", "x, decimals, -out"))
+declare(
+    TORCH,
+    round=signature("round_decimals", "x, decimals"),
+    add=signature("torch_add", "x, y|other, alpha"),
+    sub=signature("torch_sub", "x, y|other, alpha"),
+    subtract=signature("torch_sub", "x, y|other, alpha"),
+    **{name: signature("torch_div", "x, y|other, rounding_mode") for name in ("div", "divide", "true_divide")},
+)
+declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))

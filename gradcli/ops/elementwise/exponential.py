@@ -1,0 +1,133 @@
+"""Powers, roots, exponentials and logarithms."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import MATH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.constants import LN2, LN10
+from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import Kink, Op, scipy_special
+
+
+def _pow_reference(m: Any, x: Any, y: Any) -> Any:
+    if y == 0:
+        return m.one
+    if x == 0:
+        if y > 0:
+            return m.zero
+        return m.inf
+    return m.power(x, y)
+
+
+def _power_slope(out: Any, x: Any, y: Any) -> Any:
+    squared = type(x) is np.ndarray and type(y) is int and y == 2  # of arrays alone: a node has to depend on x, whose slope it is
+    slope = y * (x if squared else x ** (y - 1))
+    if type(y) is int or type(y) is float:  # no value, but a number of the program
+        return slope if y else 0.0
+    return where(equal(y, 0), 0.0, slope)
+
+
+pow_ = elementwise(
+    "pow", "x y", np.power, _pow_reference,
+    _power_slope,
+    lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
+    symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
+    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain="x > 0, or y an integer",
+    kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
+    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
+    examples=("x**3", "2**x"), ulps=2, on_scalars=operator.pow,
+)
+sqrt = elementwise(
+    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
+    domain="x >= 0", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
+)
+rsqrt = elementwise(
+    "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
+    saves=("x", "out"), power=-0.5, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+)
+cbrt = elementwise(
+    "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
+    doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
+)
+exp = elementwise(
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, doc="e to the power x.", ulps=3,
+)
+exp2 = elementwise(
+    "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
+    symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, doc="2 to the power x.", ulps=3,
+)
+expm1 = elementwise(
+    "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
+    saves=("x",), doc="exp(x) - 1, accurate near 0.", ulps=3,
+)
+log: Op = elementwise(
+    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain="x > 0",
+    doc="The natural logarithm.", examples=("log(x)",), ulps=4,
+)
+log2 = elementwise(
+    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain="x > 0",
+    doc="The logarithm to base 2.", ulps=3,
+)
+log10 = elementwise(
+    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain="x > 0",
+    doc="The logarithm to base 10.", ulps=3,
+)
+log1p = elementwise(
+    "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
+    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
+)
+exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
+
+
+def _xlogy(m: Any, x: Any, y: Any) -> Any:
+    return m.zero if x == 0 else x * m.log(y)
+
+
+def _xlog1py(m: Any, x: Any, y: Any) -> Any:
+    return m.zero if x == 0 else x * m.log1p(y)
+
+
+xlogy = elementwise(
+    "xlogy", "x y", scipy_special("xlogy"), _xlogy,
+    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
+    lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
+    symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain="y > 0, or x = 0",
+    kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
+    doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
+)
+xlog1py = elementwise(
+    "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
+    lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
+    lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
+    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain="y > -1, or x = 0", backward="SpecialXlog1Py",
+    kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
+    doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
+)
+
+
+def _exp_square(x: Any, c: float) -> Any:
+    # The rounding error of x**2 would grow with x**2. So x = high + low, where high**2 is exact in so few bits.
+    x = np.asarray(x)
+    unit = 2.0**20 if x.dtype == np.float64 else 2.0**6
+    x = np.clip(x, -1000.0, 1000.0)
+    high = np.rint(x * unit) / unit
+    return (np.exp(c * (high * high)) * np.exp(c * ((x - high) * (x + high))))[()]
+
+
+exp_square: Op = elementwise(
+    "exp_square", "x", _exp_square, lambda m, x, c: m.exp(c * x * x), lambda out, x, c: 2 * c * (x * out), static={"c": -1.0},
+    saves=("x", "out"), public=False, doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4,
+)
+math_log = composite(
+    "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,
+    doc="math.log: the logarithm to a base, natural without one.",
+)
+
+declare(MATH, log=signature("math_log", "x, base"), pow=signature("pow", "x, y"))

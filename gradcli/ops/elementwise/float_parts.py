@@ -1,0 +1,120 @@
+"""How numbers are written: sign, mantissa and exponent, and the values that are no numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import floor
+from gradcli.ops.elementwise.exponential import exp2
+from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
+from gradcli.ops.registry import composed, composite, elementwise
+from gradcli.ops.spec import Kink
+
+copysign = elementwise(
+    "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,
+    lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves={"x": ("x", "out")}, ulps=0,
+    signed=frozenset({"y"}),
+    symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
+    kinks=(
+        Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
+    ),
+)
+signbit = elementwise(
+    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
+    doc="Whether x has a minus sign.",
+)
+heaviside = elementwise(
+    "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
+    kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
+    kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
+)
+
+
+def _angle(x: Any) -> Any:
+    x = np.asarray(x)
+    return np.where(np.isnan(x), x, np.less(x, 0) * x.dtype.type(np.pi))[()]
+
+
+angle = elementwise(
+    "angle", "x", _angle, lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
+    doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
+)
+gap = elementwise(
+    "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
+    None, None, kind="flat", public=False, ulps=0, doc="What the next float after x, towards y, has beyond x.",
+)
+nextafter = composite(
+    "nextafter", "x y", lambda x, y: x + gap(x, y), backward="Nextafter",
+    doc="The next float after x, towards y; its derivative by x is 1.",
+)
+real = composite(
+    "real", "x", lambda x: x, aliases=("conj", "conjugate", "conj_physical", "resolve_conj", "resolve_neg"),
+    doc="x itself: all numbers are real.",
+)
+
+
+def _nan_to_num(x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+def _nan_to_num_reference(m: Any, x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    if x == x and x - x == 0:
+        return x
+    largest = float(np.finfo(np.float64).max)
+    high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
+    return m.zero + (high if x > 0 else low if x < 0 else nan or 0.0)
+
+
+def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """The same with operands in the place of what is no number."""
+    found = nan_to_num(x)
+    for of, by in ((isnan, nan), (isposinf, posinf), (isneginf, neginf)):
+        found = found if by is None else where(of(x), by, found)
+    return found
+
+
+nan_to_num = elementwise(
+    "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
+    static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
+    saves=("x",), ulps=0,
+    wider=composed(
+        "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
+    ),
+    doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",
+    examples=("nan_to_num(1/x, posinf=10)",),
+)
+
+
+def _exponent(x: Any) -> Any:
+    return np.frexp(x)[1].astype(np.asarray(x).dtype)[()]
+
+
+binary_exponent = elementwise(
+    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if x - x == 0 else m.zero, None, kind="flat", ulps=0,
+    public=False, doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
+    kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
+)
+
+
+def _frexp(x: Any) -> tuple[Any, Any]:
+    exponent = binary_exponent(x)
+    half = floor(exponent * 0.5)  # in two steps, so that 2**-e does not overflow
+    return x * exp2(-half) * exp2(half - exponent), exponent
+
+
+frexp = composite(
+    "frexp", "x", _frexp, results=("mantissa", "exponent"), backward="Frexp",
+    doc="The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.",
+    examples=("frexp(x)[0]",),
+)
+ldexp = composite("ldexp", "x other", lambda x, other: x * exp2(other), backward="Mul", doc="x * 2**other.")
+
+declare(NUMPY, nan_to_num=signature("nan_to_num", "x, -copy, nan, posinf, neginf"), ldexp=signature("ldexp", "x|x1, other|x2"),
+        heaviside=signature("heaviside", "x|x1, values|x2"))  # fmt: skip
+declare(TORCH, nan_to_num=signature("nan_to_num", "x, nan, posinf, neginf"))

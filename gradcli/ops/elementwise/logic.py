@@ -1,0 +1,185 @@
+"""Comparisons, truth, and choosing between values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+
+
+def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
+    return elementwise(
+        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
+        on_scalars=compare, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+    )
+
+
+equal = _comparison("equal", "==", np.equal, lambda x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", np.not_equal, lambda x, y: x != y, "ne")
+less = _comparison("less", "<", np.less, lambda x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", np.less_equal, lambda x, y: x <= y, "le")
+greater = _comparison("greater", ">", np.greater, lambda x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", np.greater_equal, lambda x, y: x >= y, "ge")
+
+
+def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, *aliases: str) -> Op:
+    return elementwise(
+        name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, aliases=aliases
+    )
+
+
+logical_and = _truth("logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.")
+logical_or = _truth("logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.")
+logical_not = _truth("logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.")
+logical_xor = _truth("logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.")
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.")
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: x - x != 0 and x == x, "Is infinite.")
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: x - x == 0, "Is a finite number.")
+isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: x - x != 0 and x > 0, "Is +infinity.")
+isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: x - x != 0 and x < 0, "Is -infinity.")
+
+
+def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
+    return None, where(condition, cotangent, 0.0) if wanted[1] else None, where(condition, 0.0, cotangent) if wanted[2] else None
+
+
+_FLOATS = (float, np.float64)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if type(condition) is np.bool_ and type(x) in _FLOATS and type(y) in _FLOATS:
+        return np.float64(x if condition else y)  # np.where takes ten times as long
+    return np.asarray(np.where(condition, x, y))[()]
+
+
+where = elementwise(
+    "where",
+    "condition x y",
+    _where,
+    lambda m, c, x, y: x if c else y,
+    kind="piecewise",
+    vjp=_where_vjp,
+    result="same",
+    symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
+    saves=("condition",),
+    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
+    examples=("where(x > 0, x, 0.1*x)",),
+    ulps=0,
+)
+
+_TIE = "x = y"
+
+maximum = elementwise(
+    "maximum",
+    "x y",
+    np.maximum,
+    lambda m, x, y: x if x != x or x > y else y,
+    lambda out, x, y: where(equal(x, y), 0.5, where(less(x, y), 0.0, 1.0)),
+    lambda out, x, y: where(equal(x, y), 0.5, where(greater(x, y), 0.0, 1.0)),
+    kind="piecewise",
+    symbolic=lambda s, x, y: s.Max(x, y),
+    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
+    saves=("x", "y"),
+    doc="The larger of two values; NaN if either is.",
+    examples=("maximum(0, 1 - x)",),
+    ulps=0,
+)
+
+minimum = elementwise(
+    "minimum",
+    "x y",
+    np.minimum,
+    lambda m, x, y: x if x != x or x < y else y,
+    lambda out, x, y: where(equal(x, y), 0.5, where(greater(x, y), 0.0, 1.0)),
+    lambda out, x, y: where(equal(x, y), 0.5, where(less(x, y), 0.0, 1.0)),
+    kind="piecewise",
+    symbolic=lambda s, x, y: s.Min(x, y),
+    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
+    saves=("x", "y"),
+    doc="The smaller of two values; NaN if either is.",
+    examples=("minimum(x, 1)",),
+    ulps=0,
+)
+
+
+def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+    inside: Any = True
+    if low is not None:
+        inside = greater_equal(x, low)
+    if high is not None:
+        inside = logical_and(inside, less_equal(x, high)) if low is not None else less_equal(x, high)
+    below = above = None
+    if low is not None and wanted[1]:
+        below = where(less(x, low) if high is None else logical_and(less(x, low), less(low, high)), cotangent, 0.0)
+    if high is not None and wanted[2]:
+        above = where(greater(x, high) if low is None else logical_or(greater(x, high), less(high, low)), cotangent, 0.0)
+    return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
+
+
+def _clip_jax_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
+    """JAX's clip is minimum(maximum(x, low), high), whose ties are shared."""
+    raised = x if low is None else maximum(x, low)
+    inner = cotangent if high is None else cotangent * _share(less(raised, high), equal(raised, high))
+    to_x = inner if low is None else inner * _share(greater(x, low), equal(x, low))
+    return to_x, None if low is None else inner - to_x, None if high is None else cotangent - inner
+
+
+def _share(wins: Any, ties: Any) -> Any:
+    return where(wins, 1.0, where(ties, 0.5, 0.0))
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    bounded = x if low is None else np.maximum(x, low)
+    return bounded if high is None else np.minimum(bounded, high)
+
+
+def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is not None and low > x:
+        x = low
+    return high if high is not None and high < x else x
+
+
+clip = elementwise(
+    "clip",
+    "x low high",
+    _clip,
+    _clip_reference,
+    kind="piecewise",
+    vjp=_clip_vjp,
+    optional=frozenset({"low", "high"}),
+    symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
+    kinks=(
+        Kink(
+            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
+        ),
+    ),
+    saves=("x", "low", "high"),
+    aliases=("clamp",),
+    doc="x limited to the range from low to high; either bound may be None.",
+    examples=("clip(x, -1, 1)",),
+    ulps=0,
+)
+clamp_min = composite(
+    "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",
+    doc="x, or min where x is below it.", kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),),
+)
+clamp_max = composite(
+    "clamp_max", "x max", lambda x, high: clip(x, None, high), backward="ClampMax",
+    doc="x, or max where x is above it.", kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),),
+)
+fmax = composite(
+    "fmax", "x y", lambda x, y: where(logical_or(greater_equal(x, y), isnan(y)), x, y), backward="Fmax",
+    doc="The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.", examples=("fmax(x, 0)",),
+)
+fmin = composite(
+    "fmin", "x y", lambda x, y: where(logical_or(less_equal(x, y), isnan(y)), x, y), backward="Fmin",
+    doc="The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient.",
+)
+
+declare(NUMPY, clip=signature("clip", "x, low|a_min|min, high|a_max|max, -out"), clamp=signature("clip", "x, low|min, high|max"))
+declare(TORCH, clamp=signature("clip", "x, low|min, high|max"), clip=signature("clip", "x, low|min, high|max"))

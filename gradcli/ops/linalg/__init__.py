@@ -1,0 +1,1 @@
+"""Linear algebra: products, factors, equations, spectra, functions and norms of matrices."""

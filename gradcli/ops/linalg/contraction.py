@@ -1,0 +1,118 @@
+"""Einstein summation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
+from gradcli.ops.registry import structural
+from gradcli.ops.spec import Op, Shape
+
+
+def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
+    """The letters of each operand and of the result, with "..." spelled out in letters of its own."""
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise ShapeError(f"einsum: {len(terms)} terms in {subscripts!r} for {len(shapes)} operands")
+    spare = [chr(c) for c in range(0x3B1, 0x3B1 + 24)]
+    most = max((len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0)
+    named = []
+    for written, shape in zip(terms, shapes, strict=True):
+        term = written.replace("...", "".join(spare[most - (len(shape) - len(written) + 3) : most]))
+        if len(term) != len(shape) or not all(c.isalpha() for c in term):
+            raise ShapeError(f"einsum: {term!r} does not name the {len(shape)} axes of an operand of shape {shape}")
+        named.append(term)
+    letters = "".join(named)
+    if arrow:
+        result = right.replace("...", "".join(spare[:most]))
+    else:
+        result = "".join(spare[:most]) + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in spare[:most]))
+    if len(set(result)) != len(result) or not set(result) <= set(letters):
+        raise ShapeError(f"einsum: the result {result!r} of {subscripts!r} does not fit its operands")
+    return named, result
+
+
+def _extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
+    extents: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for letter, n in zip(term, shape, strict=True):
+            if extents.get(letter, 1) not in (1, n) and n != 1:
+                raise ShapeError(f"einsum: the axes called {letter!r} have {extents[letter]} and {n} entries")
+            extents[letter] = max(n, extents.get(letter, 1)) if n else 0
+    return extents
+
+
+def _contract(subscripts: str, arrays: Sequence[Any]) -> Any:
+    terms, result = parse_subscripts(subscripts, [np.shape(a) for a in arrays])
+    ascii_of = {c: chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i, c in enumerate(dict.fromkeys("".join(terms)))}
+    text = ",".join("".join(ascii_of[c] for c in term) for term in terms) + "->" + "".join(ascii_of[c] for c in result)
+    return np.einsum(text, *arrays)
+
+
+def _reference(m: Any, *arrays: Any, subscripts: str) -> Any:
+    # By definition: the products of entries, added up one index at a time.
+    terms, result = parse_subscripts(subscripts, [a.shape for a in arrays])
+    extents = _extents(terms, [a.shape for a in arrays])
+    order = [*result, *(c for c in extents if c not in result)]
+    out = np.full([extents[c] for c in order], m.one, dtype=object)
+    for term, array in zip(terms, arrays, strict=True):
+        index = np.indices(out.shape, sparse=True)
+        place = {c: index[i] for i, c in enumerate(order)}
+        entries = array[tuple(place[c] if n > 1 else place[c] * 0 for c, n in zip(term, array.shape, strict=True))]
+        out = np.asarray(out * entries, dtype=object)
+    return out.sum(axis=tuple(range(len(result), len(order))))
+
+
+def _shape(*shapes: Shape, subscripts: str) -> Shape:
+    terms, result = parse_subscripts(subscripts, shapes)
+    extents = _extents(terms, shapes)
+    return tuple(extents[c] for c in result)
+
+
+def _vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, subscripts: str) -> tuple[Any, ...]:
+    terms, result = parse_subscripts(subscripts, [a.shape for a in arrays])
+    extents = _extents(terms, [a.shape for a in arrays])
+    parts: list[Any] = []
+    for i, (term, array) in enumerate(zip(terms, arrays, strict=True)):
+        if not wanted[i]:
+            parts.append(None)
+            continue
+        others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != i]
+        letters = list(dict.fromkeys(term))
+        reached = "".join(c for c in letters if c in result or any(c in t for t, _ in others))
+        text = ",".join([result, *(t for t, _ in others)]) + "->" + reached
+        part = cotangent if not others and reached == result else einsum(cotangent, *(a for _, a in others), subscripts=text)
+        whole = tuple(extents[c] for c in letters)
+        if len(reached) < len(letters):
+            own = dict(zip(reached, part.shape, strict=True))
+            part = reshape(part, shape=tuple(own.get(c, 1) for c in letters))
+        if part.shape != whole:  # what only this operand has more than one of was summed over: every entry along it gets the same
+            part = broadcast_to(part, shape=whole)
+        if len(letters) < len(term):
+            part = _onto_diagonal(part, term, letters, extents)
+        parts.append(part if array.shape == part.shape else sum_to(part, shape=array.shape))
+    return tuple(parts)
+
+
+def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, int]) -> Any:
+    """A repeated letter reads a diagonal; its transpose writes one."""
+    spread = reshape(part, shape=tuple(extents[c] if c in letters and term.index(c) == i else 1 for i, c in enumerate(term)))
+    grid = np.indices([extents[c] for c in term], sparse=True)
+    mask = np.ones([extents[c] for c in term])
+    for i, c in enumerate(term):
+        mask = mask * (grid[i] == grid[term.index(c)])
+    return spread * mask
+
+
+einsum: Op = structural(
+    "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), _reference, vjp=_vjp, shape=_shape,
+    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8,
+    doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.",
+    examples=("einsum('i,j->ij', x, y)",),
+)  # fmt: skip

@@ -1,0 +1,218 @@
+"""Cholesky and QR: triangular and orthogonal factors over the last two axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.arrays.shapes import concatenate
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.linalg.matrices import (
+    column_range,
+    lower_part,
+    matrix,
+    no_info,
+    nothing,
+    parts_of,
+    square,
+    transposed,
+    upper_part,
+    zeros,
+)
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.scalar_algorithms import cholesky as cholesky_of
+from gradcli.ops.linalg.scalar_algorithms import completed, floats, gram_schmidt, over_batches, valued
+from gradcli.ops.linalg.triangular import read, solve_triangular
+from gradcli.ops.registry import composite, structural
+from gradcli.ops.spec import Op, Shape
+from gradcli.ops.structure import output
+
+
+def symmetric(m: Any, x: Any, upper: bool) -> Any:
+    """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
+    return valued(m, (x + x.T) / (2 * m.one), read(x, upper=upper, mirrored=True))
+
+
+def _cholesky(x: Any, upper: bool) -> Any:
+    try:
+        factor = np.linalg.cholesky(np.swapaxes(x, -1, -2) if upper else x)
+    except np.linalg.LinAlgError:
+        raise EvaluationError("the matrix is not positive definite: it has no Cholesky factor") from None
+    if np.isnan(factor).any():
+        raise EvaluationError("the matrix has entries that are not numbers: it has no Cholesky factor")
+    return np.swapaxes(factor, -1, -2) if upper else factor
+
+
+def _cholesky_reference(m: Any, x: Any, upper: bool) -> Any:
+    factor = cholesky_of(m, symmetric(m, x, upper))
+    return factor.T if upper else factor
+
+
+def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
+    factor, slope = (out, transposed(cotangent)) if upper else (transposed(out), cotangent)
+    inner = lower_part(matmul(factor, slope))
+    both = inner + transposed(lower_part(inner, -1))
+    half = solve_triangular(factor, both, upper=True)
+    return (0.5 * transposed(solve_triangular(factor, transposed(half), upper=True)),)
+
+
+def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
+    return square(x, "cholesky")
+
+
+cholesky = structural(
+    "cholesky", "x", _cholesky, over_batches(_cholesky_reference, _cholesky_shape), vjp=_cholesky_vjp, shape=_cholesky_shape,
+    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx",
+    domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
+    doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
+    "is symmetric.",
+)  # fmt: skip
+
+cholesky_ex = composite(
+    "cholesky_ex", "x", lambda x, upper, check_errors: (cholesky(x, upper=upper), no_info(x)), results=("L", "info"),
+    static={"upper": False, "check_errors": False}, doc="The Cholesky factor of a matrix, and zeros.",
+)  # fmt: skip
+
+
+def _qr(x: Any) -> tuple[Any, Any]:
+    q, r = np.linalg.qr(x)
+    return q, r
+
+
+def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
+    *batch, n, m = matrix(x, "qr")
+    return (*batch, n, min(n, m)), (*batch, min(n, m), m)
+
+
+def _orthogonal(m: Any, x: Any) -> tuple[Any, Any]:
+    """Q and R of a matrix with no more columns than rows, signs as LAPACK has them."""
+    like, r = np.linalg.qr(floats(m, x))
+    return gram_schmidt(m, x, like, np.where(np.diagonal(r) < 0, -1, 1))
+
+
+def _qr_reference(m: Any, x: Any) -> tuple[Any, Any]:
+    n = min(x.shape)
+    q, r = _orthogonal(m, x[:, :n])
+    return q, np.concatenate([r, q.T @ x[:, n:]], axis=1)
+
+
+def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
+    q, r = output(out, place=0), output(out, place=1)
+    by_q, by_r = cotangent
+    n = r.shape[-2]
+    if n == r.shape[-1] or by_r is None:
+        first = _square_slope(q, column_range(r, None, n), by_q, by_r)
+        return (first if n == r.shape[-1] else concatenate(first, zeros((*x.shape[:-1], r.shape[-1] - n), x), axis=-1),)
+    # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
+    by_r2 = column_range(by_r, n, None)
+    through = matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
+    by_q = through if by_q is None else by_q + through
+    first = _square_slope(q, column_range(r, None, n), by_q, column_range(by_r, None, n))
+    return (concatenate(first, matmul(q, by_r2), axis=-1),)
+
+
+def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
+    """The gradient of a matrix with no more columns than rows, r being square."""
+    inner = None if by_r is None else matmul(by_r, transposed(r))
+    if by_q is not None:
+        turned = matmul(transposed(q), by_q)
+        inner = -turned if inner is None else inner - turned
+    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
+    if by_q is not None:
+        slope = slope + by_q
+    return transposed(solve_triangular(r, transposed(slope), upper=True))
+
+
+qr: Op = structural(
+    "qr", "x", _qr, over_batches(_qr_reference, _qr_shape), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
+    ulps=64, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
+    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
+    examples=("qr(A)[1]",),
+)  # fmt: skip
+
+
+def _complement(x: Any) -> Any:
+    return np.linalg.qr(x, mode="complete")[0][..., x.shape[-1] :]
+
+
+def _complement_shape(x: Shape) -> Shape:
+    return (*x[:-1], x[-2] - x[-1])
+
+
+def _complement_reference(m: Any, x: Any) -> Any:
+    return completed(m, _orthogonal(m, x)[0], _complement(floats(m, x)))
+
+
+def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
+    raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
+
+
+complement = structural(
+    "complement", "x", _complement, over_batches(_complement_reference, _complement_shape), vjp=_complement_vjp,
+    shape=_complement_shape, core_dims=(2,), ulps=64, public=False,
+    doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
+)  # fmt: skip
+
+
+def _complete_qr(x: Any) -> tuple[Any, Any]:
+    q, r = parts_of(qr, x)
+    rows, columns = x.shape[-2:]
+    if rows <= columns:
+        return q, r
+    return concatenate(q, complement(x), axis=-1), concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
+
+
+def _numpy_qr(x: Any, mode: str) -> Any:
+    if mode in ("reduced", "economic"):
+        return parts_of(qr, x)
+    if mode in ("complete", "full"):
+        return _complete_qr(x)
+    if mode == "r":
+        return parts_of(qr, x)[1]
+    raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
+
+
+def _torch_qr(x: Any, mode: str) -> tuple[Any, Any]:
+    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else _numpy_qr(x, mode)
+
+
+numpy_qr = composite(
+    "numpy_qr", "x", _numpy_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False,
+    doc="NumPy's qr: Q and R; with mode='r', R alone.",
+)  # fmt: skip
+torch_qr = composite(
+    "torch_qr", "x", _torch_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False, backward="LinalgQr",
+    doc="torch.linalg.qr: Q and R; with mode='r', nothing and R.",
+)  # fmt: skip
+old_qr = composite(
+    "old_qr", "x", lambda x, some: parts_of(qr, x) if some else _complete_qr(x), static={"some": True}, results=("Q", "R"),
+    public=False, backward="LinalgQr", doc="torch.qr: Q and R, complete unless some.",
+)  # fmt: skip
+
+
+def _scipy_cholesky(x: Any, lower: bool) -> Any:
+    return cholesky(x, upper=not lower)
+
+
+scipy_cholesky = composite(
+    "scipy_cholesky", "x", _scipy_cholesky, static={"lower": False}, public=False,
+    doc="scipy.linalg.cholesky: the U with x = U.T @ U unless lower=True.",
+)  # fmt: skip
+
+_A = "x|A|input"
+declare(
+    TORCH,
+    **{name: signature("cholesky", f"{_A}, upper") for name in ("cholesky", "linalg.cholesky")},
+    cholesky_ex=signature("cholesky_ex", f"{_A}, upper, check_errors"),
+    qr=signature("old_qr", f"{_A}, some"),
+    **{"linalg.qr": signature("torch_qr", f"{_A}, mode"), "Tensor.qr": signature("old_qr", f"{_A}, some")},
+)
+declare(NUMPY, qr=signature("numpy_qr", "x, mode"))
+declare(
+    SCIPY,
+    cholesky=signature("scipy_cholesky", "x, lower, -overwrite_a, -check_finite"),
+    qr=signature("numpy_qr", "x, -overwrite_a, -lwork, mode, -pivoting, -check_finite", mode="full"),
+)

@@ -1,0 +1,110 @@
+"""What rules about matrices share: the last two axes, triangles, diagonals, several results."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes
+from gradcli.ops.elementwise.logic import where
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.spec import Op, Shape
+from gradcli.ops.structure import output, to_int
+
+
+def square(shape: Shape, name: str) -> Shape:
+    """The shape of square matrices, checked."""
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ShapeError(f"{name} needs a square matrix, not an array of shape {shape}")
+    return shape
+
+
+def matrix(shape: Shape, name: str) -> Shape:
+    if len(shape) < 2:
+        raise ShapeError(f"{name} needs a matrix, not an array of shape {shape}")
+    return shape
+
+
+def parts_of(op: Op, *operands: Any, **static: Any) -> tuple[Any, ...]:
+    """The results of an operation that has several."""
+    result = op(*operands, **static)
+    return tuple(output(result, place=i) for i in range(op.outputs))
+
+
+def zeros(shape: Shape, like: Any) -> Any:
+    """Zeros of any shape, carried as another array is, and without a gradient."""
+    return where(np.ones(shape, dtype=bool), 0.0, sum_(like))
+
+
+def no_info(x: Any) -> Any:
+    """What LAPACK reports of each matrix where nothing has gone wrong: 0."""
+    return to_int(zeros(x.shape[:-2], x))
+
+
+def nothing(x: Any) -> Any:
+    """An array without entries, for a result that is not computed."""
+    return zeros((0,), x)
+
+
+def transposed(x: Any) -> Any:
+    return swapaxes(x, axis1=-1, axis2=-2)
+
+
+def as_matrix(scalar: Any) -> Any:
+    return reshape(scalar, shape=(*scalar.shape, 1, 1))
+
+
+def as_column(vector: Any) -> Any:
+    return reshape(vector, shape=(*vector.shape, 1))
+
+
+def as_row(vector: Any) -> Any:
+    return reshape(vector, shape=(*vector.shape[:-1], 1, vector.shape[-1]))
+
+
+def column_range(x: Any, start: int | None, stop: int | None) -> Any:
+    return getitem(x, index=(..., (start, stop, None)))
+
+
+def row_range(x: Any, start: int | None, stop: int | None) -> Any:
+    return getitem(x, index=(..., (start, stop, None), (None, None, None)))
+
+
+@functools.cache
+def _triangle(n: int, m: int, k: int, upper: bool) -> Any:
+    return ~np.tri(n, m, k - 1, dtype=bool) if upper else np.tri(n, m, k, dtype=bool)
+
+
+@functools.cache
+def diagonal_mask(n: int, m: int) -> Any:
+    return np.eye(n, m, dtype=bool)
+
+
+def lower_part(x: Any, k: int = 0) -> Any:
+    """The entries on and below the k-th diagonal, zeros above it."""
+    return where(_triangle(*x.shape[-2:], k, False), x, 0.0)
+
+
+def upper_part(x: Any, k: int = 0) -> Any:
+    """The entries on and above the k-th diagonal, zeros below it."""
+    return where(_triangle(*x.shape[-2:], k, True), x, 0.0)
+
+
+def diagonal_of(x: Any) -> Any:
+    return sum_(where(diagonal_mask(*x.shape[-2:]), x, 0.0), axis=-1)
+
+
+def on_diagonal(vector: Any) -> Any:
+    n = vector.shape[-1]
+    return where(diagonal_mask(n, n), as_row(vector), 0.0)
+
+
+def with_unit_diagonal(x: Any) -> Any:
+    return where(diagonal_mask(*x.shape[-2:]), 1.0, x)
+
+
+def without_diagonal(x: Any) -> Any:
+    return where(diagonal_mask(*x.shape[-2:]), 0.0, x)

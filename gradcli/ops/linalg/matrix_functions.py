@@ -1,0 +1,239 @@
+"""Powers, products and the exponential of matrices; matrices made of vectors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.shapes import concatenate, getitem, reshape, stack
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.logic import where
+from gradcli.ops.linalg.inverses import inv
+from gradcli.ops.linalg.matrices import as_column, as_row, column_range, lower_part, matrix, square, transposed, with_unit_diagonal, zeros
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.scalar_algorithms import exponential, over_batches
+from gradcli.ops.registry import composite, structural
+from gradcli.ops.spec import REQUIRED, Op, Shape
+
+# The numerator of the Padé approximant of exp of degree 13, good to double precision up to this norm (N. J. Higham, 2005).
+_PADE = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
+    670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+_PADE_NORM = 5.37
+
+
+def _matrix_exp(x: Any) -> Any:
+    """By a rational approximation of exp(x/2**k), squared k times; SciPy's is off by more digits."""
+    finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
+    small = np.where(finite, x, 0).astype(np.float64)
+    norm = np.abs(small).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=0)
+    halvings = np.maximum(np.ceil(np.log2(np.maximum(norm, _PADE_NORM) / _PADE_NORM)), 0)
+    small = small / 2**halvings
+    square = small @ small
+    powers = [np.eye(x.shape[-1]), square, square @ square]
+    powers.append(powers[2] @ square)
+    low = [sum(_PADE[2 * i + odd] * power for i, power in enumerate(powers)) for odd in (0, 1)]
+    high = [sum(_PADE[8 + 2 * i + odd] * power for i, power in enumerate(powers[1:])) for odd in (0, 1)]
+    even, odd = low[0] + powers[3] @ high[0], small @ (low[1] + powers[3] @ high[1])
+    result = np.linalg.solve(even - odd, even + odd)
+    for k in range(int(halvings.max(initial=0))):
+        result = np.where(k < halvings, result @ result, result)
+    return np.where(finite, result, np.nan).astype(x.dtype)
+
+
+def _matrix_exp_shape(x: Shape, h: Shape | None = None) -> Shape:
+    return np.broadcast_shapes(square(x, "matrix_exp"), h or x)
+
+
+def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
+    return (matrix_exp_jvp(transposed(x), cotangent),)
+
+
+matrix_exp: Op = structural(
+    "matrix_exp", "x", _matrix_exp, over_batches(exponential, _matrix_exp_shape), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape,
+    saves=("x",), core_dims=(2,), work=15, ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
+    doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
+)  # fmt: skip
+
+
+def _beside(x: Any, h: Any) -> Any:
+    """[[x, h], [0, x]], whose functions have their derivatives at x in the direction h in the place of h (R. Mathias, 1996)."""
+    return np.concatenate([np.concatenate([x, h], axis=-1), np.concatenate([0 * x, x], axis=-1)], axis=-2)
+
+
+def _matrix_exp_jvp(x: Any, h: Any) -> Any:
+    n = x.shape[-1]
+    return _matrix_exp(_beside(*np.broadcast_arrays(x, h)))[..., :n, n:]
+
+
+def _matrix_exp_jvp_reference(m: Any, x: Any, h: Any) -> Any:
+    return exponential(m, _beside(x, h))[: len(x), len(x) :]
+
+
+def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    turned = transposed(x)
+    by_x = None
+    if wanted[0]:
+        n, none = x.shape[-1], zeros(x.shape, x)
+        whole = _blocks(turned, none, transposed(h), turned)
+        inner = matrix_exp_jvp(whole, _blocks(none, cotangent, none, none))
+        first, last = (None, n, None), (n, None, None)
+        by_x = getitem(inner, index=(..., first, first)) + getitem(inner, index=(..., last, last))
+    return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
+
+
+def _blocks(*parts: Any) -> Any:
+    above, below = concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1)
+    return concatenate(above, below, axis=-2)
+
+
+matrix_exp_jvp: Op = structural(
+    "matrix_exp_jvp", "x h", _matrix_exp_jvp, over_batches(_matrix_exp_jvp_reference, _matrix_exp_shape), vjp=_matrix_exp_jvp_vjp,
+    shape=_matrix_exp_shape, saves=("x", "h"), core_dims=(2, 2), work=120, public=False, ulps=64,
+    doc="The derivative of the matrix exponential in a direction.",
+)  # fmt: skip
+
+
+def _matrix_power(x: Any, power: int) -> Any:
+    square(x.shape, "matrix_power")
+    if not isinstance(power, int):
+        raise ArgumentError(f"matrix_power needs a whole number, not {power!r}")
+    if power == 0:
+        return with_unit_diagonal(zeros(x.shape, x))
+    base = inv(x) if power < 0 else x
+    result = base
+    for bit in bin(abs(power))[3:]:
+        result = matmul(result, result)
+        if bit == "1":
+            result = matmul(result, base)
+    return result
+
+
+def _multi_dot(*matrices: Any) -> Any:
+    if len(matrices) < 2:
+        raise ArgumentError("multi_dot needs at least two matrices")
+    first, *middle, last = matrices
+    if any(len(x.shape) != 2 for x in middle) or not {len(first.shape), len(last.shape)} <= {1, 2}:
+        raise ShapeError("multi_dot needs matrices; the first and the last may be vectors")
+    chain = [as_row(first) if len(first.shape) == 1 else first, *middle, as_column(last) if len(last.shape) == 1 else last]
+    for x, y in itertools.pairwise(chain):
+        if x.shape[-1] != y.shape[-2]:
+            raise ShapeError(f"multi_dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    product = _product(chain, _cheapest([chain[0].shape[0], *(x.shape[1] for x in chain)]), 0, len(chain) - 1)
+    return reshape(product, shape=(*first.shape[:-1], *last.shape[1:]))
+
+
+def _cheapest(extents: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each part of a chain of matrices so that its product takes the fewest multiplications."""
+    n = len(extents) - 1
+    cost, split = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + extents[i] * extents[k + 1] * extents[j + 1], k) for k in range(i, j)
+            )
+    return split
+
+
+def _product(chain: Sequence[Any], split: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if i == j:
+        return chain[i]
+    k = split[i, j]
+    return matmul(_product(chain, split, i, k), _product(chain, split, k + 1, j))
+
+
+def _vander(x: Any, count: int | None, increasing: bool) -> Any:
+    count = x.shape[-1] if count is None else count
+    if count < 0:
+        raise ArgumentError(f"vander: N must be at least 0, not {count}")
+    powers = [where(np.ones(x.shape, dtype=bool), 1.0, x)]
+    while len(powers) < count:
+        powers.append(powers[-1] * x if len(powers) > 1 else x)
+    return stack(*(powers if increasing else reversed(powers)), axis=-1) if count else zeros((*x.shape, 0), x)
+
+
+def _numpy_vander(x: Any, count: int | None, increasing: bool) -> Any:
+    if len(x.shape) != 1:
+        raise ShapeError(f"vander needs a vector, not an array of shape {tuple(x.shape)}")
+    return _vander(x, count, increasing)
+
+
+def _torch_vander(x: Any, count: int | None) -> Any:
+    if count is not None and count < 2:
+        raise ArgumentError(f"linalg.vander: N must be greater than 1, not {count}")
+    return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
+
+
+def _reflected(x: Any, tau: Any, y: Any, backwards: bool) -> Any:
+    """Columns y after the reflections whose vectors are the columns of x below the diagonal."""
+    below = with_unit_diagonal(lower_part(x, -1))
+    places = range(tau.shape[-1])
+    for i in reversed(places) if backwards else places:
+        vector = column_range(below, i, i + 1)
+        y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transposed(vector), y))
+    return y
+
+
+def _householder_product(x: Any, tau: Any) -> Any:
+    rows, columns = matrix(x.shape, "householder_product")[-2:]
+    if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
+        raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
+    return _reflected(x, tau, with_unit_diagonal(zeros(x.shape, x)), True)
+
+
+def _ormqr(x: Any, tau: Any, y: Any, left: bool, transpose: bool) -> Any:
+    if left:
+        return _reflected(x, tau, y, not transpose)
+    return transposed(_reflected(x, tau, transposed(y), transpose))
+
+
+matrix_power = composite(
+    "matrix_power", "x", _matrix_power, static={"power": REQUIRED}, examples=("matrix_power(A, 3)",),
+    doc="The product of n copies of a matrix, or of its inverse if n is negative.",
+)  # fmt: skip
+multi_dot = composite(
+    "multi_dot", "*arrays", _multi_dot, examples=("multi_dot([x, A, B])",),
+    doc="The product of several matrices, in the order of the fewest multiplications; the first and the last may be vectors.",
+)  # fmt: skip
+vander = composite(
+    "vander", "x", _numpy_vander, static={"count": None, "increasing": False}, examples=("vander(x, 3)",),
+    doc="The matrix of the powers of a vector's entries, N columns with the exponents descending.",
+)  # fmt: skip
+torch_vander = composite(
+    "torch_vander", "x", _torch_vander, static={"count": None}, public=False,
+    doc="torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending.",
+)  # fmt: skip
+householder_product = composite(
+    "householder_product", "x tau", _householder_product, aliases=("orgqr",), backward="LinalgHouseholderProduct",
+    doc="The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones.",
+)  # fmt: skip
+ormqr = composite(
+    "ormqr", "x tau y", _ormqr, static={"left": True, "transpose": False}, backward="Ormqr",
+    doc="The product of reflections, as of householder_product but square, or of its transpose, with y on its right or left.",
+)  # fmt: skip
+_A = "x|A|input"
+declare(
+    TORCH,
+    matrix_power=signature("matrix_power", f"{_A}, power|n"),
+    **{name: signature("matrix_exp", _A) for name in ("matrix_exp", "linalg.matrix_exp")},
+    multi_dot=signature("multi_dot", "**arrays|tensors"),
+    chain_matmul=signature("multi_dot", "**arrays|matrices"),
+    vander=signature("vander", "x, count|N, increasing"),
+    **{"linalg.vander": signature("torch_vander", "x, count|N")},
+    **{name: signature("householder_product", f"{_A}, tau|input2") for name in ("householder_product", "orgqr")},
+    ormqr=signature("ormqr", "x|input|a, tau|input2, y|other|input3, left, transpose"),
+)
+declare(
+    NUMPY,
+    matrix_power=signature("matrix_power", "x, power|n"),
+    vander=signature("vander", "x, count|N, increasing"),
+    multi_dot=signature("multi_dot", "**arrays, -out"),
+)
+declare(SCIPY, expm=signature("matrix_exp", "x|A"))

@@ -1,0 +1,272 @@
+"""Products of arrays: matrices, vectors, tables and tensors. The sweep sums over axes that broadcasting repeated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.registry import composite, structural
+from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
+
+
+def _matmul_shape(x: Shape, y: Shape) -> Shape:
+    if not x or not y:
+        raise ShapeError("matmul (@) needs arrays of at least one axis; use * with a number")
+    if x[-1] != y[max(len(y) - 2, 0)]:
+        raise ShapeError(f"matmul: shapes {x} and {y} do not fit ({x[-1]} columns against {y[max(len(y) - 2, 0)]} rows)")
+    try:
+        batch = np.broadcast_shapes(x[:-2], y[:-2])
+    except ValueError:
+        raise ShapeError(f"matmul: batch axes of shapes {x} and {y} do not broadcast") from None
+    return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
+
+
+def _t(x: Any) -> Any:
+    return swapaxes(x, axis1=-1, axis2=-2)
+
+
+def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if len(x.shape) > 1 and len(y.shape) > 1:
+        return matmul(cotangent, _t(y)) if wanted[0] else None, matmul(_t(x), cotangent) if wanted[1] else None
+    if len(x.shape) == len(y.shape) == 1:
+        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
+    if len(x.shape) == 1:
+        by_x = None
+        if wanted[0]:
+            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, _column(cotangent)), shape=y.shape[:-1])
+        if not wanted[1]:
+            return by_x, None
+        return by_x, outer(x, cotangent) if len(y.shape) == 2 else _column(x) * _row(cotangent)
+    by_y = None
+    if wanted[1]:
+        batched = (*cotangent.shape[:-1], x.shape[-1])
+        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(_row(cotangent), x), shape=batched)
+    if not wanted[0]:
+        return None, by_y
+    return outer(cotangent, y) if len(x.shape) == 2 else _column(cotangent) * y, by_y
+
+
+def _row(vector: Any) -> Any:
+    return reshape(vector, shape=(*vector.shape[:-1], 1, vector.shape[-1]))
+
+
+def _column(vector: Any) -> Any:
+    return reshape(vector, shape=(*vector.shape, 1))
+
+
+matmul = structural(
+    "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
+    core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
+    examples=("x @ w + b",), rounding="terms", ulps=8,
+)  # fmt: skip
+
+
+def _dot_shape(x: Shape, y: Shape) -> Shape:
+    if not x or not y:
+        return x or y
+    if x[-1] != y[max(len(y) - 2, 0)]:
+        raise ShapeError(f"dot: shapes {x} and {y} do not fit")
+    return (*x[:-1], *y[:-2], *(y[-1:] if len(y) > 1 else ()))
+
+
+def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if not x.shape or not y.shape:
+        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
+    # Flattened to matrices: x (rows, n), y moved to (n, columns).
+    n = x.shape[-1]
+    order = (len(y.shape) - 2, *range(len(y.shape) - 2), len(y.shape) - 1) if len(y.shape) > 1 else (0,)
+    moved = tuple(y.shape[axis] for axis in order)
+    rows, columns = math.prod(x.shape[:-1]), math.prod(moved[1:])
+    c = reshape(cotangent, shape=(rows, columns))
+    by_x = by_y = None
+    if wanted[0]:
+        by_x = reshape(matmul(c, _t(reshape(transpose(y, axes=order), shape=(n, columns)))), shape=x.shape)
+    if wanted[1]:
+        by_moved = reshape(matmul(_t(reshape(x, shape=(rows, n))), c), shape=moved)
+        by_y = transpose(by_moved, axes=tuple(np.argsort(order).tolist()))
+    return by_x, by_y
+
+
+dot = structural(
+    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
+    doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
+)  # fmt: skip
+
+
+def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    by_x = reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape) if wanted[0] else None
+    by_y = reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape) if wanted[1] else None
+    return by_x, by_y
+
+
+outer = structural(
+    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
+    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul",
+    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+)  # fmt: skip
+
+
+def _diagonal_axes(shape: Shape, axis1: int, axis2: int) -> tuple[int, int]:
+    if len(shape) < 2:
+        raise ShapeError(f"trace needs a matrix, not an array of shape {shape}")
+    first, second = axes_of((axis1, axis2), len(shape))
+    return first, second
+
+
+def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
+    gone = _diagonal_axes(x, axis1, axis2)
+    return tuple(n for i, n in enumerate(x) if i not in gone)
+
+
+def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> tuple[Any]:
+    rows, columns = _diagonal_axes(x.shape, axis1, axis2)
+    diagonal = np.eye(x.shape[rows], x.shape[columns], offset)
+    placed = (diagonal if rows < columns else diagonal.T).reshape([n if i in (rows, columns) else 1 for i, n in enumerate(x.shape)])
+    return (reshape(cotangent, shape=tuple(1 if i in (rows, columns) else n for i, n in enumerate(x.shape))) * placed,)
+
+
+def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    return np.trace(x, offset=offset, axis1=axis1, axis2=axis2)
+
+
+trace = structural(
+    "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
+    static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, rounding="terms", ulps=4,
+    doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
+)  # fmt: skip
+
+
+def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Composite:
+    """A product that PyTorch has for arrays of these numbers of axes alone."""
+
+    def body(x: Any, y: Any) -> Any:
+        if (len(x.shape), len(y.shape)) != ranks:
+            shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
+            raise ShapeError(f"{name} needs arrays of {ranks[0]} and {ranks[1]} axes, not the shapes {shapes}")
+        return function(x, y)
+
+    taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
+    doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
+    return composite(f"torch_{name}", "x y", body, public=False, backward=backward, doc=doc)
+
+
+for _name, _function, _ranks in (
+    ("mm", matmul, (2, 2)), ("mv", matmul, (2, 1)), ("bmm", matmul, (3, 3)), ("dot", dot, (1, 1)), ("vdot", dot, (1, 1)),
+):  # fmt: skip
+    _ranked(_name, _function, *_ranks, backward=_name.capitalize())
+
+
+def _vdot(x: Any, y: Any) -> Any:
+    return dot(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)))
+
+
+def _vecdot(x: Any, y: Any, axis: int) -> Any:
+    if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
+        raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
+    return sum_(x * y, axis=axis)
+
+
+def _inner(x: Any, y: Any) -> Any:
+    return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
+
+
+def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of x and of y that a tensordot sums over."""
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
+            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
+    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
+
+
+def _tensordot(x: Any, y: Any, axes: Any) -> Any:
+    over_x, over_y = _contracted(x, y, axes)
+    extents = tuple(x.shape[a] for a in over_x)
+    if extents != tuple(y.shape[a] for a in over_y):
+        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
+    kept_x = tuple(a for a in range(len(x.shape)) if a not in over_x)
+    kept_y = tuple(a for a in range(len(y.shape)) if a not in over_y)
+    rows, columns = tuple(x.shape[a] for a in kept_x), tuple(y.shape[a] for a in kept_y)
+    left = reshape(transpose(x, axes=(*kept_x, *over_x)), shape=(math.prod(rows), math.prod(extents)))
+    right = reshape(transpose(y, axes=(*over_y, *kept_y)), shape=(math.prod(extents), math.prod(columns)))
+    return reshape(matmul(left, right), shape=(*rows, *columns))
+
+
+def _torch_tensordot(x: Any, y: Any, axes: Any) -> Any:
+    # one entry along an axis meets the sum of the other's
+    over = list(zip(*_contracted(x, y, axes), strict=True))
+    lone_x = tuple(a for a, b in over if x.shape[a] != 1 == y.shape[b])
+    lone_y = tuple(b for a, b in over if x.shape[a] == 1 != y.shape[b])
+    x = sum_(x, axis=lone_x, keepdims=True) if lone_x else x
+    y = sum_(y, axis=lone_y, keepdims=True) if lone_y else y
+    return tensordot(x, y, axes=axes)
+
+
+def _kron(x: Any, y: Any) -> Any:
+    n = max(len(x.shape), len(y.shape))
+    a, b = ((1,) * (n - len(v.shape)) + tuple(v.shape) for v in (x, y))
+    spread_x = reshape(x, shape=tuple(m for extent in a for m in (extent, 1)))
+    spread_y = reshape(y, shape=tuple(m for extent in b for m in (1, extent)))
+    return reshape(spread_x * spread_y, shape=tuple(i * j for i, j in zip(a, b, strict=True)))
+
+
+def _chain(*matrices: Any) -> Any:
+    product = matrices[0]
+    for matrix in matrices[1:]:
+        product = matmul(product, matrix)
+    return product
+
+
+vdot = composite("vdot", "x y", _vdot, doc="The inner product of all entries, in order.")
+vecdot = composite(
+    "vecdot", "x y", _vecdot, static={"axis": -1}, doc="The inner products of vectors along an axis.", examples=("vecdot(x, y)",)
+)
+inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
+tensordot = composite(
+    "tensordot", "x y", _tensordot, static={"axes": 2},
+    doc="The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists.",
+    examples=("tensordot(x, y, axes=1)",),
+)  # fmt: skip
+torch_tensordot = composite(
+    "torch_tensordot", "x y", _torch_tensordot, static={"axes": 2}, public=False,
+    doc="torch.tensordot: as tensordot, and one entry along an axis goes with any number of them.",
+)  # fmt: skip
+kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", backward="UnsafeView", examples=("kron(x, y)",))
+chain_matmul = composite(
+    "chain_matmul", "*matrices", _chain, doc="The product of several matrices.", examples=("chain_matmul([x, y], [[1], [2], [3]])",),
+)
+matvec = composite(
+    "matvec", "x y", lambda x, y: reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1]),
+    doc="The products of matrices with vectors along the last axis.",
+)  # fmt: skip
+vecmat = composite(
+    "vecmat", "x y", lambda x, y: matvec(_t(y), x), doc="The products of vectors along the last axis with matrices.",
+    examples=("vecmat(x, [[1], [2], [3]])",),
+)
+
+_TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
+declare(
+    TORCH,
+    **{name: signature(f"torch_{name}", _TWO) for name in ("mm", "mv", "bmm", "dot", "vdot")},
+    ger=signature("outer", _TWO),
+    outer=signature("outer", _TWO),
+    tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"),
+    trace=signature("trace", "x"),
+)
+declare(
+    NUMPY,
+    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "inner", "kron", "matmul", "outer")},
+    vecdot=signature("vecdot", "x|x1, y|x2, axis"),
+    tensordot=signature("tensordot", "x|a, y|b, axes|dims"),
+    trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
+    chain_matmul=signature("chain_matmul", "***matrices"),
+)

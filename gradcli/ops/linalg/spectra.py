@@ -1,0 +1,248 @@
+"""Eigenvalues of symmetric matrices and singular values, with their vectors, over the last two axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.linalg import sign_conventions
+from gradcli.ops.linalg.factorizations import symmetric
+from gradcli.ops.linalg.matrices import (
+    as_column,
+    as_row,
+    column_range,
+    matrix,
+    on_diagonal,
+    parts_of,
+    row_range,
+    square,
+    transposed,
+    with_unit_diagonal,
+    without_diagonal,
+)
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.rotations import singular_values, symmetric_eigen
+from gradcli.ops.linalg.scalar_algorithms import blurred, completed, floats, over_batches
+from gradcli.ops.registry import composite, structural
+from gradcli.ops.spec import Function, Kink, Op, Shape
+from gradcli.ops.structure import output
+
+_SIGNS = {"signs": "numpy"}
+
+
+def _in_double(forward: Function) -> Function:
+    """LAPACK in double precision: so the signs of vectors depend on the numbers alone."""
+
+    def run(x: Any, *settings: Any, **named: Any) -> tuple[Any, ...]:
+        if not np.isfinite(x).all():
+            raise EvaluationError("the matrix has entries that are not finite: it has no such decomposition")
+        try:
+            return tuple(part.astype(x.dtype) for part in forward(np.asarray(x, np.float64), *settings, **named))
+        except np.linalg.LinAlgError:
+            raise EvaluationError("the decomposition of the matrix did not converge") from None
+
+    return run
+
+
+def _upper(UPLO: str) -> bool:
+    if UPLO not in ("L", "U", "l", "u"):
+        raise ArgumentError(f"UPLO must be 'L' or 'U', not {UPLO!r}")
+    return UPLO in "Uu"
+
+
+@_in_double
+def _eigh(x: Any, UPLO: Any, signs: str) -> Any:
+    return sign_conventions.eigh(x, UPLO) if signs == "torch" else np.linalg.eigh(x, UPLO)
+
+
+def _eigh_shape(x: Shape, UPLO: str = "L", signs: str = "") -> tuple[Shape, Shape]:
+    _upper(UPLO)
+    return square(x, "eigh")[:-1], x
+
+
+def _eigh_reference(m: Any, x: Any, UPLO: str, signs: str) -> tuple[Any, Any]:
+    return symmetric_eigen(m, symmetric(m, x, _upper(UPLO)), _eigh(floats(m, x), UPLO, signs)[1])
+
+
+def _differences(row: Any, column: Any) -> Any:
+    return with_unit_diagonal(as_row(row) - as_column(column))
+
+
+def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str, signs: str) -> tuple[Any]:
+    values, vectors = output(out, place=0), output(out, place=1)
+    by_values, by_vectors = cotangent
+    inner = 0.0 if by_values is None else on_diagonal(by_values)
+    if by_vectors is not None:
+        turned = matmul(transposed(vectors), by_vectors)
+        inner = inner + 0.5 * (turned - transposed(turned)) / _differences(values, values)
+    return (matmul(vectors, matmul(inner, transposed(vectors))),)
+
+
+eigh: Op = structural(
+    "eigh", "x", _eigh, over_batches(_eigh_reference, _eigh_shape), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L", **_SIGNS},
+    outputs=2, saves=("out",), core_dims=(2,), work=12, ulps=64, backward="LinalgEigh",
+    domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
+    doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
+    "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
+)  # fmt: skip
+
+
+
+@_in_double
+def _svd(x: Any, full_matrices: bool, signs: str) -> Any:
+    return (sign_conventions.svd if signs == "torch" else np.linalg.svd)(x, full_matrices)
+
+
+def _svd_shape(x: Shape, full_matrices: bool = True, signs: str = "") -> tuple[Shape, Shape, Shape]:
+    *batch, n, m = matrix(x, "svd")
+    k = min(n, m)
+    return (*batch, n, n if full_matrices else k), (*batch, k), (*batch, m if full_matrices else k, m)
+
+
+def _svd_reference(m: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any, Any, Any]:
+    u, _, vh = _svd(floats(m, x), True, signs)
+    if x.shape[0] < x.shape[1]:
+        left, sizes, right = _tall_svd(m, x.T, vh.T, u)
+        left, right = right, left
+    else:
+        left, sizes, right = _tall_svd(m, x, u, vh.T)
+    k = len(sizes)
+    if not full_matrices:
+        return left[:, :k], sizes, right[:, :k].T
+    return left, sizes, right.T
+
+
+def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
+    """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
+    left, sizes, right = singular_values(m, x, v)
+    rank = sum(m.plain(s) != 0 for s in sizes)
+    left = left[:, :rank]
+    beyond = completed(m, left, u[:, rank:])
+    beyond[:, : len(sizes) - rank] = blurred(m, beyond[:, : len(sizes) - rank], x)
+    return np.column_stack([left, beyond]), sizes, right
+
+
+def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:
+    u, s, vh = (output(out, place=i) for i in range(3))
+    by_u, by_s, by_vh = cotangent
+    n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+    if full_matrices and n != m:
+        u, vh = column_range(u, None, k), row_range(vh, None, k)
+        by_u = None if by_u is None else column_range(by_u, None, k)
+        by_vh = None if by_vh is None else row_range(by_vh, None, k)
+    inner = 0.0 if by_s is None else on_diagonal(by_s)
+    if by_u is not None or by_vh is not None:
+        squares = _differences(s, s) * with_unit_diagonal(as_row(s) + as_column(s))
+        if by_u is not None:
+            inner = inner + _skew(matmul(transposed(u), by_u)) / squares * as_row(s)
+        if by_vh is not None:
+            inner = inner + as_column(s) * (_skew(matmul(vh, transposed(by_vh))) / squares)
+    slope = matmul(u, matmul(inner, vh))
+    if by_u is not None and n > k:
+        slope = slope + matmul(_beside(u, by_u / as_row(s)), vh)
+    if by_vh is not None and m > k:
+        slope = slope + matmul(u, transposed(_beside(transposed(vh), transposed(by_vh / as_column(s)))))
+    return (slope,)
+
+
+def _skew(x: Any) -> Any:
+    return without_diagonal(x - transposed(x))
+
+
+def _beside(u: Any, x: Any) -> Any:
+    """The part of columns that is orthogonal to those of u."""
+    return x - matmul(u, matmul(transposed(u), x))
+
+
+svd: Op = structural(
+    "svd", "x", _svd, over_batches(_svd_reference, _svd_shape), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True, **_SIGNS},
+    outputs=3, saves=("out",), core_dims=(2,), work=12, ulps=64, backward="LinalgSvd",
+    domain="for gradients of vectors, a matrix of full rank without repeated singular values",
+    doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
+    "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
+)  # fmt: skip
+
+
+def svdvals_of(x: Any) -> Any:
+    """The singular values alone."""
+    return parts_of(svd, x, full_matrices=False)[1]
+
+
+def _numpy_svd(x: Any, full_matrices: bool, compute_uv: bool, signs: str) -> Any:
+    return parts_of(svd, x, full_matrices=full_matrices, signs=signs) if compute_uv else svdvals_of(x)
+
+
+def _old_svd(x: Any, some: bool, compute_uv: bool) -> tuple[Any, Any, Any]:
+    u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv), signs="torch")
+    if not compute_uv:
+        u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
+    return u, s, transposed(vh)
+
+
+def _scipy_eigh(x: Any, lower: bool, eigvals_only: bool) -> Any:
+    values, vectors = parts_of(eigh, x, UPLO="L" if lower else "U")
+    return values if eigvals_only else (values, vectors)
+
+
+eigvalsh = composite(
+    "eigvalsh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO)[0], static={"UPLO": "L"}, backward="LinalgEigh",
+    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),), domain="a symmetric matrix",
+    doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
+)  # fmt: skip
+torch_eigh = composite(
+    "torch_eigh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO, signs="torch"), static={"UPLO": "L"},
+    results=("eigenvalues", "eigenvectors"), public=False, backward="LinalgEigh",
+    doc="torch.linalg.eigh: eigenvalues in ascending order, and eigenvectors.",
+)  # fmt: skip
+numpy_eigh = composite(
+    "numpy_eigh", "x", lambda x, **given: parts_of(eigh, x, **given), static={"UPLO": "L", **_SIGNS}, public=False,
+    results=("eigenvalues", "eigenvectors"), doc="NumPy's eigh: eigenvalues in ascending order, and eigenvectors.",
+)  # fmt: skip
+scipy_eigh = composite(
+    "scipy_eigh", "x", _scipy_eigh, static={"lower": True, "eigvals_only": False}, public=False,
+    doc="scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only.",
+)  # fmt: skip
+svdvals = composite(
+    "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
+    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
+)  # fmt: skip
+numpy_svd = composite(
+    "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, **_SIGNS}, public=False,
+    results=("U", "S", "Vh"),
+    doc="NumPy's svd: U, S and V transposed; S alone without compute_uv.",
+)  # fmt: skip
+torch_svd = composite(
+    "torch_svd", "x", lambda x, full_matrices: parts_of(svd, x, full_matrices=full_matrices, signs="torch"),
+    static={"full_matrices": True}, results=("U", "S", "Vh"), public=False, backward="LinalgSvd",
+    doc="torch.linalg.svd: U, S and V transposed.",
+)  # fmt: skip
+old_svd = composite(
+    "old_svd", "x", _old_svd, static={"some": True, "compute_uv": True}, results=("U", "S", "V"), public=False,
+    backward="LinalgSvd", doc="torch.svd: U, S and V (not transposed), reduced if some.",
+)  # fmt: skip
+_A = "x|A|input"
+_OLD = signature("old_svd", f"{_A}, some, compute_uv")
+declare(
+    TORCH,
+    eigh=signature("torch_eigh", f"{_A}, UPLO"),
+    eigvalsh=signature("eigvalsh", f"{_A}, UPLO"),
+    svdvals=signature("svdvals", f"{_A}, -driver"),
+    svd=_OLD,
+    **{"linalg.svd": signature("torch_svd", f"{_A}, full_matrices, -driver"), "Tensor.svd": _OLD},
+)
+declare(
+    NUMPY,
+    eigh=signature("numpy_eigh", "x, UPLO, signs"),
+    svd=signature("numpy_svd", "x, full_matrices, compute_uv, -hermitian, signs"),
+)
+declare(
+    SCIPY,
+    svd=signature("numpy_svd", "x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver"),
+    svdvals=signature("svdvals", "x, -overwrite_a, -check_finite"),
+    eigh=signature("scipy_eigh", "x, -b, lower, eigvals_only, -overwrite_a"),
+    eigvalsh=signature("scipy_eigh", "x, -b, lower, -overwrite_a", eigvals_only=True),
+)

@@ -1,0 +1,315 @@
+"""Activations: what networks apply entry by entry, with PyTorch's choices at kinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.shapes import part_of, reshape
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
+from gradcli.ops.elementwise import bent
+from gradcli.ops.elementwise.exponential import exp, exp_square
+from gradcli.ops.elementwise.hyperbolic import tanh
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
+from gradcli.ops.nn.softmax import log_softmax, softmax
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis
+from gradcli.ops.special.gamma import sigmoid, softplus
+from gradcli.ops.special.probability import ndtr
+
+relu = elementwise(
+    "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
+    lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0,
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),), doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",),
+)
+
+
+def _hardtanh(x: Any, min_val: float, max_val: float) -> Any:
+    if min_val > max_val:
+        raise ArgumentError(f"hardtanh: min_val ({min_val}) must not be greater than max_val ({max_val})")
+    return np.minimum(np.maximum(x, min_val), max_val)
+
+
+def _hardtanh_in_jax(out: Any, x: Any, min_val: float, max_val: float) -> Any:
+    """JAX has the slope 1 at both ends, but not in its relu6."""
+    if (min_val, max_val) == (0, 6):
+        return where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0)
+    return where(logical_or(less(x, min_val), greater(x, max_val)), 0.0, 1.0)
+
+
+hardtanh = elementwise(
+    "hardtanh", "x", _hardtanh,
+    lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
+    lambda out, x, min_val, max_val: where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0),
+    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh",
+    kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
+    wider=bent.hardtanh,
+    doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
+)
+relu6 = composite(
+    "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), backward="Hardtanh", kinks=hardtanh.kinks,
+    doc="x limited to the range from 0 to 6; the derivative is 0 at both.",
+)
+hardsigmoid = elementwise(
+    "hardsigmoid", "x", lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
+    lambda out, x: where(logical_or(less_equal(x, -3), greater_equal(x, 3)), 0.0, 1.0) / 6,
+    kind="piecewise", saves=("x",), kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
+    doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
+)
+hardswish = elementwise(
+    "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    lambda m, x: m.zero if x <= -3 else x if x >= 3 else x * (x + 3) / 6,
+    lambda out, x: where(less_equal(x, -3), 0.0, where(greater_equal(x, 3), 1.0, (2 * x + 3) / 6)),
+    kind="piecewise", saves=("x",), kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
+    doc="x*hardsigmoid(x).", ulps=3,
+)
+def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
+    return where(less(x, 0), negative_slope, 1.0)
+
+
+leaky_relu = elementwise(
+    "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
+    lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
+    lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
+    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",),
+    kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
+    wider=bent.leaky_relu,
+    doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
+)
+
+
+def _exponential_below(scale: float, alpha: float, x: Any, width: float = 1.0) -> Any:
+    """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
+    return np.where(np.greater(x, 0), x * scale, np.expm1(np.minimum(x, 0) / width if width > 0 else x / width) * alpha)[()]
+
+
+elu = elementwise(
+    "elu", "x", lambda x, alpha: _exponential_below(1.0, alpha, x), lambda m, x, alpha: x if x > 0 else m.expm1(x) * alpha,
+    lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha),
+    kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=3,
+    wider=bent.elu,
+    doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
+)
+
+
+def _celu(x: Any, alpha: float) -> Any:
+    if not alpha:
+        raise ArgumentError("celu: alpha must not be 0")
+    return _exponential_below(1.0, alpha, x, alpha)
+
+
+celu = elementwise(
+    "celu", "x", _celu, lambda m, x, alpha: x if x > 0 else m.expm1(x / alpha) * alpha,
+    lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x / alpha)),
+    kind="piecewise", static={"alpha": 1.0}, saves=("x",), ulps=3,
+    wider=bent.celu,
+    doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
+)
+_SCALE = 1.0507009873554804934193349852946
+_SLOPE = 1.6732632423543772848170429916717 * _SCALE
+selu = elementwise(
+    "selu", "x", lambda x: _exponential_below(_SCALE, _SLOPE, x), lambda m, x: x * _SCALE if x > 0 else m.expm1(x) * _SLOPE,
+    lambda out, x: where(greater(x, 0), _SCALE, exp(x) * _SLOPE),
+    kind="piecewise", saves=("x",), ulps=3, backward="Elu",
+    kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
+    doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
+)
+silu = elementwise(
+    "silu", "x", lambda x: x * sigmoid(x), lambda m, x: x / (1 + m.exp(-x)),
+    lambda out, x: sigmoid(x) * (1 + x * sigmoid(-x)), saves=("x",), ulps=4, aliases=("swish",), doc="x*sigmoid(x).",
+)
+
+
+def _mish_partial(out: Any, x: Any) -> Any:
+    gate = tanh(softplus(x))
+    return gate + x * sigmoid(x) * (1 - gate * gate)
+
+
+mish = elementwise(
+    "mish", "x", lambda x: x * np.tanh(softplus(x)), lambda m, x: x * m.tanh(m.log1p(m.exp(x))), _mish_partial,
+    symbolic=lambda s, x: x * s.tanh(s.log(1 + s.exp(x))), saves=("x",), ulps=6, doc="x*tanh(softplus(x)).",
+)
+
+
+def _gelu(x: Any, approximate: str) -> Any:
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
+    return x * ndtr(x) if approximate == "none" else x * sigmoid(float(SQRT_2_BY_PI) * _twice_bent(x))
+
+
+def _twice_bent(x: Any) -> Any:
+    """2*(x + 0.044715*x**3), of whose tanh gelu's approximation is made; 1 + tanh(u) is 2*sigmoid(2*u)."""
+    return 2 * x + 44715 * x * x * x / 500000
+
+
+def _gelu_reference(m: Any, x: Any, approximate: str) -> Any:
+    if approximate == "none":
+        return x * m.erfc(-x / m.sqrt(2)) / 2
+    return x / (1 + m.exp(-m.sqrt(2 / m.pi) * _twice_bent(x)))
+
+
+def _gelu_partial(out: Any, x: Any, approximate: str) -> Any:
+    if approximate == "none":
+        return ndtr(x) + x * exp_square(x, c=-0.5) / SQRT_TWO_PI
+    bent = SQRT_2_BY_PI * _twice_bent(x)
+    return sigmoid(bent) * (1 + x * sigmoid(-bent) * SQRT_2_BY_PI * (2 + 3 * 44715 * x * x / 500000))
+
+
+gelu = elementwise(
+    "gelu", "x", _gelu, _gelu_reference, _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=10,
+    doc="x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.",
+    examples=("gelu(x, approximate='tanh')",),
+)
+
+
+def _outside(x: Any, lambd: float) -> Any:
+    """0 where -lambd <= x <= lambd and 1 elsewhere, also at NaN."""
+    return where(logical_and(greater_equal(x, -lambd), less_equal(x, lambd)), 0.0, 1.0)
+
+
+def _softshrink(x: Any, lambd: float) -> Any:
+    if lambd < 0:
+        raise ArgumentError(f"softshrink: lambd must be at least 0, not {lambd}")
+    return x - np.clip(x, -lambd, lambd)
+
+
+_SHRUNK = {"static": {"lambd": 0.5}, "saves": ("x",)}
+_AT_LAMBDA = (Kink(lambda x, lambd: abs(x) == lambd, "|x| = lambd", "0"),)
+hardshrink = elementwise(
+    "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
+    lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, lambda out, x, lambd: _outside(x, lambd),
+    kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
+    wider=bent.hardshrink,
+    doc="x where its size is more than lambd, 0 elsewhere.",
+)
+softshrink = elementwise(
+    "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
+    lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
+    wider=bent.softshrink,
+    doc="x moved towards 0 by lambd, and 0 where its size is less.",
+)
+
+
+def _tanhshrink(x: Any) -> Any:
+    """Near 0 by Lambert's continued fraction, tanh(x) = x/(1 + s/(3 + s/(5 + ...))) with s = x*x: nothing cancels."""
+    s = np.square(np.clip(x, -1, 1))
+    tail: Any = s * 0
+    for odd in range(19, 1, -2):
+        tail = s / (odd + tail)
+    return np.where(np.abs(x) < 1, x * (tail / (1 + tail)), x - np.tanh(x))[()]
+
+
+def _tanhshrink_reference(m: Any, x: Any) -> Any:
+    with m.extraprec(max(0, -2 * int(m.mag(x))) if x and m.isfinite(x) else 0):
+        return x - m.tanh(x)
+
+
+tanhshrink = elementwise(
+    "tanhshrink", "x", _tanhshrink, _tanhshrink_reference, lambda out, x: tanh(x) ** 2, symbolic=lambda s, x: x - s.tanh(x),
+    saves=("x",), ulps=5, backward="Sub", doc="x - tanh(x).",
+)
+softsign = elementwise(
+    "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
+    lambda out, x: 1 / (1 + where(less_equal(x, 0), -x, x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
+    doc="x/(1 + |x|).",
+)
+threshold = composite(
+    "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),
+    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value", backward="Threshold",
+    kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
+    doc="x where it is more than the threshold, the value elsewhere.", examples=("threshold(x, 0.1, 20)",),
+)
+logsigmoid = composite(
+    "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid",
+    doc="log(sigmoid(x)), without overflow.",
+)
+
+
+def _prelu(x: Any, weight: Any) -> Any:
+    channels = 1 if len(x.shape) < 2 else x.shape[1]
+    if len(weight.shape) > 1 or weight.shape not in ((), (1,), (channels,)):
+        raise ShapeError(f"prelu: one weight or one for each of {channels} channels is wanted, not an array of shape {weight.shape}")
+    rest = (1,) * max(0, len(x.shape) - 2)
+    slope = reshape(weight, shape=(*weight.shape, *rest) if len(x.shape) > 1 and weight.shape else ())
+    return where(greater(x, 0), x, slope * x)
+
+
+prelu = composite(
+    "prelu", "x weight", _prelu, backward="PreluKernel", kinks=(Kink(lambda *_: False, "x = 0", "weight"),),
+    doc="x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis).",
+)
+
+
+def _glu(x: Any, axis: int) -> Any:
+    place = one_axis(axis, len(x.shape))
+    if not x.shape or x.shape[place] % 2:
+        raise ShapeError(f"glu: an axis with an even number of entries is wanted, not axis {axis} of the shape {tuple(x.shape)}")
+    half = x.shape[place] // 2
+    return part_of(x, place, 0, half) * sigmoid(part_of(x, place, half, None))
+
+
+glu = composite(
+    "glu", "x", _glu, static={"axis": -1}, backward="Glu", doc="One half of the entries along an axis, times the sigmoid of the other.",
+)
+
+
+def _along(function: Function, sign: int = 1) -> Function:
+    """A softmax along PyTorch's implicit axis where none is given."""
+
+    def body(x: Any, axis: int | None) -> Any:
+        implicit = 0 if len(x.shape) in (0, 1, 3) else 1
+        return function(x if sign > 0 else -x, axis=implicit if axis is None else one_axis(axis, len(x.shape)))
+
+    return body
+
+
+_IMPLICIT = "; by default the first one of up to 1 or of 3 axes, else the second"
+torch_softmax = composite(
+    "torch_softmax", "x", _along(softmax), static={"axis": None}, public=False, backward="Softmax",
+    doc=f"torch.softmax: exp(x)/sum(exp(x)) along an axis{_IMPLICIT}.",
+)
+torch_log_softmax = composite(
+    "torch_log_softmax", "x", _along(log_softmax), static={"axis": None}, public=False, backward="LogSoftmax",
+    doc=f"torch.log_softmax: log(softmax(x)) along an axis{_IMPLICIT}.",
+)
+softmin = composite(
+    "softmin", "x", _along(softmax, -1), static={"axis": None}, backward="Softmax", doc=f"softmax(-x) along an axis{_IMPLICIT}.",
+)
+
+
+def _dropout(x: Any, p: float, training: bool) -> Any:
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"dropout: the probability p must be from 0 to 1, not {p}")
+    if training and p not in (0, 1):
+        raise ArgumentError("dropout draws at random which entries to keep", help="write training=False, or p=0")
+    return x * 0.0 if training and p else x
+
+
+def _rrelu(x: Any, lower: float, upper: float, training: bool) -> Any:
+    if training:
+        raise ArgumentError("rrelu draws its slopes at random", help="write training=False for their mean, or leaky_relu")
+    return leaky_relu(x, negative_slope=(lower + upper) / 2)
+
+
+dropout = composite(
+    "dropout", "x", _dropout, static={"p": 0.5, "training": True}, aliases=("dropout1d", "dropout2d", "dropout3d"),
+    doc="x itself if nothing is dropped (training=False, or p = 0); what is random is refused.",
+)
+rrelu = composite(
+    "rrelu", "x", _rrelu, static={"lower": 1 / 8, "upper": 1 / 3, "training": False}, backward="LeakyRelu",
+    doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
+)
+
+declare(
+    TORCH,
+    **{f.name: signature(f.name, ", ".join((*f.operands, *f.static, "-inplace")))
+       for f in (relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, elu, celu, selu, silu, mish, threshold, dropout, rrelu)},
+    **{name: signature(f"torch_{name}", "x, axis, -_stacklevel, -dtype") for name in ("softmax", "log_softmax")},
+    softmin=signature("softmin", "x, axis, -_stacklevel, -dtype"),
+)  # fmt: skip

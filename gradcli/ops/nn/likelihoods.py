@@ -1,0 +1,259 @@
+"""Losses of classification: negative log-likelihoods of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, EvaluationError, ShapeError
+from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.shapes import expand_dims, reshape
+from gradcli.ops.elementwise.exponential import log, log1p
+from gradcli.ops.elementwise.logic import equal, maximum, where
+from gradcli.ops.nn.losses import check_reduction, loss, total
+from gradcli.ops.nn.softmax import log_softmax
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.registry import composite, elementwise, is_number, structural
+from gradcli.ops.spec import REQUIRED, Shape
+from gradcli.ops.special.gamma import sigmoid, softplus
+
+# PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope
+_LOWEST, _NARROWEST = -100.0, float(np.float32(1e-12))
+
+
+def _same_shape(x: Shape, y: Shape) -> Shape:
+    if x != y:
+        raise ShapeError(f"target size {y} must be the same as input size {x}")
+    return x
+
+
+def _bernoulli(x: Any, y: Any) -> Any:
+    return -(y * np.maximum(np.log(x), _LOWEST) + (1 - y) * np.maximum(np.log1p(-x), _LOWEST))
+
+
+def _bernoulli_reference(m: Any, x: Any, y: Any) -> Any:
+    """The definition; very near 0 and 1 its value as a constant, and the slope that PyTorch chooses."""
+
+    def held_log(p: Any) -> Any:
+        return m.log(p) if m.plain(p) < 0 or m.plain(p) > m.m.exp(_LOWEST) else m.one * _LOWEST
+
+    def definition(p: Any, t: Any) -> Any:
+        return -(t * held_log(p) + (1 - t) * held_log(1 - p))
+
+    def entry(p: Any, t: Any) -> Any:
+        at = m.plain(p)
+        if not 0 <= at <= 1 or at * (1 - at) >= _NARROWEST:
+            return definition(p, t)
+        return definition(at, t) + (at - m.plain(t)) / m.m.mpf(_NARROWEST) * (p - at)
+
+    out = np.empty(np.shape(x), dtype=object)
+    for place in np.ndindex(out.shape):
+        out[place] = entry(x[place], y[place])
+    return out
+
+
+def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    by_x = cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)) if wanted[0] else None
+    return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
+
+
+bernoulli_nll = structural(
+    "bernoulli_nll", "input target", _bernoulli, _bernoulli_reference, vjp=_bernoulli_vjp, shape=_same_shape,
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1",
+    doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
+    "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
+    "at 0 and 1).",
+    examples=("bernoulli_nll([0.2, 0.7], [0, 1])",),
+)  # fmt: skip
+binary_cross_entropy = loss(
+    "binary_cross_entropy", "input target weight?",
+    lambda x, y, weight, reduction: total(bernoulli_nll(x, y) if weight is None else bernoulli_nll(x, y) * weight, reduction),
+    "input, target, weight, size_average, reduce, reduction", backward="BinaryCrossEntropy", domain="0 <= input <= 1",
+    doc=bernoulli_nll.doc, examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
+)  # fmt: skip
+
+
+def _reduce(losses: Any, reduction: str) -> Any:
+    check_reduction(reduction)
+    return losses if reduction == "none" else np.sum(losses) if reduction == "sum" else np.mean(losses)
+
+
+def _bce(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
+    slack = np.maximum(-x, 0) + np.log1p(np.exp(-np.abs(x)))  # softplus(-x)
+    positive = y if pos_weight is None else y * pos_weight
+    losses = (1 - y) * x + (1 - y + positive) * slack
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def _bce_reference(m: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
+    log_p = -m.map(lambda v: m.log1p(m.exp(-v)), x)  # log(sigmoid(x))
+    log_q = -m.map(lambda v: m.log1p(m.exp(v)), x)
+    losses = -((y if pos_weight is None else y * pos_weight) * log_p + (1 - y) * log_q)
+    losses = np.asarray(losses if weight is None else losses * weight, dtype=object)
+    sum_of_all = losses if reduction == "none" else losses.sum()
+    return sum_of_all / losses.size if reduction == "mean" else sum_of_all
+
+
+def _bce_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str
+) -> tuple[Any, ...]:
+    scale = cotangent
+    if reduction == "mean":
+        shape = np.broadcast_shapes(*(v.shape for v in (x, y, weight, pos_weight) if v is not None))
+        scale = cotangent / max(1, int(np.prod(shape)))
+    unweighted = scale
+    scale = scale if weight is None else scale * weight
+    positive = y if pos_weight is None else y * pos_weight
+    by_x = by_y = by_weight = by_positive = None
+    if wanted[0]:
+        # sigmoid(x) - y without its cancellation: 1 - sigmoid(x) is sigmoid(-x)
+        by_x = scale * (sigmoid(x) * (1 - y) - sigmoid(-x) * positive)
+    if wanted[1]:
+        by_y = scale * (-x if pos_weight is None else softplus(-x) * pos_weight - softplus(x))
+    if len(wanted) > 2 and wanted[2]:
+        by_weight = unweighted * (softplus(-x) * positive + softplus(x) * (1 - y))
+    if len(wanted) > 3 and wanted[3]:
+        by_positive = scale * y * softplus(-x)
+    return by_x, by_y, by_weight, by_positive
+
+
+def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | None, *, reduction: str) -> Shape:
+    check_reduction(reduction)
+    full = np.broadcast_shapes(*(s for s in (_same_shape(x, y), weight, pos_weight) if s is not None))
+    return full if reduction == "none" else ()
+
+
+bce_with_logits = structural(
+    "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
+    vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
+    saves=("input", "target", "weight", "pos_weight"), ulps=8,
+    doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
+    "averaged, summed or not, by reduction.",
+    examples=("binary_cross_entropy_with_logits(x, y)",),
+)
+torch_bce_with_logits = loss(
+    "torch_binary_cross_entropy_with_logits", "input target weight? pos_weight?", bce_with_logits,
+    "input, target, weight, size_average, reduce, reduction, pos_weight", public=False, backward="BinaryCrossEntropyWithLogits",
+    doc=bce_with_logits.doc,
+)
+
+
+def _multilabel_soft_margin(x: Any, y: Any, weight: Any, reduction: str) -> Any:
+    losses = bce_with_logits(x, y, weight, None, reduction="none")
+    axis = len(x.shape) - 1  # of the classes, which a weight may have more axes than
+    return total(sum_(losses, axis=axis) / x.shape[axis], reduction) if x.shape else total(losses, reduction)
+
+
+multilabel_soft_margin_loss = loss(
+    "multilabel_soft_margin_loss", "input target weight?", _multilabel_soft_margin,
+    "input, target, weight, size_average, reduce, reduction",
+    doc="binary_cross_entropy_with_logits, averaged over the last axis.",
+)
+
+
+def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
+    labels = np.asarray(x).astype(np.int64)
+    if ignored is not None:
+        labels = np.where(labels == ignored, 0, labels)
+    if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
+        raise EvaluationError(f"the label {wrong.flat[0]} is none of the {classes} classes, which are counted from 0")
+    return labels[()]
+
+
+class_labels = elementwise(
+    "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
+    static={"classes": 1, "ignored": None}, indices=frozenset({"x"}), public=False, ulps=0,
+    doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
+)  # fmt: skip
+
+
+def label_places(x: Any, target: Any, ignored: int | None = None) -> tuple[int, Any]:
+    """The axis of the classes (the second one, or the only one), and labels of shape () or (N, ...) along it."""
+    axis = min(1, len(x.shape) - 1)
+    if not x.shape or target.shape != (*x.shape[:axis], *x.shape[axis + 1 :]):
+        raise ShapeError(f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}, with classes along axis 1")
+    return axis, expand_dims(class_labels(target, classes=x.shape[axis], ignored=ignored), axis=axis)
+
+
+def _along(axis: int, weight: Any, like: Any) -> Any:
+    """One weight for each class, along the axis of the classes."""
+    if weight.shape != (like.shape[axis],):
+        raise ShapeError(f"one weight for each of {like.shape[axis]} classes is wanted, not an array of shape {tuple(weight.shape)}")
+    return reshape(weight, shape=(-1, *(1,) * (len(like.shape) - axis - 1)))
+
+
+def _of_class(x: Any, places: Any, axis: int) -> Any:
+    return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
+
+
+def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float = 0.0) -> Any:
+    """The losses of log-probabilities; their mean is weighted by the classes' weights, without ignored labels."""
+    check_reduction(reduction)
+    axis, places = label_places(x, target, ignore_index)
+    weighted = x if weight is None else x * _along(axis, weight, x)
+    ignored = equal(target, ignore_index)
+    losses = -_of_class(weighted, places, axis)
+    if not (is_number(smoothing) and not smoothing):
+        losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
+    losses = where(ignored, 0.0, losses)
+    if reduction != "mean":
+        return total(losses, reduction)
+    masses = 1.0 if weight is None else take_along(weight, reshape(places, shape=(-1,)), axis=0)
+    masses = masses if weight is None else reshape(masses, shape=target.shape)
+    return sum_(losses) / sum_(where(ignored, 0.0, masses))
+
+
+def _nll_node(given: Any, static: Any) -> str:
+    return "NllLoss" if len(given["input"].shape) < 3 else "NllLoss2D"
+
+
+nll_loss = loss(
+    "nll_loss", "input target weight?", _nll, "input, target, weight, size_average, ignore_index, reduce, reduction",
+    static={"ignore_index": -100}, indices=frozenset({"target"}), backward=_nll_node,
+    doc="-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by "
+    "the classes' weights, and leaves out the label ignore_index.",
+)  # fmt: skip
+
+
+def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float) -> Any:
+    if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
+        raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
+    if not x.shape:
+        raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
+    axis = min(1, len(x.shape) - 1)
+    scores = log_softmax(x, axis=axis)
+    if target.shape != x.shape:
+        return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
+    if not (is_number(label_smoothing) and not label_smoothing):
+        target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
+    weighted = scores if weight is None else scores * _along(axis, weight, x)
+    losses = -sum_(target * weighted, axis=axis)
+    return total(losses, reduction)
+
+
+def _cross_entropy_node(given: Any, static: Any) -> str:
+    if given["target"].shape == given["input"].shape:
+        return "Div.1" if given.get("reduction", "mean") == "mean" else "Neg"
+    return "Add" if given.get("label_smoothing") else _nll_node(given, static)
+
+
+cross_entropy = loss(
+    "cross_entropy", "input target weight?", _cross_entropy,
+    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
+    static={"ignore_index": -100, "label_smoothing": 0.0}, scalars="label_smoothing", backward=_cross_entropy_node,
+    doc="nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. "
+    "label_smoothing is shared evenly by all classes.",
+    examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),
+)  # fmt: skip
+
+
+def _one_hot(x: Any, num_classes: int) -> Any:
+    labels = expand_dims(class_labels(x, classes=num_classes, ignored=None), axis=-1)
+    return where(equal(labels, np.arange(num_classes)), 1.0, 0.0)
+
+
+one_hot = composite(
+    "one_hot", "x", _one_hot, static={"num_classes": REQUIRED}, indices=frozenset({"x"}),
+    doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
+)  # fmt: skip

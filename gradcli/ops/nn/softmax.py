@@ -1,0 +1,94 @@
+"""Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.reductions.along import reduced
+from gradcli.ops.reductions.masked import log_of_scaled_sum
+from gradcli.ops.reductions.sums import by_rows, max_, reduction, spread, sum_
+from gradcli.ops.registry import composed, structural
+from gradcli.ops.spec import Op, Shape, axes_of
+
+
+def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+
+
+def _logsumexp_of(m: Any, row: list[Any]) -> Any:
+    top = row.pop(row.index(max(row)))
+    return top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
+
+
+_logsumexp_reference = by_rows(_logsumexp_of)
+
+
+def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (spread(cotangent, x.shape, axis) * exp(x - spread(out, x.shape, axis)),)
+
+
+def _plain(x: Any, **axes: Any) -> Any:
+    return logsumexp(x, **axes)
+
+
+logsumexp: Op = reduction(
+    "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
+    doc="log(sum(exp(x))), without overflow.",
+    wider=composed(
+        "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
+        static={"axis": None, "keepdims": False, "return_sign": False},
+    ),
+)
+
+
+def _softmax_shape(shape: Shape, axis: Any) -> Shape:
+    axes_of(axis, len(shape))
+    return shape
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    small = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
+    return small / np.sum(small, axis=axis, keepdims=True)
+
+
+def _softmax_reference(m: Any, x: Any, axis: Any) -> Any:
+    top = np.vectorize(m.plain, otypes=[object])(x).max(axis=axis, keepdims=True, initial=-math.inf)
+    raised = m.map(m.exp, x - top)
+    return raised / raised.sum(axis=axis, keepdims=True)
+
+
+def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
+
+
+softmax = structural(
+    "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
+    saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+)
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
+    apart = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
+    others = np.sum(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
+    return apart - np.log1p(others + (np.sum(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
+
+
+def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and exp(out) near 1
+    rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
+    return (-(cotangent * expm1(out) + exp(out) * rest),)
+
+
+log_softmax = structural(
+    "log_softmax", "x", _log_softmax, lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True) if x.size else x,
+    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12,
+    doc="log(softmax(x)) along an axis, without overflow.",
+)

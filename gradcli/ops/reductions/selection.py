@@ -1,0 +1,262 @@
+"""Order: sorting, order statistics, and the entries they choose.
+
+What is chosen is an operation of whole numbers (`argsort` and its like), which is not differentiated; the entries
+at these indices are. So one entry takes the gradient of each result, the first of equal ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.shapes import part_of, reshape
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.logic import maximum, minimum
+from gradcli.ops.reductions.along import count, reduced
+from gradcli.ops.reductions.sums import AXES, max_, min_
+from gradcli.ops.registry import composite, structural
+from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, one_axis
+
+
+def _first(forward: Function) -> Function:
+    """argmax or argmin: the first NaN, if there is one, else the first extreme."""
+
+    def run(x: Any, axis: Any, keepdims: bool) -> Any:
+        x = np.asarray(x)
+        if isinstance(axis, tuple):
+            axis = one_axis(axis, x.ndim)
+        if not x.size and not count(x.shape, axis):
+            raise EvaluationError("the largest or smallest of no entries does not exist")
+        return forward(x, axis=axis if x.ndim else None, keepdims=keepdims)
+
+    return run
+
+
+def _arg(name: str, forward: Function, doc: str) -> Op:
+    run = _first(forward)
+    return structural(
+        name, "x", run, lambda m, x, axis, keepdims: run(m.values(x), axis, keepdims),
+        shape=reduced, static=AXES, result="int", doc=doc, ulps=0,
+    )  # fmt: skip
+
+
+argmax = _arg("argmax", np.argmax, "The index of the (first) largest entry. Not differentiated.")
+argmin = _arg("argmin", np.argmin, "The index of the (first) smallest entry. Not differentiated.")
+
+
+def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
+    x = np.asarray(x)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if not x.ndim:
+        return np.int64(0)
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    # stable in the other direction, too; NaN counts as the largest
+    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+
+
+def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
+    if axis is None:
+        return (math.prod(x),)
+    axes_of(axis, len(x))
+    return x
+
+
+argsort = structural(
+    "argsort", "x", _argsort, lambda m, x, axis, descending: _argsort(m.values(x), axis, descending), shape=_sorted_shape,
+    static={"axis": -1, "descending": False}, result="int", ulps=0,
+    doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
+)  # fmt: skip
+
+
+def _running_extreme(better: Function) -> Function:
+    def run(x: Any, axis: int) -> Any:
+        x = np.asarray(x)
+        if not x.ndim:
+            return np.int64(0)
+        moved = np.moveaxis(x, axis, 0)
+        out = np.zeros(moved.shape, np.int64)
+        for i in range(1, len(moved)):
+            best = np.take_along_axis(moved, out[i - 1][None], 0)[0]
+            with np.errstate(invalid="ignore"):
+                out[i] = np.where(better(moved[i], best) | np.isnan(moved[i]), i, out[i - 1])
+        return np.moveaxis(out, 0, axis)
+
+    return run
+
+
+def _argcum(name: str, better: Function, doc: str) -> Op:
+    run = _running_extreme(better)
+    return structural(
+        name, "x", run, lambda m, x, axis: run(m.values(x), axis), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
+        public=False, ulps=0, doc=doc,
+    )  # fmt: skip
+
+
+argcummax = _argcum("argcummax", np.greater_equal, "The index of the (last) largest entry so far.")
+argcummin = _argcum("argcummin", np.less_equal, "The index of the (last) smallest entry so far.")
+
+PAIR = ("values", "indices")
+_LAST = {"axis": -1}
+TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the first of them"),)
+
+
+def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
+    order = argsort(x, axis=axis, descending=descending)
+    flat = reshape(x, shape=(-1,)) if axis is None else x
+    return take_along(flat, order, axis=-1 if axis is None else axis), order
+
+
+sort = composite(
+    "sort", "x", lambda x, axis: _sort(x, axis, False, True)[0], static=_LAST, kinks=TIES,
+    doc="The entries in ascending order along an axis.", examples=("sort(x)",),
+)  # fmt: skip
+torch_sort = composite(
+    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort",
+    kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
+)  # fmt: skip
+msort = composite("msort", "x", lambda x: _sort(x, 0, False, True)[0], doc="The entries in ascending order along the first axis.")
+
+
+def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
+    """Entries at indices that have one entry along an axis, and the indices."""
+    values = take_along(x, index, axis=axis)
+    if keepdims or not x.shape:
+        return values, index
+    rest = reduced(x.shape, axis)
+    return reshape(values, shape=rest), reshape(index, shape=rest)
+
+
+def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
+    def body(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
+        if y is not None:
+            return pair(x, y)
+        if axis is None:
+            if keepdims:
+                raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
+            return reduce(x)
+        place = one_axis(axis, len(x.shape))
+        return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+
+    return body
+
+
+def _one_of(name: str) -> Function:
+    """PyTorch's names of the nodes: Maximum of two tensors, Max.1 of all entries, Max.0 along an axis."""
+    return lambda given, static: f"{name}imum" if given.get("y") is not None else f"{name}.{int(given.get('axis') is None)}"
+
+
+torch_max = composite(
+    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"),
+    kinks=TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
+)  # fmt: skip
+torch_min = composite(
+    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"),
+    kinks=TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
+)  # fmt: skip
+
+
+def _running(choose: Op) -> Function:
+    def body(x: Any, axis: int) -> Any:
+        index = choose(x, axis=axis)
+        return take_along(x, index, axis=axis), index
+
+    return body
+
+
+cummax = composite(
+    "cummax", "x", _running(argcummax), static={"axis": REQUIRED}, results=PAIR, backward="Cummax",
+    doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
+)  # fmt: skip
+cummin = composite(
+    "cummin", "x", _running(argcummin), static={"axis": REQUIRED}, results=PAIR, backward="Cummin",
+    doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
+)  # fmt: skip
+
+
+def _rank(x: Any, k: int, axis: Any, keepdims: bool) -> Any:
+    """The k-th smallest entry along an axis, counting from 0."""
+    place = one_axis(axis, len(x.shape))
+    if not x.shape:
+        return x, argsort(x, axis=0)
+    return chosen(x, part_of(argsort(x, axis=place), place, k, k + 1), place, keepdims)
+
+
+def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
+    n = x.shape[axis] if x.shape else 1
+    if not 1 <= k <= n:
+        raise ArgumentError(f"kthvalue: k must be from 1 to {n}, not {k}")
+    return _rank(x, k - 1, axis, keepdims)
+
+
+kthvalue = composite(
+    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue",
+    kinks=TIES, doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
+)  # fmt: skip
+
+
+def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
+    if not x.shape:
+        return x, argsort(x, axis=0)
+    place = one_axis(axis, len(x.shape))
+    if not 0 <= k <= x.shape[place]:
+        raise ArgumentError(f"topk: k must be from 0 to {x.shape[place]}, not {k}")
+    index = part_of(argsort(x, axis=place, descending=largest), place, 0, k)
+    return take_along(x, index, axis=place), index
+
+
+topk = composite(
+    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk",
+    kinks=TIES, doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
+)  # fmt: skip
+
+
+def _mode(x: Any, axis: int, keepdims: bool) -> Any:
+    if not x.shape:
+        return x, argsort(x, axis=0)
+    place = one_axis(axis, len(x.shape))
+    return chosen(x, argmode(x, axis=place), place, keepdims)
+
+
+def _argmode(x: Any, axis: int) -> Any:
+    x = np.moveaxis(np.asarray(x), axis, -1)
+    out = np.zeros((*x.shape[:-1], 1), np.int64)
+    for place in np.ndindex(x.shape[:-1]):
+        values, counts = np.unique(x[place], return_counts=True)
+        out[(*place, 0)] = np.flatnonzero(x[place] == values[np.argmax(counts)])[-1]
+    return np.moveaxis(out, -1, axis)
+
+
+argmode = structural(
+    "argmode", "x", _argmode, lambda m, x, axis: _argmode(m.values(x), axis), result="int", ulps=0, public=False,
+    static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
+    doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
+)  # fmt: skip
+mode = composite(
+    "mode", "x", _mode, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", kinks=TIES,
+    doc="The most frequent entry along an axis, and its index.",
+)  # fmt: skip
+
+
+def _aminmax(x: Any, axis: Any, keepdims: bool) -> Any:
+    return min_(x, axis=axis, keepdims=keepdims), max_(x, axis=axis, keepdims=keepdims)
+
+
+aminmax = composite(
+    "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
+)
+
+declare(NUMPY, **{name: signature(name, "x, axis, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
+declare(
+    TORCH,
+    sort=signature("torch_sort", "x, axis, descending, stable"),
+    argsort=signature("argsort", "x, axis, descending, -stable"),
+    max=signature("torch_max", "x, axis@y, keepdims, y"),
+    min=signature("torch_min", "x, axis@y, keepdims, y"),
+)

@@ -1,0 +1,146 @@
+"""Covariances, correlations and other statistics of samples; sums of products along a line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape, transpose
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.elementwise.logic import less_equal, where
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.reductions.along import count
+from gradcli.ops.reductions.masked import around
+from gradcli.ops.reductions.sums import AXES, max_, mean, min_, norm, sum_
+from gradcli.ops.registry import composite, is_number
+from gradcli.ops.spec import Composite, axes_of
+
+
+def _observations(name: str, x: Any) -> Any:
+    """One row a variable."""
+    if len(x.shape) > 2:
+        raise ShapeError(f"{name} needs an array of at most 2 axes, not the shape {tuple(x.shape)}")
+    return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
+
+
+def _weights(name: str, weights: Any, n: int) -> Any:
+    if tuple(weights.shape) != (n,) and not (n == 1 and not weights.shape):
+        raise ShapeError(f"{name}: weights of shape {tuple(weights.shape)} for {n} observations")
+    return weights
+
+
+def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) -> Any:
+    """The matrix of covariances of rows; not a number or infinite where the observations are too few."""
+    n = x.shape[1]
+    given = [_weights(name, w, n) for w in (fweights, aweights) if w is not None]
+    if not given:
+        deviation = x - mean(x, axis=1, keepdims=True)
+        products = matmul(deviation, transpose(deviation, axes=(1, 0)))
+        return products / (n - ddof) if not is_number(ddof) or n > ddof else products * math.inf
+    w = given[0] if len(given) == 1 else given[0] * given[1]
+    total = sum_(w)
+    deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
+    norm = total - ddof if aweights is None or (is_number(ddof) and not ddof) else total - ddof * sum_(w * aweights) / total
+    norm = where(less_equal(norm, 0), 0.0, norm)
+    return matmul(deviation * w, transpose(deviation, axes=(1, 0))) / norm
+
+
+def _squeezed(matrix: Any) -> Any:
+    return reshape(matrix, shape=tuple(n for n in matrix.shape if n != 1))
+
+
+def _cov(x: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool, ddof: float | None) -> Any:
+    rows = [_observations("cov", v) for v in (x, y) if v is not None]
+    if not rowvar:  # as NumPy has it: a second array of one row is one variable
+        columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
+        rows = [transpose(r, axes=(1, 0)) if turned else r for r, turned in zip(rows, columns, strict=True)]
+    samples = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
+    return _squeezed(_covariance("cov", samples, fweights, aweights, (0 if bias else 1) if ddof is None else ddof))
+
+
+def _torch_cov(x: Any, fweights: Any, aweights: Any, correction: float) -> Any:
+    return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
+
+
+def _correlation(covariance: Any) -> Any:
+    if not covariance.shape:
+        return covariance / covariance
+    every = StaticArray(np.arange(covariance.shape[0]))
+    size = sqrt(getitem(covariance, index=(every, every)))
+    return covariance / reshape(size, shape=(-1, 1)) / size
+
+
+def _corrcoef(x: Any, y: Any, rowvar: bool) -> Any:
+    return _correlation(_cov(x, y, None, None, rowvar, False, None))
+
+
+_SAMPLES = {"rowvar": True, "bias": False, "ddof": None}
+cov = composite(
+    "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, scalars="ddof", examples=("cov(x)",),
+    doc="The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).",
+)  # fmt: skip
+torch_cov = composite(
+    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, scalars="correction", public=False, backward="Squeeze",
+    doc="torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations.",
+)  # fmt: skip
+corrcoef = composite(
+    "corrcoef", "x y?", _corrcoef, static={"rowvar": True}, doc="The correlations of variables, one a row.",
+)  # fmt: skip
+
+
+def _average(x: Any, weights: Any, axis: Any, keepdims: bool, returned: bool) -> Any:
+    if weights is None:
+        result, total = mean(x, axis=axis, keepdims=keepdims), float(count(x.shape, axis))
+    else:
+        if tuple(weights.shape) != tuple(x.shape):
+            axes = axes_of(axis, len(x.shape))
+            if axis is None or tuple(weights.shape) != tuple(x.shape[a] for a in axes):
+                raise ShapeError(f"average: weights of shape {tuple(weights.shape)} for an array of shape {tuple(x.shape)}")
+            order = tuple(int(i) for i in np.argsort(axes))
+            weights = transpose(weights, axes=order)
+            weights = reshape(weights, shape=tuple(n if i in axes else 1 for i, n in enumerate(x.shape)))
+        weights = broadcast_to(weights, shape=x.shape)
+        total = sum_(weights, axis=axis, keepdims=keepdims)
+        result = sum_(x * weights, axis=axis, keepdims=keepdims) / total
+    return (result, broadcast_to(total * 1.0 if weights is not None else total + 0.0 * result, shape=result.shape)) if returned else result
+
+
+average = composite(
+    "average", "x weights?", _average, static={"axis": None, "returned": False, "keepdims": False},
+    doc="The mean, of weighted entries if weights are given; with returned, also the sum of the weights.",
+    examples=("average(x, weights=w)",),
+)  # fmt: skip
+ptp = composite(
+    "ptp", "x", lambda x, axis, keepdims: max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims),
+    static=AXES, doc="The largest entry less the smallest.",
+)  # fmt: skip
+
+
+def _spread_of_numbers(name: str, root: bool) -> Composite:
+    body = around(name, sum_, norm, root, without_nan=True)
+    what = "standard deviation" if root else "variance"
+    return composite(
+        name, "x where? mean?", body, static={**AXES, "ddof": 0}, scalars="ddof",
+        doc=f"The {what} of the entries that are numbers{'' if root else ', divided by n - ddof'}.",
+    )  # fmt: skip
+
+
+nanvar, nanstd = _spread_of_numbers("nanvar", False), _spread_of_numbers("nanstd", True)
+declare(
+    TORCH,
+    cov=signature("torch_cov", "x, correction, fweights, aweights"),
+    corrcoef=signature("corrcoef", "x"),
+)
+declare(
+    NUMPY,
+    cov=signature("cov", "x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"),
+    corrcoef=signature("corrcoef", "x, y, rowvar, -dtype"),
+    average=signature("average", "x, axis, weights, returned, keepdims"),
+    ptp=signature("ptp", "x, axis, -out, keepdims"),
+    **{name: signature(name, "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean") for name in ("nanvar", "nanstd")},
+)

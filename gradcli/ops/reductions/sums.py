@@ -1,0 +1,304 @@
+"""Reductions along axes, with ``axis`` (None, an integer or a tuple) and ``keepdims``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import EvaluationError
+from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import abs_, sign
+from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.reductions.along import count, reduced
+from gradcli.ops.reductions.cumulative import exclusive_products
+from gradcli.ops.reductions.masked import around, average, begun, extreme, mask_for
+from gradcli.ops.registry import composed, composite, is_number, structural
+from gradcli.ops.spec import SAME, Composite, Function, Kink, Op, Shape, axes_of, on_arrays
+
+AXES = {"axis": None, "keepdims": False}
+
+
+def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
+    """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
+    if not reduction.shape or reduction.shape == shape:
+        return reduction
+    return reshape(reduction, shape=reduced(shape, axis, True))
+
+
+def _late(name: str) -> Function:
+    """A reduction of this file, for what stands above it."""
+
+    def run(x: Any, **static: Any) -> Any:
+        return globals()[name](x, **static)
+
+    return run
+
+
+def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
+    return composed(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
+
+
+def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
+    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static={**AXES, **record.pop("static", {})}, **record)
+
+
+def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
+
+
+sum_ = reduction(
+    "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
+    linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
+    wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
+)
+
+
+def _object(x: Any) -> np.ndarray:
+    return np.asarray(x, dtype=object)
+
+
+def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+
+
+def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
+
+
+def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return _object(x).sum(axis=axis, keepdims=keepdims) / count(x.shape, axis)
+
+
+mean = reduction(
+    "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
+    examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
+)
+
+
+def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    n = count(np.shape(x), axis)
+    deviation = x - np.sum(x, axis=axis, keepdims=True) / n
+    return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
+
+
+def _var_reference(m: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    n = count(x.shape, axis)
+    deviation = x - _object(x).sum(axis=axis, keepdims=True) / n
+    return (deviation * deviation).sum(axis=axis, keepdims=keepdims) / (n - ddof)
+
+
+def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
+    n = count(x.shape, axis)
+    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(n - ddof, 0)),)
+
+
+var = reduction(
+    "var", _var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
+    doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
+    rounding="operands", ulps=8, wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
+)
+
+
+def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    return np.sqrt(_var(x, axis, keepdims, ddof))
+
+
+def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
+    n = count(x.shape, axis)
+    spread_out = spread(out, x.shape, axis)
+    slope = (x - mean(x, axis=axis, keepdims=True)) / (max(n - ddof, 0) * spread_out)
+    return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
+
+
+std = reduction(
+    "std", _std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
+    static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
+    kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
+    doc="The standard deviation, the square root of var.",
+    wider=_wider("std", "x where? mean?", around("std", _late("sum_"), _late("norm"), root=True), ddof=0),
+)
+
+
+def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    return (spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),)
+
+
+prod = reduction(
+    "prod", np.prod, on_arrays(lambda x, axis, keepdims: _object(x).prod(axis=axis, keepdims=keepdims)), _prod_vjp,
+    saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+    compounds=True,
+    wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
+)
+
+
+def by_rows(reduce: Callable[[Any, list[Any]], Any]) -> Function:
+    """A reference that reduces the scalars along axes, one list of them at a time."""
+
+    def reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+        axes = axes_of(axis, x.ndim)
+        kept = [a for a in range(x.ndim) if a not in axes]
+        rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
+        out = np.empty(rows.shape[:-1], dtype=object)
+        for index in np.ndindex(out.shape):
+            out[index] = reduce(m, list(rows[index]))
+        return out.reshape(reduced(x.shape, axis, keepdims))
+
+    return reference
+
+
+def _fold(choose: str) -> Function:
+    """Largest or smallest along axes, by the scalar operation that a tie is known to."""
+    return by_rows(lambda m, row: m.extreme(choose, row))
+
+
+def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    """The gradient of a result that is one of the entries: shared evenly by the entries equal to it."""
+    best = spread(out, x.shape, axis)
+    chosen = where(logical_or(equal(x, best), logical_and(isnan(x), isnan(best))), 1.0, 0.0)
+    return (spread(cotangent, x.shape, axis) * (chosen / sum_(chosen, axis=axis, keepdims=True)),)
+
+
+def _extreme(forward: Function) -> Function:
+    def checked(x: Any, axis: Any, keepdims: bool) -> Any:
+        if not np.size(x) and not count(np.shape(x), axis):
+            raise EvaluationError("the largest or smallest of no entries does not exist")
+        return forward(x, axis=axis, keepdims=keepdims)
+
+    return checked
+
+
+max_ = reduction(
+    "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
+    kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
+    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
+    wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
+)
+min_ = reduction(
+    "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
+    kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
+    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
+    wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
+)
+
+
+def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if np.ndim(x) == 0:
+        x, axis, keepdims = np.reshape(x, (1,)), None, False
+    if ord in (None, 2):
+        # scaled by the largest entry, so that squares neither overflow nor vanish
+        top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
+        top = np.where(np.isfinite(top) & (top > 0), top, 1)
+        total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
+        return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+    size = np.abs(x)
+    if ord == math.inf:
+        return np.max(size, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
+    if ord == 1:
+        return np.sum(size, axis=axis, keepdims=keepdims)
+    return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+
+
+def _norm_reference(m: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    size = m.map(m.magnitude, x)
+    if ord in (math.inf, -math.inf):
+        return _fold("max" if ord > 0 else "min")(m, size, axis, keepdims)
+    if ord == 0:
+        return m.map(lambda v: m.one if v != 0 else m.zero, size).sum(axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return size.sum(axis=axis, keepdims=keepdims)
+    if ord in (None, 2):
+        return m.map(m.sqrt, _object(size * size).sum(axis=axis, keepdims=keepdims))
+    total = m.map(lambda v: m.power(v, ord), size).sum(axis=axis, keepdims=keepdims)
+    return m.map(lambda v: m.power(v, m.one / ord), total)
+
+
+def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
+    if ord == 0:
+        return (None,)
+    if ord == 1:
+        return (scale * sign(x),)
+    if ord in (math.inf, -math.inf):
+        chosen = where(equal(abs_(x), best), 1.0, 0.0)
+        return (scale * (sign(x) * chosen / sum_(chosen, axis=axis, keepdims=True)),)
+    slope = x / best
+    if ord not in (None, 2):
+        slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** (ord - 1))
+    return (scale * where(equal(best, 0), 0.0, slope),)
+
+
+norm = reduction(
+    "norm", _norm, _norm_reference, _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4,
+    kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
+    doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
+    "Of a matrix without ord, the Frobenius norm.",
+    examples=("norm(x - a)",),
+)
+
+
+def _deviation(op: Op, and_mean: bool) -> Function:
+    def body(x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+        ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+        axis = None if axis == () else axis
+        function = op if is_number(ddof) or op.wider is None else op.wider
+        result = function(x, axis=axis, keepdims=keepdims, ddof=ddof)
+        return (result, mean(x, axis=axis, keepdims=keepdims)) if and_mean else result
+
+    return body
+
+
+_CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
+for _op in (var, std):
+    composite(
+        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False,
+        backward=_op.name.capitalize(), doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
+    )  # fmt: skip
+    composite(
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
+        doc=f"{_op.name} and mean in one, as in PyTorch.",
+    )  # fmt: skip
+
+
+def _nansum(x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
+    """The sum of the entries that are numbers, where a mask holds, and of a first number."""
+    kept = where(isnan(x), 0.0, x)
+    if mask is None and initial is None:
+        return sum_(kept, axis=axis, keepdims=keepdims)
+    return begun("nansum", sum_, 0.0, lambda x, y: x + where(isnan(y), 0.0, y))(kept, mask, initial, axis, keepdims)
+
+
+def _nanmean(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
+    number = logical_not(isnan(x))
+    chosen = number if mask is None else logical_and(number, mask_for("nanmean", x, mask))
+    total = sum_(where(chosen, x, 0.0), axis=axis, keepdims=keepdims)
+    return total / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
+
+
+nansum = composite(
+    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum",
+    examples=("nansum(x)",),
+)  # fmt: skip
+nanmean = composite("nanmean", "x where?", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")
+
+
+_SPREAD = "x, axis@unbiased, unbiased, keepdims, correction"
+declare(
+    TORCH,
+    **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
+    **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
+    **{name: signature(name, "x, axis, keepdims, -dtype, -out") for name in ("nansum", "nanmean")},
+)
+declare(
+    NUMPY,
+    nansum=signature("nansum", "x, axis, -dtype, -out, keepdims, initial, where"),
+    nanmean=signature("nanmean", "x, axis, -dtype, -out, keepdims, where"),
+)

@@ -1,0 +1,131 @@
+"""Bessel functions of a real argument; their order is a number known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import abs_, sign
+from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import Function, Kink, Op, scipy_special
+
+
+def _far(x: Any, v: float) -> tuple[Any, Any]:
+    """J and Y by Hankel's asymptotic expansion, for x well beyond the order. No phase is subtracted from x."""
+    term, p, q = np.ones_like(x), np.ones_like(x), np.zeros_like(x)
+    for k in range(1, 40):
+        factor = (4 * v * v - (2 * k - 1) ** 2) / (8 * k * x)
+        term = np.where(np.abs(factor) < 1, term * factor, 0)
+        if k % 2:
+            q = q + (-1) ** (k // 2) * term
+        else:
+            p = p + (-1) ** (k // 2) * term
+    angle = (v / 2 + 0.25) % 2 * np.pi
+    cos, sin = np.cos(x), np.sin(x)
+    cos, sin = cos * float(np.cos(angle)) + sin * float(np.sin(angle)), sin * float(np.cos(angle)) - cos * float(np.sin(angle))
+    size = np.sqrt(2 / np.pi / x)
+    return size * (p * cos - q * sin), size * (p * sin + q * cos)
+
+
+def _oscillating(name: str, place: int) -> Function:
+    near = scipy_special(name)
+
+    def forward(x: Any, v: float) -> Any:
+        x = np.asarray(x)
+        start = max(30.0, v * v)
+        far = _far(np.maximum(np.abs(x), start), v)[place]
+        if name == "jv" and v == int(v):
+            far = np.where(x < 0, (-1) ** (int(v) % 2) * far, far)
+        else:
+            far = np.where(x < 0, np.nan, far).astype(x.dtype)
+        return np.where(np.abs(x) > start, far, near(v, x))[()]
+
+    return forward
+
+
+def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any) -> Op:
+    def partial(out: Any, x: Any, v: float) -> Any:
+        return slope(op, x, v)
+
+    op = elementwise(
+        name, "x", forward, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
+        doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",), **record,
+    )  # fmt: skip
+    return op
+
+
+def _falling(op: Op, x: Any, v: float) -> Any:
+    return -op(x, v=1) if v == 0 else (op(x, v=v - 1) - op(x, v=v + 1)) / 2
+
+
+jv = _bessel(
+    "jv", _oscillating("jv", 0), "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500,
+    domain="x >= 0, or v an integer",
+)
+yv = _bessel(
+    "yv", _oscillating("yv", 1), "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500,
+    domain="x > 0",
+)
+iv = _bessel(
+    "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
+    lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
+    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
+)
+kv = _bessel(
+    "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
+    lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
+    "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
+)
+j0 = composite("j0", "x", lambda x: jv(x, v=0), aliases=("bessel_j0",), doc="The Bessel function jv(0, x).")
+j1 = composite("j1", "x", lambda x: jv(x, v=1), aliases=("bessel_j1",), doc="The Bessel function jv(1, x).")
+y0 = composite("y0", "x", lambda x: yv(x, v=0), aliases=("bessel_y0",), doc="The Bessel function yv(0, x).", domain="x > 0")
+y1 = composite("y1", "x", lambda x: yv(x, v=1), aliases=("bessel_y1",), doc="The Bessel function yv(1, x).", domain="x > 0")
+k0 = composite("k0", "x", lambda x: kv(x, v=0), aliases=("modified_bessel_k0",), doc="kv(0, x).", domain="x > 0")
+k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",), doc="kv(1, x).", domain="x > 0")
+
+i0 = elementwise(
+    "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,
+    aliases=("modified_bessel_i0",), doc="The modified Bessel function iv(0, x).",
+)
+i1: Op = elementwise(
+    "i1", "x", scipy_special("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, saves=("x",), ulps=16,
+    aliases=("modified_bessel_i1",), doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
+)
+
+
+_FAR = 1e18  # where 1F1(n + 1/2, n + 1, -2*x) is the first term of its asymptotic series, to the last digit
+
+
+def _fall(x: Any, n: int) -> Any:
+    from scipy import special
+
+    x = np.asarray(x)
+    far = float(special.gamma(n + 1.0) / np.sqrt(np.pi)) / (2 * np.maximum(x, 1)) ** (n + 0.5)  # the first term of the series there
+    return np.where(x > _FAR, far, special.hyp1f1(n + 0.5, n + 1.0, -2 * np.minimum(x, _FAR)))[()]
+
+
+i0e_slope: Op = elementwise(
+    "i0e_slope", "x", _fall, lambda m, x, n: m.hyp1f1(n + m.mpf(1) / 2, n + 1, -2 * x),
+    lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, saves=("x",), public=False, ulps=100,
+    symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
+    doc="The n-th derivative of exp(-x)*i0(x) but for its factor, as 1F1(n + 1/2, n + 1, -2*x): nothing cancels at large x.",
+)
+i0e = elementwise(
+    "i0e", "x", scipy_special("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
+    lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)), saves=("x",),
+    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
+)
+i1e = elementwise(
+    "i1e", "x", scipy_special("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
+    lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x), backward="SpecialI1E",
+    symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves=("x", "out"), doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
+)
+
+for _op in (jv, yv, iv, kv):
+    for _name in (_op.name, *_op.aliases, *({"jv": ["jn"], "yv": ["yn"], "kv": ["kn"]}.get(_op.name, ()))):
+        declare(NUMPY, **{_name: signature(_op.name, "v, x|z")})

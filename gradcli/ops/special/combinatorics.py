@@ -1,0 +1,230 @@
+"""Counting, continued to real numbers: factorials, binomial coefficients, beta, multivariate gamma, zeta."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.constants import LN_PI
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import REQUIRED, Function, Op
+from gradcli.ops.special.gamma import gamma, lgamma, polygamma
+
+# B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138)
+_STEPS = 12  # by which the argument is moved before the series is used
+
+
+def _rise(x: Any, y: Any, n: int) -> Any:
+    x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+    start = np.maximum(x, 0)
+    step = np.maximum(y, -start)
+    sign, total = (-1) ** n, np.zeros_like(x * y)
+    for j in range(_STEPS):
+        total = total - sign * math.factorial(n) * _fallen(start + j, step, n + 1)
+    far = start + _STEPS
+    total = total + (np.log1p(step / far) if n == 0 else -sign * math.factorial(n - 1) * _fallen(far, step, n))
+    total = total - sign * math.factorial(n) / 2 * _fallen(far, step, n + 1)
+    for k, number in enumerate(_BERNOULLI, 1):
+        factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+        total = total - sign * factor * _fallen(far, step, 2 * k + n)
+    plain = _psi(n, x + y) - _psi(n, x)
+    return np.where((x > 0) & (x + y > 0), total, plain)[()]
+
+
+def _psi(n: int, x: Any) -> Any:
+    from scipy import special
+
+    return special.polygamma(n, x) if n else special.digamma(x)
+
+
+def _fallen(x: Any, y: Any, power: int) -> Any:
+    """(x + y)**-power - x**-power, without cancellation."""
+    return x**-float(power) * np.expm1(-power * np.log1p(y / x))
+
+
+def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
+    if y == 0:
+        return m.zero
+    with m.workprec(m.prec + 2 * abs(m.mag(x)) + 2 * abs(m.mag(y))):
+        value = m.psi(n, x + y) - m.psi(n, x)
+    return +value
+
+
+psi_rise: Op = elementwise(
+    "psi_rise", "x y", _rise, _rise_reference,
+    lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
+    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, saves=("x", "y"), public=False, ulps=16,
+    doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.", domain="x > 0 and x + y > 0",
+)
+
+
+def _betaln(x: Any, y: Any) -> Any:
+    """lgamma of the smaller operand, less what lgamma gains from the larger one to the sum: by Stirling's series."""
+    from scipy import special
+
+    small, large = np.minimum(x, y), np.maximum(x, y)
+    step, start = np.maximum(small, 0), np.maximum(large, 0)
+    gain = -sum(np.log1p(step / (start + j)) for j in range(_STEPS))
+    far = start + _STEPS
+    gain = gain + (far - 0.5) * np.log1p(step / far) + step * (np.log(far + step) - 1)
+    for k, number in enumerate(_BERNOULLI, 1):
+        gain = gain + number / (2 * k * (2 * k - 1)) * _fallen(far, step, 2 * k - 1)
+    return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
+
+
+def _in_double(forward: Function) -> Function:
+    """The same in double precision: gamma functions overflow float32 where their ratios are moderate, or lose its digits."""
+
+    @functools.wraps(forward)
+    def wrapped(*operands: Any) -> Any:
+        kind = np.result_type(*operands, np.float32)
+        return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(kind, copy=False)[()]
+
+    return wrapped
+
+
+@_in_double
+def _beta(x: Any, y: Any) -> Any:
+    from scipy import special
+
+    product = special.gamma(x) / special.gamma(np.add(x, y)) * special.gamma(y)
+    moderate = (np.abs(x) < 80) & (np.abs(y) < 80) & np.isfinite(product)
+    return np.where(moderate, product, np.where(np.minimum(x, y) > 0, np.exp(_betaln(x, y)), special.beta(x, y)))[()]
+
+
+@_in_double
+def _binomial(n: Any, k: Any) -> Any:
+    from scipy import special
+
+    ratio = special.gamma(n + 1) * special.rgamma(k + 1) * special.rgamma(n - k + 1)
+    large = np.where((n - k > -1) & (k > -1), np.exp(-_betaln(n - k + 1, k + 1)) / (n + 1), special.binom(n, k))
+    moderate = (np.abs(n) < 80) & (np.abs(k) < 80)
+    return np.where((np.rint(n) == n) & (np.rint(k) == k), special.binom(n, k), np.where(moderate, ratio, large))[()]
+
+
+beta = elementwise(
+    "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
+    lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=8000,
+    domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+)
+betaln = elementwise(
+    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
+    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
+    domain="x > 0 and y > 0", doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+)
+binomial = elementwise(
+    "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
+    lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
+    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves=("n", "k", "out"),
+    aliases=("binom", "comb"), domain="n > -1 and -1 < k < n + 1",
+    doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
+)
+factorial = composite(
+    "factorial", "x", lambda x: gamma(x + 1), domain="x > -1", doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
+)
+
+perm = composite(
+    "perm", "n k", lambda n, k: binomial(n, k) * gamma(k + 1), domain="n > -1 and -1 < k < n + 1",
+    doc="The number of ways to line up k of n things, gamma(n + 1)/gamma(n - k + 1).",
+)
+
+
+def _mvlgamma(x: Any, p: Any) -> Any:
+    if isinstance(p, bool) or not isinstance(p, int) or p < 1:
+        raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
+    total = lgamma(x)
+    for j in range(1, p):
+        total = total + lgamma(x - j / 2)
+    return total + p * (p - 1) / 4 * LN_PI if p > 1 else total
+
+
+mvlgamma = composite(
+    "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",), backward="Mvlgamma", domain="x > (p - 1)/2",
+    doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
+)
+
+
+def _zeta(x: Any, q: Any) -> Any:
+    from scipy import special
+
+    return np.where(np.equal(q, 1), special.zeta(x), _zeta_slope(x, q, 0))[()]
+
+
+def _zeta_slope(x: Any, q: Any, n: int) -> Any:
+    """Euler and Maclaurin's formula, differentiated n times by x: Taylor series in x are multiplied term by term."""
+    x, q = np.broadcast_arrays(np.asarray(x), np.asarray(q))
+    kind, x, q = np.result_type(x, q), x.astype(np.longdouble), q.astype(np.longdouble)
+
+    def derivative(log_base: Any, power: Any, factor: list[Any]) -> Any:
+        """The n-th derivative by x of exp(-power(x)*log_base)*factor(x), the factor as Taylor coefficients."""
+        start = np.exp(-power * log_base)
+        return start * sum(
+            math.comb(n, i) * math.factorial(i) * factor[i] * (-log_base) ** (n - i) for i in range(min(n, len(factor) - 1) + 1)
+        )
+
+    one = np.ones_like(x)
+    total = sum(derivative(np.log(q + k), x, [one]) for k in range(_STEPS))
+    far = np.log(q + _STEPS)
+    total = total + derivative(far, x - 1, [(-1) ** i / (x - 1) ** (i + 1) for i in range(n + 1)]) + derivative(far, x, [one]) / 2
+    unit = q + _STEPS
+    low = np.minimum(x, 6 * unit)  # beyond, the first term is all that counts
+    rising = [low / unit, 1 / unit]  # x (x + 1) ... (x + 2k - 2) / unit**(2k - 1), as a polynomial in a step from x
+    for k, number in enumerate(_BERNOULLI, 1):
+        total = total + number / math.factorial(2 * k) * derivative(far, x, rising)
+        for shift in (2 * k - 1, 2 * k):
+            pairs = zip([*rising, 0 * one], [0 * one, *rising], strict=True)
+            rising = [(same * (low + shift) + lower) / unit for same, lower in pairs][: n + 1]
+    return np.where((x > -5) & (q > 0), total, np.nan).astype(kind)[()]
+
+
+def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
+    if not q > 0:
+        return m.nan
+    with m.workprec(m.prec + int(min(1200, max(0, x * m.mag(q))))):  # mpmath's is accurate beside 1, not beside its result
+        value = m.zeta(x, q, n)
+    return +value
+
+
+def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
+    """Sympy's zeta has no derivative by x; mpmath's has."""
+
+    def fdiff(self: Any, place: int) -> Any:
+        x, q, n = self.args
+        return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
+
+    return type("zeta", (s.Function,), {"fdiff": fdiff})(x, q, n)
+
+
+zeta_slope: Op = elementwise(
+    "zeta_slope", "x q", _zeta_slope, _zeta_reference,
+    lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
+    lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
+    symbolic=_zeta_symbolic, static={"n": 1}, saves=("x", "q"), public=False, ulps=4,
+    domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
+)
+hurwitz_zeta: Op = elementwise(
+    "hurwitz_zeta", "x q", _zeta, _zeta_reference,
+    lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
+    symbolic=_zeta_symbolic, saves=("x", "q"), domain="x > -5 and q > 0, or q = 1", ulps=300,
+    doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
+)
+zeta = composite(
+    "zeta", "x q?", lambda x, q: hurwitz_zeta(x, 1.0 if q is None else q), domain="x is not 1", backward="SpecialZeta",
+    doc="The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.", examples=("zeta(x)", "zeta(2, q)"),
+)
+
+declare(
+    NUMPY,
+    comb=signature("binomial", "n|N, k, -exact, -repetition"), factorial=signature("factorial", "x|n, -exact"),
+    perm=signature("perm", "n|N, k, -exact"),
+    mvlgamma=signature("mvlgamma", "x, p"), multigammaln=signature("mvlgamma", "x|a, p|d"), zeta=signature("zeta", "x, q|other"),
+)  # fmt: skip

@@ -1,0 +1,122 @@
+"""Gamma functions, the logistic function and sums of exponentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.exponential import exp2
+from gradcli.ops.registry import composed, elementwise
+from gradcli.ops.spec import Kink, Op, scipy_special
+
+
+def _polygamma(x: Any, n: int) -> Any:
+    from scipy import special
+
+    return (special.polygamma(n, x) if n else special.digamma(x))[()]
+
+
+polygamma: Op = elementwise(
+    "polygamma", "x", _polygamma, lambda m, x, n: m.psi(n, x), lambda out, x, n: polygamma(x, n=n + 1),
+    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain="x is not 0, -1, -2, ...",
+    doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
+    examples=("polygamma(1, x)",), ulps=16,
+)
+digamma = elementwise(
+    "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
+    aliases=("psi",), saves=("x",), domain="x is not 0, -1, -2, ...", doc="The derivative of lgamma.", ulps=200,
+)
+gamma = elementwise(
+    "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),
+    domain="x is not 0, -1, -2, ...", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
+)
+
+_TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
+
+
+def _lgamma(x: Any) -> Any:
+    """scipy.special.gammaln, but by a series beside its zeros 1 and 2."""
+    from scipy import special
+
+    x = np.asarray(x)
+    t = x - np.rint(x)
+    tail = np.zeros_like(t)
+    for k in range(_TERMS, 1, -1):
+        tail = (-1) ** k * float(special.zeta(k)) / k + t * tail
+    near = t * (t * tail - float(np.euler_gamma)) + np.where(np.rint(x) == 2, np.log1p(t), 0)
+    return np.where((x >= 0.65) & (x <= 1.35) | (x >= 1.65) & (x <= 2.35), near, special.gammaln(x))[()]
+
+
+def _lgamma_reference(m: Any, x: Any) -> Any:
+    return m.log(abs(m.gamma(x))) if x < 0 else m.loggamma(x)
+
+
+lgamma = elementwise(
+    "lgamma", "x", _lgamma, _lgamma_reference, lambda out, x: digamma(x),
+    symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
+    domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=40,
+)
+
+
+def _sigmoid(x: Any) -> Any:
+    # e^-|x| never overflows, and the quotient keeps full accuracy in both tails.
+    small = np.exp(-np.abs(x))
+    return np.where(np.greater_equal(x, 0), 1 / (1 + small), small / (1 + small))[()]
+
+
+sigmoid: Op = elementwise(
+    "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
+    saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
+)
+logaddexp = elementwise(
+    "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
+    lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
+    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounding="operands",
+    doc="log(exp(x) + exp(y)), without overflow.", ulps=8,
+)
+logaddexp2 = elementwise(
+    "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: max(x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
+    lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
+    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounding="operands",
+    doc="log2(2**x + 2**y), without overflow.", ulps=8,
+)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    scaled = x * beta
+    smooth = np.maximum(scaled, 0) + np.log1p(np.exp(-np.abs(scaled)))
+    return np.where(np.greater(scaled, threshold), x, smooth / beta)[()]
+
+
+def _softplus_reference(m: Any, x: Any, beta: float, threshold: float) -> Any:
+    return x if x * beta > threshold else m.log1p(m.exp(x * beta)) / beta
+
+
+def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
+    from gradcli.ops.elementwise.logic import greater, where
+
+    slope = sigmoid(x * beta) if beta != 1 else sigmoid(x)
+    return slope if threshold == float("inf") else where(greater(x * beta, threshold), 1.0, slope)
+
+
+def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
+    """The same with an operand as beta."""
+    return softplus(x * beta, threshold=threshold) / beta
+
+
+softplus: Op = elementwise(
+    "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
+    symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
+    static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=4,
+    kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
+    doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
+    examples=("softplus(x)",),
+    wider=composed(
+        "softplus", "x", _softplus_by, static={"beta": 1, "threshold": float("inf")}, scalars="beta",
+    ),
+)
+
+declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

@@ -1,0 +1,185 @@
+"""Writing a schedule as a straight-line function of Python that calls NumPy, and compiling it.
+
+A swift program computes numbers as Python floats, whose operations raise where NumPy gives infinities or NaN; whoever
+runs it goes another way when it raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.linalg.products import matmul
+from gradcli.plans.blocks import LoopWriter
+from gradcli.plans.schedule import Loop, Step, in_blocks, is_large
+from gradcli.plans.source import Source, fills_buffers, makes_new
+
+Compiled = Callable[..., tuple[list[Any], list[Any]]]
+
+
+def compiled(
+    leaves: Sequence[Expr],
+    roots: Sequence[Expr],
+    steps: Sequence[Step],
+    precision: str,
+    *,
+    swift: bool,
+    checked: bool,
+    exact: bool = False,
+) -> Compiled:
+    """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
+
+    The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
+    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
+    """
+    source = Source(precision, swift=swift, exact=exact)
+    Writer(source, roots, steps, checked=checked).write(leaves)
+    function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
+    return function
+
+
+def settled(value: Any, out: Any) -> Any:
+    """A result as an array that nobody else has."""
+    if out is None:
+        return np.array(value)
+    np.copyto(out, value)
+    return out
+
+
+class Writer:
+    """Writes one program."""
+
+    def __init__(self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool) -> None:
+        self.source, self.roots, self.steps = source, list(roots), steps
+        self.results = frozenset(roots)
+        self.checks = source.new("q") if checked else None
+        self.spare: dict[Any, list[str]] = {}  # arrays of ours that nobody reads any more
+        self.owned: set[Expr] = set()
+        self.floats: set[Expr] = set()  # Python's floats and booleans, which only ufuncs take for NumPy's
+        self.last_use = _last_uses(steps, roots)
+        self.viewed = _viewed(steps)
+        self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
+        for node, place in self.last_use.items():
+            if is_large(node):
+                self.ends.setdefault(place, []).append(node)
+
+    def write(self, leaves: Sequence[Expr]) -> None:
+        source = self.source
+        for leaf in leaves:
+            source.names[leaf] = source.new("v")
+        given = [source.new("o") for _ in self.roots]
+        parameters = [source.names[leaf] for leaf in leaves] + [f"{out}=None" for out in given]
+        source.add(f"def program({', '.join(parameters)}):", 0)
+        if self.checks is not None:
+            source.add(f"{self.checks} = []")
+        if source.swift and source.precision == "float64":
+            for leaf in leaves:
+                if not leaf.shape and leaf.kind == FLOAT:
+                    source.add(f"{source.names[leaf]} = float({source.names[leaf]})")
+                    self.floats.add(leaf)
+        targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
+        for place, step in enumerate(self.steps):
+            if isinstance(step, Loop):
+                self._loop(step, targets, place)
+            else:
+                self._operation(step, place)
+            self._delete(place)
+        self._return(given)
+
+    def _loop(self, loop: Loop, targets: dict[Expr, str], place: int) -> None:
+        source = self.source
+        existing = [node for node in loop.stored if node in targets]
+        for node in existing:
+            source.names[node] = name = source.new("v")
+            kind = source.constant(source.dtype if node.kind == FLOAT else np.dtype(np.bool_))
+            source.add(f"{name} = empty({node.shape}, {kind}) if {targets[node]} is None else {targets[node]}")
+        ending = [x for x in loop.inputs if self.last_use.get(x) == place and x not in self.viewed and _is_contiguous(x)]
+        LoopWriter(source, loop, self.checks, ending).write(existing)
+
+    def _operation(self, node: Expr, place: int) -> None:
+        source = self.source
+        name = source.new("v")
+        text = source.on_floats(node)
+        if text is not None:
+            self.floats.add(node)
+        else:
+            operands = ["None" if o is None else self._operand(node, o) for o in node.operands]
+            text = source.call(node, operands, self._buffer(node, place))
+        source.names[node] = name
+        source.add(f"{name} = {text}")
+
+    def _operand(self, node: Expr, operand: Expr) -> str:
+        name = self.source.name(operand)
+        return f"{self.source.scalar(operand.kind)}({name})" if operand in self.floats and not makes_new(node) else name
+
+    def _buffer(self, node: Expr, place: int) -> str | None:
+        """An array of ours that may take the result: small ones are cheaper to use again than to make."""
+        if not fills_buffers(node) or not math.prod(node.shape or (0,)):
+            return None
+        for operand in dict.fromkeys(node.operands):
+            if operand in self.owned and self.last_use.get(operand) == place:
+                self.spare.setdefault((operand.shape, operand.kind), []).append(self.source.names[operand])
+        if node not in self.viewed and node not in self.results:
+            self.owned.add(node)
+        found = self.spare.get((node.shape, node.kind))
+        return found.pop() if found else None
+
+    def _delete(self, place: int) -> None:
+        """Let go of large arrays after their last use."""
+        for node in self.ends.get(place, ()):
+            if node.op is not None and node in self.source.names and node not in self.owned:
+                self.source.add(f"del {self.source.names[node]}")
+
+    def _return(self, given: Sequence[str]) -> None:
+        source = self.source
+        source.namespace["settled"] = settled
+        if self.checks is not None:
+            for root in dict.fromkeys(self.roots):
+                if root.kind == FLOAT and not in_blocks(root):
+                    name = source.name(root)
+                    source.add(f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})")
+        results = []
+        seen: set[Expr] = set()
+        for root, out in zip(self.roots, given, strict=True):
+            name = source.name(root)
+            if not root.shape:
+                results.append(f"{source.scalar(root.kind)}({name})")
+            elif root in seen or not (in_blocks(root) or makes_new(root)):
+                results.append(f"settled({name}, {out})")
+            else:
+                results.append(name if in_blocks(root) else f"({name} if {out} is None else settled({name}, {out}))")
+            seen.add(root)
+        source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
+
+
+def _is_contiguous(node: Expr) -> bool:
+    """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
+    return in_blocks(node) or (node.op is matmul and len(node.shape) == 2)
+
+
+def _last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
+    """The last step that reads each whole value; those that are results are read to the end."""
+    uses: dict[Expr, int] = {}
+    for place, step in enumerate(steps):
+        for operand in step.inputs if isinstance(step, Loop) else step.operands:
+            if operand is not None:
+                uses[operand] = place
+    for root in roots:
+        uses.pop(root, None)
+    return uses
+
+
+def _viewed(steps: Sequence[Step]) -> set[Expr]:
+    """Values whose memory another one may share: operands of what is no plain ufunc."""
+    return {
+        operand
+        for step in steps
+        if not isinstance(step, Loop) and not fills_buffers(step)
+        for operand in step.operands
+        if operand is not None
+    }

@@ -1,0 +1,117 @@
+"""Plans: a value and its gradients as one program, compiled once for shapes and run many times.
+
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──schedule──▶ steps ──write──▶ Python that calls NumPy
+
+A plan gives what the forward pass and the sweep give, to a few units in the last place. Its swift program assumes that all
+is finite; where something is not, the result is computed again: in blocks, with zeros for branches not taken, if the
+program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep themselves.
+Where all arrays are small, a program of Python's floats comes before all these (unrolling.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import EvaluationError
+from gradcli.graph.indeterminate import gradients, has_nan
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.sweep import backward, itself
+from gradcli.graph.transforms import ones_like, zeros_like
+from gradcli.plans.assembly import Compiled, compiled, settled
+from gradcli.plans.folding import Folder
+from gradcli.plans.schedule import Loop, Step, schedule
+from gradcli.plans.unrolling import unrolled
+
+_DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the plain way holds all intermediate values
+
+
+class Plan:
+    """The value of a root and its vector-Jacobian products, as a function of the values of leaves.
+
+    leaves  those that take values, in order; ``seed`` may be one of them
+    wrt     the leaves to differentiate with respect to
+    seed    the cotangent of the root: ones, if None
+    """
+
+    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr], precision: str, seed: Expr | None = None) -> None:
+        self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
+        self.precision = precision
+        roots, risky = self._folded(swift=True)
+        self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
+        if self._unrolled is None:
+            self._swift = self._compiled(roots, risky)
+
+    def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
+        """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
+        if self._unrolled is not None:
+            try:
+                found = self._unrolled(*values, *out) if out else self._unrolled(*values)
+            except (ArithmeticError, ValueError):
+                found = None
+            if found is not None:
+                return found
+        try:
+            results, checks = self._swift(*values, *out)
+        except (ArithmeticError, ValueError, TypeError):
+            pass  # Python's floats raise where NumPy has an infinity or NaN; what is wrong indeed raises again
+        else:
+            if not checks or np.isfinite(checks).all():
+                return results
+        if not self._in_blocks:
+            return self._plain(values, out)
+        results = self._careful(*values, *out)[0]
+        open_ = any(has_nan(gradient) for gradient in results[1:])
+        return self._plain(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
+
+    def _folded(self, *, swift: bool) -> tuple[list[Expr], bool]:
+        """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
+        seed = ones_like(self.root) if self.seed is None else self.seed
+        found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
+        gradients = [found[x] if x in found else zeros_like(x) for x in self.wrt]
+        folder = Folder(Graph(self.root.graph.limits), swift=swift)
+        return folder.fold([self.root, *gradients]), folder.risky
+
+    @cached_property
+    def _swift(self) -> Compiled:
+        return self._compiled(*self._folded(swift=True))
+
+    def _compiled(self, roots: Sequence[Expr], risky: bool) -> Compiled:
+        steps = schedule(roots)
+        self._in_blocks = _nothing_but_loops(steps)
+        has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
+        # where a cotangent of zeros ends the sweep, and the program goes on
+        ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
+        checked = risky or has_floats or (ends and bool(self.wrt))
+        return compiled(self.leaves, roots, steps, self.precision, swift=True, checked=checked)
+
+    @cached_property
+    def _careful(self) -> Compiled:
+        roots, _ = self._folded(swift=False)
+        return compiled(self.leaves, roots, schedule(roots), self.precision, swift=False, checked=False)
+
+    def _plain(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+        """By the forward pass and the sweep, array by array."""
+        given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)}
+        table = forward([self.root], given, self.precision)
+        value = table[self.root]
+        seed = np.ones_like(value) if self.seed is None else given[self.seed]
+        try:
+            with np.errstate(all="ignore"):
+                found = gradients(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+        except (ValueError, ArithmeticError) as error:
+            raise EvaluationError(f"the gradient has no value: {error}") from None
+        results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
+        outs = [*out, *[None] * (len(results) - len(out))]
+        return [settled(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
+
+
+def _nothing_but_loops(steps: Sequence[Step]) -> bool:
+    """Whether a program has loops, and beside them only what works entry by entry."""
+    return any(isinstance(step, Loop) for step in steps) and all(
+        isinstance(step, Loop) or step.op is None or step.op.elementwise or step.op.facts.linear for step in steps
+    )

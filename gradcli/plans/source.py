@@ -1,0 +1,149 @@
+"""Python text in the making: names for values and constants, and calls of operations.
+
+Names are ours, never the user's: ``v1`` values, ``r1`` registers (buffers of one block), ``k1`` constants and functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr, constant_value
+from gradcli.ops import structure
+from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.elementwise import arithmetic, exponential, hyperbolic, logic, trigonometric
+from gradcli.ops.reductions import sums
+from gradcli.ops.spec import Op
+
+_OF_MATH: dict[Op, str] = {  # functions of Python's mathematics, which may differ from NumPy's in the last bit
+    exponential.exp: "exp", exponential.log: "log", exponential.log1p: "log1p", exponential.expm1: "expm1",
+    exponential.log2: "log2", exponential.log10: "log10", trigonometric.sin: "sin", trigonometric.cos: "cos",
+    trigonometric.tan: "tan", trigonometric.asin: "asin", trigonometric.acos: "acos", trigonometric.atan: "atan",
+    hyperbolic.sinh: "sinh", hyperbolic.cosh: "cosh", hyperbolic.tanh: "tanh", hyperbolic.asinh: "asinh",
+    hyperbolic.acosh: "acosh", hyperbolic.atanh: "atanh",
+}  # fmt: skip
+ON_FLOATS: dict[Op, str] = {
+    arithmetic.add: "{} + {}", arithmetic.sub: "{} - {}", arithmetic.mul: "{} * {}", arithmetic.div: "{} / {}",
+    arithmetic.neg: "-{}", arithmetic.square: "{0} * {0}", arithmetic.reciprocal: "1.0 / {}", arithmetic.abs_: "abs({})",
+    arithmetic.sign: "1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
+    exponential.pow_: "pow({}, {})", exponential.sqrt: "sqrt({})",
+    logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
+    logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}", logic.isnan: "{0} != {0}",
+    structure.to_float: "float({})", logic.logical_and: "bool({} and {})", logic.logical_or: "bool({} or {})", logic.logical_not: "not {}",
+    **{op: f"{name}({{}})" for op, name in _OF_MATH.items()},
+}  # fmt: skip
+_BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
+_MATH = {name: getattr(math, name) for name in ("pow", "sqrt", *_OF_MATH.values())}
+
+
+class Source:
+    """Lines of a function, and the names that they mention."""
+
+    def __init__(self, precision: str, *, swift: bool, exact: bool = False) -> None:
+        self.precision = precision
+        self.dtype = numpy_dtype(FLOAT, precision)
+        self.swift = swift
+        self.exact = exact
+        self.lines: list[str] = []
+        self.names: dict[Expr, str] = {}
+        self._known: dict[Any, str] = {}
+        self._kept: list[Any] = []  # what `_known` tells apart by identity
+        self._last = 0
+        self.namespace: dict[str, Any] = {
+            **_MATH, "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+        }  # fmt: skip
+
+    def new(self, letter: str) -> str:
+        self._last += 1
+        return f"{letter}{self._last}"
+
+    def add(self, line: str, depth: int = 1) -> None:
+        self.lines.append("    " * depth + line)
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant or a function."""
+        name = self._known.get(id(value))
+        if name is None:
+            name = self._known[id(value)] = self.new("k")
+            self._kept.append(value)
+            self.namespace[name] = value
+        return name
+
+    def name(self, node: Expr) -> str:
+        """A node's value as an operand of NumPy."""
+        name = self.names.get(node)
+        if name is None:  # a constant: NumPy is faster with arrays without axes than with floats
+            value = constant_value(node.payload, numpy_dtype(node.kind, self.precision), node.kind)
+            name = self.names[node] = self.constant(np.asarray(value))
+        return name
+
+    def _as_float(self, value: Any) -> Any:
+        return value if value.dtype == self.dtype else value.astype(self.dtype)
+
+    def on_floats(self, node: Expr) -> str | None:
+        """A scalar operation as an expression of Python, if it is one that gives what NumPy gives (but for last bits) or raises."""
+        if not self.swift or node.shape or self.precision != "float64":
+            return None
+        assert node.op is not None
+        template = self._to_the_bit(node, node.op) if self.exact else ON_FLOATS.get(node.op)
+        if template is None:
+            return None
+        operands = [operand for operand in node.operands if operand is not None]
+        numbers = [self.number(operand) for operand in operands]
+        if node.op is logic.where and node.kind == FLOAT:  # of truth and numbers, these
+            for place in (1, 2):
+                if operands[place].kind != FLOAT:
+                    numbers[place] = f"float({numbers[place]})"
+        return template.format(*numbers)
+
+    def _to_the_bit(self, node: Expr, op: Op) -> str | None:
+        """The same with the bits of what runs on NumPy's scalars, if that is one call."""
+        if op in ON_FLOATS and op not in _OF_MATH:
+            return ON_FLOATS[op]
+        if not isinstance(op.forward, np.ufunc) or node.static:
+            return None
+        return f"float({self.constant(op.forward)}({', '.join(['{}'] * len(node.operands))}))"
+
+    def number(self, node: Expr) -> str:
+        """A node's value as a number of Python."""
+        if node.is_constant and math.isfinite(node.payload):
+            literal = repr(bool(node.payload) if node.kind != FLOAT else float(node.payload))
+            return f"({literal})"
+        return self.name(node)
+
+    def scalar(self, kind: str) -> str:
+        """The name of NumPy's type of the numbers of a kind."""
+        return self.constant(numpy_dtype(kind, self.precision).type)
+
+    def call(self, node: Expr, operands: Sequence[str], out: str | None = None) -> str:
+        """An operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
+        assert node.op is not None
+        if node.op is sums.sum_:
+            axis, keepdims = node.static["axis"], node.static["keepdims"]
+            return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
+        forward: Callable[..., Any] = node.op.forward
+        is_ufunc = isinstance(forward, np.ufunc)
+        if node.static:
+            forward = functools.partial(forward, **node.static)
+        given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
+        text = f"{self.constant(forward)}({', '.join(given)})"
+        return text if is_ufunc or node.kind != FLOAT or node.op.outputs > 1 else f"as_float({text})"
+
+    def compiled(self, name: str) -> Callable[..., Any]:
+        exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's
+        function: Callable[..., Any] = self.namespace[name]
+        return function
+
+
+def makes_new(node: Expr) -> bool:
+    """Whether an operation's result is surely an array of its own, not a view."""
+    return node.op is not None and (isinstance(node.op.forward, np.ufunc) or node.op is sums.sum_)
+
+
+def fills_buffers(node: Expr) -> bool:
+    """Whether an operation can write its result into a given array of the same shape as its operands'."""
+    return node.op is not None and node.op.elementwise and isinstance(node.op.forward, np.ufunc) and not node.static

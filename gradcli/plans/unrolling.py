@@ -1,0 +1,139 @@
+"""Programs on small arrays, entry by entry: for a handful of entries Python's floats are several times as fast as NumPy's calls.
+
+Operations that move, sum and multiply entries run on arrays of nodes of a graph of numbers, and so unroll themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
+from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.linalg import products
+from gradcli.ops.reductions import sums
+from gradcli.plans.schedule import additions
+from gradcli.plans.source import ON_FLOATS, Source
+
+Unrolled = Callable[..., list[Any] | None]
+_MOST = 64  # entries of an array
+_CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
+_STORE = 2  # and of storing a float in an array
+_LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
+_SUMS = frozenset((shapes.sum_to, sums.sum_, sums.mean, products.matmul, products.dot))
+_STRUCTURAL = _SUMS | frozenset((
+    shapes.reshape, shapes.transpose, shapes.swapaxes, shapes.broadcast_to, shapes.getitem, shapes.scatter_add, shapes.concatenate,
+    shapes.stack, shapes.flip, products.outer,
+))  # fmt: skip
+
+
+def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
+    """A function of the leaves' values, and of arrays that take results, which gives the roots' values.
+
+    It gives None where these are not all finite, and raises where Python's floats do. There is none for programs without arrays, with
+    large ones, or with operations that floats do not have.
+    """
+    # operands first: the indices of leaves, which may be of another graph, say nothing here
+    nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)
+    if not _is_worth_it(nodes, roots) or any(root.kind != FLOAT for root in roots):
+        return None
+    entries = _entries(nodes)
+    if entries is None:
+        return None
+    steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
+    return _written(leaves, roots, entries, steps) if all(step.op in ON_FLOATS for step in steps) else None
+
+
+def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
+    """Whether all can be done on floats, in less time than NumPy takes. What has no axes is done on floats in any case."""
+    calls = work = 0
+    for node in nodes:
+        op = node.op
+        if op is not None and not (op in ON_FLOATS or op in _STRUCTURAL):
+            return False
+        size = math.prod(node.shape)
+        if not 0 < size <= _MOST:
+            return False
+        if op is not None and (node.shape or any(operand is not None and operand.shape for operand in node.operands)):
+            calls += 1
+            work += size * _work(node)
+    stored = sum(math.prod(root.shape) for root in roots if root.shape)
+    return 0 < work + _STORE * stored <= _CALL * calls and work + len(nodes) <= _LONGEST
+
+
+def _work(node: Expr) -> int:
+    """About how many additions take the time of one entry of a result."""
+    if node.op in ON_FLOATS:
+        return additions(node)
+    if node.op not in _SUMS:
+        return int(node.op is products.outer)
+    largest = max(math.prod(operand.shape) for operand in node.operands if operand is not None)
+    return largest // math.prod(node.shape) if len(node.operands) == 1 else 2 * max(1, node.operand.shape[-1] if node.operand.shape else 1)
+
+
+def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
+    """The value of every node as an array of nodes that are numbers."""
+    graph = Graph()
+    numbers = np.frompyfunc(lambda entry: entry if isinstance(entry, Expr) else graph.constant(float(entry)), 1, 1)
+    entries: dict[Expr, np.ndarray] = {}
+    for node in nodes:
+        op = node.op
+        operands = [entries[operand] for operand in node.operands if operand is not None]
+        if op is None:
+            found: Any = _given(graph, node)
+        elif op in ON_FLOATS:
+            found = np.frompyfunc(lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1)(*operands)
+        elif op is shapes.scatter_add:
+            found = op.forward(operands[0][()], **node.static)  # a number, not an array without axes, is stored in an array of objects
+        else:
+            found = op.forward(*operands, **node.static)
+        if found is None:
+            return None
+        if op in _SUMS and node.shape != node.operand.shape:
+            found = found + 0.0  # NumPy's begin with it: the sum of negative zeros is positive
+        entries[node] = np.asarray(numbers(np.asarray(found, object)), object)
+    return entries
+
+
+def _given(graph: Graph, node: Expr) -> Any:
+    """The entries of a leaf or a constant, if all are finite floats."""
+    if not node.is_constant:
+        return np.frompyfunc(lambda _: graph.leaf("entry", ()), 1, 1)(np.zeros(node.shape)) if node.kind == FLOAT else None
+    if node.kind != FLOAT:
+        return None
+    value = constant_value(node.payload, np.dtype(np.float64), FLOAT)
+    return value.astype(object) if np.isfinite(value).all() else None
+
+
+def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Unrolled:
+    source = Source("float64", swift=True)
+    values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
+    source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
+    for leaf, value in zip(leaves, values, strict=True):
+        numbers = entries[leaf].ravel().tolist()
+        for number in numbers:
+            source.names[number] = source.new("e")
+        flat = value if len(leaf.shape) == 1 else f"{value}.ravel()"
+        taken = f"{flat}.tolist()" if leaf.shape else f"(float({value}),)"
+        source.add(f"{', '.join(source.names[number] for number in numbers)}, = {taken}")
+    for step in steps:
+        text = source.on_floats(step)
+        source.names[step] = source.new("e")
+        source.add(f"{source.names[step]} = {text}")
+    results = {root: [source.number(entry) for entry in entries[root].flat] for root in roots}
+    for number, texts in enumerate(results.values()):
+        source.add(f"size {'+=' if number else '='} {' + '.join(texts)}")
+    source.add("if size - size != 0.0: return None")
+    for root, out in zip(roots, outs, strict=True):
+        if root.shape:
+            source.add(f"if {out} is None: {out} = empty({root.shape})")
+            for place, text in zip(np.ndindex(root.shape), results[root], strict=True):
+                source.add(f"{out}[{', '.join(map(str, place))}] = {text}")
+        else:
+            source.add(f"{out} = {source.scalar(FLOAT)}({results[root][0]})")
+    source.add(f"return [{', '.join(outs)}]")
+    return source.compiled("program")

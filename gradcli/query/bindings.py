@@ -1,0 +1,185 @@
+"""What the Python API is given, checked and converted: names, values, and options, each refused by its name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
+from gradcli.limits import Limits
+from gradcli.ops.calling.inputs import numbers
+
+MODES = ("grad", "jacobian", "hessian", "jvp")
+OPTIONS = (  # of evaluate
+    "at", "check", "dtype", "expression", "formula", "freeze", "jvp", "limits", "mode", "random_state", "seed", "timeout", "wrt",
+)  # fmt: skip
+_NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
+_WORDS = re.compile(rf"#[^\n]*|({_NAME})")
+_RESERVED = ("if", "else", "and", "or", "not")
+
+
+def text_of(expression: Any) -> str:
+    """The text of a program. Raises InputTypeError for what is none."""
+    if not isinstance(expression, str):
+        raise InputTypeError(f"the expression must be text, not {type(expression).__name__}", help="write str(expression)")
+    return expression
+
+
+def words(expression: str) -> frozenset[str]:
+    """The names in a program, functions and attributes among them, as the language spells them (NFC)."""
+    text = expression if expression.isascii() else unicodedata.normalize("NFC", expression)
+    return frozenset(word for word in _WORDS.findall(text) if word)
+
+
+def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
+    """The values of a call by the names that the expression has for them.
+
+    Python makes NFKC of keywords (a micro sign becomes the letter mu), so that a name is also found by that form.
+    ``how`` says how a value is given by a name that is taken by an option.
+    """
+    if at is not None and not isinstance(at, Mapping):
+        raise InputTypeError(f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}")
+    found: dict[str, Any] = {}
+    for given in (at or {}, keywords):
+        for name, value in given.items():
+            place = _spelled(name, known, how)
+            if place in found and given is at:
+                raise UsageError(f"the name '{place}' is bound twice: it is one name in two spellings")
+            found[place] = value
+    return found
+
+
+def _spelled(name: Any, known: Collection[str], how: Callable[[str], str]) -> str:
+    if isinstance(name, str) and name in known:
+        return name
+    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(_NAME, unicodedata.normalize("NFC", name)):
+        raise InputTypeError(f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}")
+    if name.isascii() and all(word.isascii() for word in known):
+        return name
+    composed = unicodedata.normalize("NFC", name)
+    if composed in known:
+        return composed
+    folded = unicodedata.normalize("NFKC", name)
+    return next((word for word in sorted(known) if unicodedata.normalize("NFKC", word) == folded), composed)
+
+
+def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str) -> None:
+    """Raise for keywords that are neither options nor names of the expression: somebody's misspelt option, or name."""
+    for name in keywords:
+        folded = unicodedata.normalize("NFKC", name)
+        if name in known or (not folded.isascii() and any(unicodedata.normalize("NFKC", word) == folded for word in known)):
+            continue
+        close = suggestion(name, sorted({*options, *known}))
+        help = f"did you mean '{close}'?" if close else None
+        raise UnknownArgument(f"{what} has no option '{name}', and the expression no name '{name}'", help=help)
+
+
+class UnknownArgument(UnknownNameError, TypeError):
+    """A keyword that means nothing."""
+
+
+def value_of(name: str, value: Any, copy: bool = True) -> Any:
+    """A value as an array of real numbers or booleans; files that are mapped stay where they are."""
+    if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
+        return value
+    return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
+
+
+def precision_of(dtype: Any) -> str:
+    """ "float64" or "float32", which NumPy's dtypes can say, too."""
+    try:
+        name = dtype if dtype in ("float64", "float32") else np.dtype(dtype).name if dtype is not None else "None"
+    except TypeError:
+        name = ""
+    if name not in ("float64", "float32"):
+        raise InputTypeError(f"dtype must be float64 or float32, not {dtype!r}")
+    return str(name)
+
+
+def limits_of(limits: Any) -> Limits:
+    if not isinstance(limits, Limits):
+        help = 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'
+        raise InputTypeError(f"'limits' must be a gradcli.limits.Limits, not {type(limits).__name__}", help=help)
+    return limits
+
+
+def seconds_of(timeout: Any) -> float | None:
+    """A time limit in seconds. Raises for what is none."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.integer, np.floating)):
+        raise InputTypeError(f"'timeout' must be a number of seconds, not {timeout!r}", help=_as_number("timeout", timeout))
+    if not timeout > 0:
+        raise UsageError(f"a time limit must be more than 0 seconds, not {timeout}")
+    return float(timeout)
+
+
+def state_of(random_state: Any) -> int:
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputTypeError(f"'random_state' must be a whole number from 0, not {random_state!r}")
+    return int(random_state)
+
+
+def flag_of(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
+        raise InputTypeError(f"'{name}' must be True or False, not {value!r}")
+    return bool(value)
+
+
+def _as_number(name: str, value: Any) -> str | None:
+    try:
+        return f"write {name}={float(value):g}"
+    except (TypeError, ValueError):
+        return None
+
+
+def mode_of(mode: Any, jvp: Any, seed: Any, known: Collection[str]) -> tuple[str, dict[str, Any]]:
+    """The mode, and the tangents of a derivative in a direction. Raises for what contradicts itself, or would be left unused."""
+    if mode not in MODES:
+        close = suggestion(mode, list(MODES)) if isinstance(mode, str) else None
+        help = f"did you mean '{close}'?" if close else None
+        raise InputTypeError(f"'mode' must be one of {', '.join(MODES)}, not {mode!r}", help=help)
+    if jvp is None:
+        if mode == "jvp":
+            raise UsageError("mode 'jvp' needs a direction", help='write jvp={"x": 1.0}, the tangent of each name that moves')
+    elif not isinstance(jvp, Mapping):
+        raise InputTypeError(f"'jvp' must map names to tangents, not {type(jvp).__name__}", help='write jvp={"x": 1.0}')
+    elif not jvp:
+        raise UsageError("'jvp' has no tangent", help='write jvp={"x": 1.0}, the tangent of each name that moves')
+    elif mode not in ("grad", "jvp"):
+        raise UsageError(f"'jvp' and the mode '{mode}' exclude each other", help="leave one of them out")
+    mode = "jvp" if jvp is not None else mode
+    if seed is not None and mode != "grad":
+        raise UsageError(f"a derivative of the mode '{mode}' has no seed", help="leave out the seed, or the mode")
+    tangents = bound(jvp, {}, known, lambda x: f'jvp={{"{x}": 1.0}}')
+    return mode, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
+
+
+def seed_of(seed: Any) -> Any:
+    return None if seed is None else numbers(seed, "the seed")
+
+
+@contextmanager
+def naming(known: Collection[str], **options: Any) -> Iterator[None]:
+    """In errors about options that are also names of the expression, say how such a name gets a value."""
+    try:
+        yield
+    except UsageError as error:
+        for name, value in options.items():
+            if name in known and value is not None and re.search(rf"\b{name}\b", error.message):
+                shown = repr(value) if isinstance(value, (int, float)) else "..."
+                error.help = f'to give the name a value, write at={{"{name}": {shown}}}'
+        raise
+
+
+def helped(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
+    """The error, whose help does not propose to bind a name by a keyword that is an option."""
+    for name in options:
+        if error.help == f"give it one: {name}=...":
+            error.help = f"give it one: {how(name)}"
+    return error

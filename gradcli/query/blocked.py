@@ -1,0 +1,49 @@
+"""Queries over large arrays: by a plan, in blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import EvaluationError
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.scope import Scope
+from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.query.options import Place
+
+_LARGE = 1 << 17  # entries of an array
+
+
+def is_large(order: Sequence[Expr]) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
+    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
+
+
+def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place: Place | None) -> tuple[Any, dict[str, Any]]:
+    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files.
+
+    seed   the cotangent of the root; ones, if None
+    place  gives the array that takes a result, or None for a new one
+    """
+    from gradcli.plans.plan import Plan
+
+    leaves = [node for node in reachable([root, *wrt.values()]) if node.is_leaf]
+    values = [np.asarray(scope.values[leaf])[()] for leaf in leaves]
+    cotangent = None
+    if seed is not None:
+        cotangent = scope.graph.leaf("seed", root.shape)
+        leaves.append(cotangent)
+        values.append(seed)
+    plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent)
+    dtype = numpy_dtype("float", scope.precision)
+    shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
+    places = [None if place is None else place(name, shape, dtype) for name, shape in shapes.items()]
+    try:
+        results = plan(values, [None if p is None else np.asarray(p) for p in places])
+    except MemoryError:
+        raise EvaluationError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
+    value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
+    return value, dict(zip(wrt, gradients, strict=True))

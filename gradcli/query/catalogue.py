@@ -1,0 +1,229 @@
+"""The catalogue as data, read from the records: what `gradcli functions` prints and the README's table is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import GradcliError, UnknownNameError, suggestion
+from gradcli.formulas.printing import formula
+from gradcli.formulas.simplify import simplify
+from gradcli.graph.nodes import Graph
+from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import Signature, called_by
+from gradcli.ops.registry import composites, families, named, registry
+from gradcli.ops.spec import REQUIRED, Composite, Op
+
+Function = Op | Composite
+
+# Values that examples are evaluated at, the first at which the result is finite.
+_VECTORS = ([0.5, 0.25, 0.75], [1.5, 2.5, 2.0], [2.0, 4.0, 3.0])
+_MATRICES = ([[2.0, 1.0], [1.0, 3.0]],)
+_WHOLE = {"index": [0, 1, 1], "n": 2, "k": 2}
+
+
+@dataclass(eq=False)
+class Example:
+    """A call, the values it is made at, and what it gives."""
+
+    expr: str
+    at: dict[str, Any]
+    value: Any
+    grad: dict[str, Any]
+    derivative: dict[str, str | None]
+
+
+@dataclass(eq=False)
+class Entry:
+    """What there is to say of one function."""
+
+    name: str
+    family: str
+    signature: str
+    doc: str
+    aliases: list[str]
+    derivative: dict[str, str]
+    domain: str
+    kinks: list[dict[str, str]]
+    numpy: list[str]
+    torch: list[str]
+    example: Example | None = field(default=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def functions() -> list[tuple[str, Function]]:
+    """Every function with the family it belongs to, by families and then in the order of their files."""
+    records: list[Function] = [*registry().values(), *composites().values()]
+    found = [(_family(record), record) for record in records if record.public]
+    order = {name: i for i, name in enumerate(_families())}
+    return sorted(found, key=lambda pair: order.get(pair[0], len(order)))
+
+
+def _families() -> Iterator[str]:
+    for module in families():
+        yield module.__name__.rsplit(".", 1)[-1]
+
+
+def _family(record: Function) -> str:
+    """The file in which a record stands: of those that know it, the one that its rules are from."""
+    if isinstance(record, Op):
+        rules = [record.forward, record.reference, record.vjp, record.shape, *(record.partials or ())]
+    else:
+        rules = [record.body]
+    origins = [str(getattr(rule, "__module__", "")) for rule in rules]
+    holders = [module.__name__ for module in families() if any(value is record for value in vars(module).values())]
+    home = next((name for name in holders if name in origins), holders[0] if holders else origins[0])
+    return home.rsplit(".", 1)[-1]
+
+
+def summary(record: Function) -> str:
+    """The first sentence of a record's description."""
+    text = " ".join(record.doc.split())
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]
+
+
+def found(name: str) -> tuple[Function, str]:
+    """The record that a name means, with or without a library's prefix. Raises UnknownNameError."""
+    prefix, _, short = name.rpartition(".")
+    library = TORCH if prefix.startswith(("torch", "F", "nn")) else NUMPY
+    signature = lookup(short, library)
+    if signature is None and short in registry():
+        return registry()[short], short
+    if signature is None:
+        close = suggestion(short, [n for _, r in functions() for n in (r.name, *r.aliases)])
+        raise UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else "gradcli functions lists all")
+    try:
+        return named(signature.target), short
+    except KeyError:
+        raise UnknownNameError(f"'{name}' makes values; there is nothing to differentiate") from None
+
+
+def entry(record: Function, example: bool = True) -> Entry:
+    """Everything that is known of a function."""
+    shown = _example(record) if example else None
+    derivative = _partials(record) if isinstance(record, Op) else {}
+    if not derivative and shown is not None:
+        derivative = {name: text for name, text in shown.derivative.items() if text}
+    numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
+    return Entry(
+        name=record.name,
+        family=_family(record),
+        signature=_written(record) if record.public else (*torch, *numpy, _written(record))[0],
+        doc=" ".join(record.doc.split()),
+        aliases=list(record.aliases),
+        derivative=derivative,
+        domain=record.domain,
+        kinks=[
+            {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
+            for kink in record.kinks
+        ],
+        numpy=numpy,
+        torch=torch,
+        example=shown,
+    )
+
+
+def _written(record: Function) -> str:
+    parts = [f"*{record.operands[0]}"] if record.variadic else [f"{o}=None" if o in record.optional else o for o in record.operands]
+    parts += [key if value is REQUIRED else f"{key}={value!r}" for key, value in record.static.items()]
+    return f"{record.name}({', '.join(parts)})"
+
+
+def _names(record: Function, library: str, prefix: str) -> list[str]:
+    """How a library calls a function, with its own parameters."""
+    modules = (np, np.linalg) if library == NUMPY else None
+    own = [name for name in (record.name, *record.aliases) if record.public]
+    calls = {name: lookup(name, library) for name in (*called_by(record.name, library), *own)}
+    return sorted(
+        f"{prefix}{_signature(name, found)}"
+        for name, found in calls.items()
+        if found is not None and (modules is None or any(hasattr(m, name) for m in modules))
+    )
+
+
+def _signature(name: str, signature: Signature) -> str:
+    return f"{name}({', '.join(p.name + ('...' if p.many else '') for p in signature.parameters if not p.ignored)})"
+
+
+def _partials(op: Op) -> dict[str, str]:
+    """The derivatives of an elementwise operation by its operands, printed from its rules."""
+    if not op.elementwise or op.kind == "flat" or op.partials is None:
+        return {}
+    graph = Graph()
+    leaves = [graph.leaf(name, ()) for name in op.operands]
+    texts = {}
+    for name, partial in zip(op.operands, op.partials, strict=True):
+        if partial is None:
+            continue
+        try:
+            slope = partial(graph.apply(op, leaves, op.static), *leaves, **op.static)
+            (simple,) = simplify([graph.constant(slope) if isinstance(slope, (int, float)) else slope], graph)
+        except GradcliError:
+            continue
+        text = formula(simple, limit=60)
+        if text is not None:
+            texts[name] = text
+    return texts
+
+
+def _example(record: Function) -> Example | None:
+    """The record's example, or a plain call, at values where it has a finite result."""
+    text = record.examples[0] if record.examples else _call(record)
+    if text is None:
+        return None
+    for shape in range(len(_VECTORS)):
+        example = _evaluated(text, shape)
+        if example is not None:
+            return example
+    return None
+
+
+def _call(record: Function) -> str | None:
+    if any(value is REQUIRED for value in record.static.values()) or record.variadic:
+        return None
+    return f"{record.name}({', '.join(o for o in record.operands if o not in record.optional)})"
+
+
+def _evaluated(text: str, shape: int) -> Example | None:
+    from gradcli.language.run import Program, statements
+    from gradcli.language.scope import Scope
+    from gradcli.language.tree import Query
+    from gradcli.query.evaluate import run_statement
+    from gradcli.query.options import Options
+
+    scope = Scope()
+    (statement,) = statements([text])
+    if not isinstance(statement, Query):
+        return None
+    at: dict[str, Any] = {}
+    for name in _free_names(statement):
+        at[name] = _WHOLE.get(name) or (_MATRICES[0] if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
+        scope.bind_value(name, np.asarray(at[name]))
+    try:
+        record = run_statement(Program(scope), statement, Options(check=False, formula=True))
+    except (GradcliError, ValueError):
+        return None
+    if record is None or record.error is not None or not np.all(np.isfinite(np.asarray(record.value, float))):
+        return None
+    plain = {name: np.asarray(slope).tolist() for name, slope in (record.grad or {}).items()}
+    return Example(text, at, np.asarray(record.value).tolist(), plain, dict(record.derivative or {}))
+
+
+def _free_names(statement: Any) -> list[str]:
+    """The names of an example that need a value: those that are not called and are no library."""
+    from gradcli.language.tree import Attribute, Call, Name
+    from gradcli.ops.calling.prefixes import PREFIXES
+    from gradcli.ops.constants import NAMED
+
+    nodes = statement.expression.nodes
+    called = {id(node.callee) for node in nodes if isinstance(node, Call)}
+    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
+    free = [n.name for n in nodes if isinstance(n, Name) and id(n) not in called | bases and n.name not in NAMED and n.name != "None"]
+    return list(dict.fromkeys(free))

@@ -1,0 +1,191 @@
+"""Derivative formulas of a query: text of the language that evaluates to the engine's gradient.
+
+An expression that works entry by entry has an elementwise partial for each variable ("partial": times the seed,
+summed to the variable's shape, it is the gradient); any other has a gradient in which the name ``seed`` stands
+for the seed ("gradient"; a scalar's own seed of 1 is left out). A formula is printed only if, evaluated at the
+bound values, it gives the engine's gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import GradcliError
+from gradcli.formulas.printing import formula
+from gradcli.formulas.simplify import simplify
+from gradcli.graph import transforms
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
+from gradcli.graph.sweep import backward
+from gradcli.language.scope import Scope
+from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.ops.structure import alias, detach
+
+LARGEST = 200  # nodes of a formula
+_LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
+_SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sample of them
+_LONG = 1024  # entries along an axis that is sampled
+
+Texts = tuple[dict[str, str | None], dict[str, str] | None]
+Formulas = tuple[str, dict[str, str | None], dict[str, str] | None]
+
+
+def derivative_formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_given: bool, latex: bool) -> Formulas:
+    """The kind ("partial" or "gradient"), the formula of each variable (None without a short one), and LaTeX."""
+    order = reachable([root])
+    entrywise = all(node.op is None or node.op.elementwise or node.op.name in ("alias", "detach") for node in order)
+    kind = "partial" if entrywise else "gradient"
+    nothing: dict[str, str | None] = dict.fromkeys(wrt)
+    if len(order) > _LARGEST_GRAPH or not _printable_names(scope, order):
+        return kind, nothing, {} if latex else None
+    try:
+        texts, pictures = _partials(scope, root, wrt, order, latex) if entrywise else _gradients(scope, root, wrt, seed_given, latex)
+    except (GradcliError, RecursionError):
+        return kind, nothing, {} if latex else None
+    return kind, texts, pictures
+
+
+def _printable_names(scope: Scope, order: list[Expr]) -> bool:
+    """Whether every leaf is what its name means now (a name may have been bound anew)."""
+    return all(scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf)
+
+
+def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr], latex: bool) -> Texts:
+    # In a graph of scalars the gradient is the elementwise partial: no seed, no sums, no shapes.
+    graph = Graph(scope.limits)
+    scalars: dict[Expr, Expr] = {}
+    names: dict[Expr, str] = {}
+    for node in order:
+        if node.is_leaf or (node.is_constant and node.shape) or node.op is detach:
+            label = node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node)
+            if label is None:
+                return dict.fromkeys(wrt), {} if latex else None
+            scalars[node] = graph.leaf(label, (), node.kind)
+            if not node.is_leaf:
+                names[scalars[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
+    inner = {name: scalars[x] for name, x in wrt.items() if x in scalars}
+    (small,) = rebuild([root], scalars, graph)
+    raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
+    gradients = dict(zip(inner, raw, strict=True))
+    values = {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
+    return _printed(scope, graph, wrt, gradients, Trial(gradients, values, {}, graph), names, latex)
+
+
+def _constant_name(scope: Scope, node: Expr) -> str | None:
+    """The name that ``const`` gave to a node."""
+    if node.op is not detach or node.operands[0] is None or node.operands[0].op is not alias:
+        return None
+    name: str = node.operands[0].static["name"]
+    return name if scope.names.get(name) is node and name not in scope.leaves else None
+
+
+def _value(scope: Scope, node: Expr) -> Any:
+    return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
+
+
+def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool) -> Texts:
+    if "seed" in scope.names:
+        return dict.fromkeys(wrt), {} if latex else None
+    with_seed = seed_given or math.prod(root.shape) != 1
+    seed = scope.graph.leaf("seed", root.shape) if with_seed else transforms.ones_like(root)
+    order = reachable([root])
+    engine = _swept(root, wrt, seed)
+    names = {node: name for node in order if (name := _constant_name(scope, node)) is not None}
+    trial = _trial(scope, root, wrt, seed if with_seed else None, engine)
+    return _printed(scope, scope.graph, wrt, engine, trial, names, latex)
+
+
+def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
+    found = backward(reachable([root]), {root: seed}, wrt.values(), lambda node: node)
+    return {name: found.get(x, transforms.zeros_like(x)) for name, x in wrt.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trial:
+    """Where formulas are held against the engine's gradients: at the bound values, or at a sample of large arrays' entries."""
+
+    gradients: dict[str, Expr]
+    values: dict[Expr, Any]
+    leaves: dict[Expr, Expr]  # what stands for the program's leaves
+    graph: Graph
+
+
+def _trial(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Expr | None, engine: dict[str, Expr]) -> Trial:
+    values = dict(scope.values)
+    if all(np.size(value) <= _SAMPLED for value in values.values()):
+        if seed is not None:
+            values[seed] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
+        return Trial(engine, values, {}, scope.graph)
+    graph = Graph(scope.limits)
+    sample = {leaf: _sample(value) for leaf, value in values.items()}
+    leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
+    (small,) = rebuild([root], leaves, graph)
+    small_seed = transforms.ones_like(small)
+    if seed is not None:
+        small_seed = leaves[seed] = graph.leaf("seed", small.shape)
+        sample[seed] = np.linspace(0.75, 1.25, math.prod(small.shape)).reshape(small.shape)[()]
+    gradients = _swept(small, {name: leaves[x] for name, x in wrt.items()}, small_seed)
+    return Trial(gradients, {leaves[leaf]: value for leaf, value in sample.items()}, leaves, graph)
+
+
+def _sample(value: Any) -> Any:
+    """Evenly spaced entries along each long axis: axes of one length keep one length."""
+    index = tuple([slice(None, n // 64 * 64, n // 64) if n > _LONG else slice(None) for n in np.shape(value)])
+    return value[index] if index else value
+
+
+def _printed(
+    scope: Scope,
+    graph: Graph,
+    wrt: dict[str, Expr],
+    engine: dict[str, Expr],
+    trial: Trial,
+    names: dict[Expr, str],
+    latex: bool,
+) -> Texts:
+    texts: dict[str, str | None] = dict.fromkeys(wrt)
+    pictures: dict[str, str] = {}
+    taken = {*scope.names, *scope.functions}
+    for name, raw in engine.items():
+        (simple,) = simplify([raw], graph)
+        text = formula(simple, limit=LARGEST, names=names, taken=taken)
+        if text is None or not _evaluates_to(simple, trial.gradients[name], trial, scope.precision):
+            continue
+        texts[name] = text
+        if latex:
+            from gradcli.formulas.latex import latex as to_latex
+
+            pictures[name] = to_latex(simple, names)
+    return texts, pictures if latex else None
+
+
+def _evaluates_to(simple: Expr, raw: Expr, trial: Trial, precision: str) -> bool:
+    """Whether a formula, as it is printed, evaluates to the engine's gradient where it is tried.
+
+    Where rounding swamps the values themselves, agreement at a point nearby decides, and the same non-finite
+    entries.
+    """
+    (printed,) = rebuild([simple], trial.leaves, trial.graph, {chain: mul})
+    values = trial.values
+    if _close(printed, raw, values, precision):
+        return True
+    random = np.random.default_rng(7)
+    moved = {
+        leaf: value * (1 + 0.05 * random.random(np.shape(value))) if np.asarray(value).dtype.kind == "f" else value
+        for leaf, value in values.items()
+    }
+    table = forward([printed, raw], values, precision)
+    finite = np.broadcast_arrays(*(np.isfinite(np.asarray(table[node])) for node in (printed, raw)))
+    return bool((finite[0] == finite[1]).all()) and bool(finite[1].all()) and _close(printed, raw, moved, precision)
+
+
+def _close(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> bool:
+    table = forward([printed, raw], values, precision)
+    x, y = np.broadcast_arrays(np.asarray(table[printed]), np.asarray(table[raw]))
+    tolerance = 1e-9 if precision == "float64" else 1e-3
+    scale = float(np.max(np.abs(y[np.isfinite(y)]), initial=0))
+    return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * scale, equal_nan=True))

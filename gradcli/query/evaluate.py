@@ -1,0 +1,249 @@
+"""From a lowered query to its record: the value, the derivatives asked for, formulas, and the cross-check.
+
+This is the one place where language, engine, judge and report meet; the command line and the Python API are
+two ways to call it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.coercion import Held
+from gradcli.language.run import Lowered, Program, sources
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_statements
+from gradcli.language.tree import Assertion, Statement
+from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.query.blocked import by_plan, is_large
+from gradcli.query.derivatives import gradient, hessian, jacobian, jvp
+from gradcli.query.options import Options
+from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
+from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
+from gradcli.report.records import Failure, Record
+
+if TYPE_CHECKING:
+    from gradcli.batch.compilation_cache import Alike
+    from gradcli.check.claims import Given
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
+    """The results of a program as its lines come; with ``alike``, queries of one form are compiled once."""
+    limits = program.scope.limits
+    for source in sources(lines, name, limits):
+        known = None if alike is None else alike.in_scope(program.scope, source, options)
+        if known is not None:
+            yield known
+            continue
+        for statement in parse_statements(source, limits.length):
+            record = run_statement(program, statement, options)
+            if record is not None:
+                yield record
+
+
+def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
+    """Execute one statement; a query, an assert or an error gives a record."""
+    if isinstance(statement, GradcliError):
+        if statement.source is not None:
+            program.scope.mentioned.update(_WORD.findall(statement.source.text))
+        return failed(statement, id=id)
+    line, column = statement.source.position(statement.span.start)
+    record = Record(statement.text, id, statement.source.name, line, column)
+    record.mode = "assert" if isinstance(statement, Assertion) else options.mode
+    try:
+        lowered = program.execute(statement)
+        if lowered is None:
+            return None
+        if isinstance(statement, Assertion):
+            _assert(program.scope, lowered, options, record)
+        else:
+            _query(program, lowered, options, record)
+    except GradcliError as error:
+        return _with_error(record, locate(error, program.scope, statement))
+    return record
+
+
+def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> Record:
+    """The record of something that could not be read at all."""
+    line, column = error.source.position(error.span.start) if error.source and error.span else (1, 1)
+    if expr is None:
+        expr = error.source.text.strip() if error.source else ""
+    record = Record(expr if len(expr) <= 2000 else expr[:2000] + "…", id, error.source.name if error.source else None, line, column)
+    return _with_error(record, error)
+
+
+def _with_error(record: Record, error: GradcliError) -> Record:
+    record.value = record.grad = record.seed = None
+    record.error = Failure.of(error)
+    return record
+
+
+def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:
+    """Point at the node where evaluation failed, or else at the statement."""
+    places = scope.spans(error.node) if error.node is not None else []
+    if places:
+        error.at(places[-1][1], places[-1][0])
+    return error.at(statement.span, statement.source)
+
+
+def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
+    scope, root = program.scope, lowered.value
+    order = reachable([root])
+    wrt, warnings = variables(scope, order, options, lowered.held)
+    record.warnings += warnings
+    for claim in options.claims:
+        if claim.of != "value" and claim.of not in wrt:
+            if scope.subject(claim.of) is None:
+                raise missing(scope, claim.of)
+            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.held).nodes}
+    planned = options.mode == "grad" and root.kind == "float" and is_large(order)
+    if planned:
+        record.seed, record.seed_given = _seed(program, root, options)
+        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
+        if first_nonfinite(record.value) is not None:
+            record.warnings += nonfinite_of_large(scope, order)
+    else:
+        values = forward([root], scope.values, scope.precision, order)
+        record.value = values[root]
+        record.warnings += nonfinite(scope, order, values)
+    if root.kind != "float":
+        record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
+        record.grad, wrt = {}, {}
+    if options.mode == "jvp":
+        record.jvp = jvp(program, root, values, options, record)
+    elif options.mode == "jacobian":
+        record.jacobian = {name: jacobian(scope, root, x, values) for name, x in wrt.items()}
+    elif options.mode == "hessian":
+        record.hessian = hessian(scope, root, wrt, values)
+    elif not planned:
+        record.seed, record.seed_given = _seed(program, root, options)
+        record.grad = gradient(scope, root, wrt, record.seed, values, order)
+    excused = _remarks(scope, order, wrt, lowered.held, options, record) if wrt else {}
+    if options.formula and wrt and options.mode == "grad":
+        from gradcli.query.derivative_formulas import derivative_formulas
+
+        record.derivative_kind, record.derivative, record.latex = derivative_formulas(
+            scope, root, wrt, seed_given=record.seed_given, latex=options.latex
+        )
+    if options.digits is not None and options.mode == "grad" and root.kind == "float":
+        from gradcli.reference.digits import to_digits
+
+        record.precise = to_digits(scope, root, wrt, record.seed, options.digits)
+    if options.check:
+        from gradcli.check.crosscheck import cross_check
+
+        claims, seed = _claims(program, root, record, options)
+        record.check = cross_check(
+            scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
+        )  # fmt: skip
+
+
+def _remarks(
+    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], held: Sequence[Held], options: Options, record: Record
+) -> dict[str, str]:
+    """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the names that no verdict is about."""
+    if record.mode == "jvp":
+        return {}
+    if record.mode == "grad":
+        entries = (record.grad or {}).items()
+        zero = [name for name, found in entries if not (found if type(found) is np.float64 else _is_anything(found))]
+    else:
+        entries = (record.jacobian or record.hessian or {}).items()
+        zero = [*wrt]
+    excused: dict[str, str] = {}
+    if zero or held:
+        warnings, excused = remarks(scope, order, wrt, held, options, zero)
+        record.warnings += warnings
+    if record.mode == "grad" and all(type(found) is np.float64 and found == found for _, found in entries):  # by far the most
+        return excused
+    lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
+    if not lost:
+        return excused
+    without = nowhere(scope, order, lost, text_of)
+    record.warnings += without.values()
+    asked = {*(options.wrt or ()), *(claim.of for claim in options.claims)}
+    return {**excused, **{name: reason for name, reason in without.items() if name not in asked}}
+
+
+def _is_anything(found: Any) -> bool:
+    return bool(np.size(found) and found.item(0)) or bool(np.any(found))  # mostly, the first entry tells
+
+
+def _has_nan(found: Any) -> bool:
+    return any(map(_has_nan, found.values())) if isinstance(found, dict) else is_nan(found)
+
+
+def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
+    """The claims on a query, read in its scope, where ``seed`` is the seed."""
+    if not options.claims:
+        return [], None
+    from gradcli.check.claims import Given
+
+    scope = program.scope
+    seed = None
+    meanings = dict(scope.names)
+    scope.names.update(scope.leaves)  # names in claims mean the values bound to them
+    if "seed" not in scope.names:
+        seed = scope.bind_value("seed", record.seed)
+    found = []
+    try:
+        for claim in options.claims:
+            given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
+            if claim.text is not None:
+                node = program.read(claim.text, f"<claim of {claim.of}>")
+                if claim.formula or program.lowering.mentions:
+                    given = Given(claim.of, node)
+                else:
+                    given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
+            found.append(given)
+    finally:
+        if seed is not None:
+            scope.unbind("seed")
+        scope.names.clear()
+        scope.names.update(meanings)
+    return found, seed
+
+
+def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
+    """The cotangent of the output, of exactly its shape, and whether the user gave it."""
+    dtype = numpy_dtype("float", program.scope.precision)
+    if options.seed is None:
+        if options.need_seed and math.prod(root.shape) != 1:
+            raise ShapeError(
+                f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
+                help="give a seed of that shape, e.g. seed=np.ones(...)",
+            )
+        one = dtype.type(1)
+        return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
+    seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
+    if not seed.size and not math.prod(root.shape):
+        seed = seed.reshape(root.shape)  # JSON has one array without entries: []
+    if seed.dtype.kind not in "fiu":
+        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
+    if seed.shape != root.shape:
+        raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
+    return seed.astype(dtype)[()], True
+
+
+def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:
+    """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    from gradcli.check.relations import compared
+
+    relations = compared(scope, lowered)
+    if options.decide_asserts and options.check:
+        from gradcli.check.asserts import Deciding, decide_assert
+
+        how = Deciding(options.timeout, options.remembering, options.everywhere, options.convention)
+        record.check = decide_assert(scope, lowered, relations, record, how)
+    record.told(relations)

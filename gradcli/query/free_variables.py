@@ -1,0 +1,256 @@
+"""Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be.
+
+A binding that mentions such a name waits in the scope until a query or an assert needs it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.sampling import anywhere, simpler
+from gradcli.errors import GradcliError
+from gradcli.graph.transforms import definition_order
+from gradcli.language import calls
+from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.run import Program
+from gradcli.language.scope import Scope, Waiting
+from gradcli.language.tree import Binding, DataBinding, Query, Statement
+from gradcli.ops.constants import NAMED
+from gradcli.query.evaluate import run_statement
+from gradcli.query.options import Options
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Verdict
+
+_TINY = 2.0**-511  # the square root of the smallest normal float
+_WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
+
+
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """What a statement depends on that is not there: names without values, and waiting bindings in the order of the program."""
+
+    names: list[str]
+    bindings: list[Waiting]
+
+    def __bool__(self) -> bool:
+        # a function's name is a mistake here; one letter is a quantity of a formula, whatever PyTorch calls so
+        return bool(self.names or self.bindings) and not any(calls.known(name) for name in self.names if len(name) > 1)
+
+
+def needs_of(statement: Statement, scope: Scope) -> Needs:
+    """What a query, an assert or a binding lacks, also through functions and waiting bindings."""
+    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
+    if isinstance(statement, Binding) and statement.name in scope.lost:
+        wanted.pop(statement.name, None)  # what it meant before will do
+    bindings: list[Waiting] = []
+    for waiting in reversed(scope.waiting):
+        binding = waiting.binding
+        if binding.name not in wanted:
+            continue
+        bindings.append(waiting)
+        del wanted[binding.name]
+        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
+        if waiting.before is not None:
+            more.pop(binding.name, None)
+        wanted = {**wanted, **more}
+    given = {*scope.names, *NAMED, *scope.failed}
+    if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
+        given.discard(statement.name)  # it is this binding that has failed
+    return Needs([name for name in wanted if name not in given], bindings[::-1])
+
+
+class Trials:
+    """A statement at points of its domain."""
+
+    def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
+        self.program, self.statement, self.needs, self.id = program, statement, needs, id
+        self.options = replace(options, need_seed=False, everywhere=True)
+        self.keys = [program.scope.graph.leaf(name, ()) for name in needs.names]
+
+    def at(self, point: Mapping[Any, Any]) -> Record | None:
+        """The record at one point; of a binding, only the error that it makes."""
+        values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
+        with self._bound(values):
+            for statement in (*(waiting.binding for waiting in self.needs.bindings), self.statement):
+                record = run_statement(self.program, statement, self.options, id=self.id)
+                if record is not None:
+                    break
+        if record is not None:
+            record.point = values
+            _explain(record)
+        return record
+
+    @contextmanager
+    def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """The names with these values; afterwards they are what they were."""
+        scope = self.program.scope
+        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.held, scope.lost]
+        names = {*values, *(waiting.binding.name for waiting in self.needs.bindings)}
+        before = [{name: table[name] for name in names if name in table} for table in tables]
+        replaced = set(scope.replaced)
+        try:
+            for name in names:
+                scope.unbind(name)
+            for waiting in reversed(self.needs.bindings):
+                if waiting.before is not None:
+                    scope.names[waiting.binding.name] = waiting.before
+                    scope.leaves.update(waiting.leaves)
+            for name, value in values.items():
+                scope.bind_value(name, value)
+            yield
+        finally:
+            for table, old in zip(tables, before, strict=True):
+                for name in names:
+                    table.pop(name, None)
+                table.update(old)
+            scope.replaced = replaced
+
+    def gravest(self, points: int, state: int) -> Record:
+        """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
+        best: Record | None = None
+        inside = 0
+        candidates = list(anywhere(self.keys, points, state))
+        agreeing = self._agreeing(candidates)
+        for place, point in enumerate(candidates):
+            if best is not None and place in agreeing:
+                inside += 1
+                continue
+            record = self._asked(point)
+            if record.error is not None and record.error.code != "evaluation":
+                return record
+            if not _inside(record) or record.check is None or _is_underflow(record.check):
+                continue
+            inside += 1
+            if best is None or best.check is None or record.check.worst > best.check.worst:
+                best = record
+            if record.check.worst is Verdict.MISMATCH:
+                best = self._simplest(point, record)
+                break
+        if best is None:
+            best = self._asked(next(anywhere(self.keys, 0, state)))
+            if best.error is None:
+                names = ", ".join(self.needs.names)
+                best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {names}")
+                best.asserted, best.relations, best.point = None, [], {}
+        best.points = inside
+        return best
+
+    def _agreeing(self, points: Sequence[Mapping[Any, Any]]) -> frozenset[int]:
+        """The places of points that agree when they are judged all at once, as entries of arrays: of what works entry by entry.
+
+        Where anything but agreement is found, or may be (claims, values that are not finite), points are judged one by one.
+        """
+        query = self.statement
+        if not isinstance(query, Query) or self.needs.bindings or self.options.claims or self.options.mode != "grad":
+            return frozenset()
+        quick = replace(self.options, formula=False, check=False, digits=None)
+        columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
+        inside = np.flatnonzero(self._finite_at(query, columns, quick))
+        if inside.size < 2:
+            return frozenset()
+        self.program.scope.in_columns = True
+        try:
+            with self._bound({name: column[inside] for name, column in columns.items()}):
+                record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
+        finally:
+            self.program.scope.in_columns = False
+        agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
+        return frozenset(inside.tolist()) if agree else frozenset()
+
+    def _finite_at(self, query: Query, columns: Mapping[str, Any], quick: Options) -> Any:
+        """Which entries of columns have a finite value and finite slopes; none, if the query is not entry by entry."""
+        count = len(next(iter(columns.values())))
+        nothing = np.zeros(count, bool)
+        with self._bound(columns):
+            try:
+                lowered = self.program.execute(query)
+            except GradcliError:
+                return nothing
+            if lowered is None or lowered.value.shape != (count,) or lowered.value.kind != "float":
+                return nothing
+            if not all(node.op is None or node.op.elementwise for node in definition_order(lowered.value)):
+                return nothing
+            record = run_statement(self.program, query, quick, id=self.id)
+        if record is None or record.error is not None or not record.grad:
+            return nothing
+        arrays = [record.value, *record.grad.values()]
+        return np.all([np.isfinite(array) & np.ones(count, bool) for array in arrays], axis=0)
+
+    def _asked(self, point: Mapping[Any, Any]) -> Record:
+        record = self.at(point)
+        assert record is not None
+        return record
+
+    def _simplest(self, point: dict[Any, Any], record: Record) -> Record:
+        """The same mismatch at rounder numbers."""
+        for _ in range(_WORTH_SHRINKING):
+            for candidate in simpler(point, self.keys):
+                found = self._asked(candidate)
+                if found.check is not None and found.check.worst is Verdict.MISMATCH:
+                    point, record = candidate, found
+                    break
+            else:
+                break
+        return record
+
+
+def _inside(record: Record) -> bool:
+    """Whether a point is in the domain of what was asked."""
+    if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
+        return False
+    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
+    if any(math.isnan(worst.engine) for worst in wrong):
+        return False  # outside of the claim's own domain, at a point that nobody asked for
+    told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
+    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _is_underflow(check: Check) -> bool:
+    """Whether a mismatch is of numbers that only overflow and underflow tell from zero: at points of our choice, no fault."""
+    parts = [part for part in (check.value, *check.variables.values()) if part is not None and part.verdict is Verdict.MISMATCH]
+    worst = [part.worst for part in parts if part.worst is not None]
+    return (
+        check.worst is Verdict.MISMATCH
+        and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims)
+        and len(worst) == len(parts)
+        and all(abs(w.engine - w.reference) < _TINY for w in worst)
+    )
+
+
+def _explain(record: Record) -> None:
+    """Say of an error that it may be due to the number that stood for a name."""
+    if record.error is not None and record.error.code not in ("evaluation", "missing-value"):
+        names = ", ".join(record.point)
+        error = record.error.error
+        error.note = error.note or f"no value is given for {names}: numbers were tried"
+
+
+def await_values(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+    """Let a binding wait for the names that have no value; the record of its error if no number will do."""
+    scope = program.scope
+    name, before = binding.name, scope.lost.pop(binding.name, None)
+    leaf = scope.leaves.get(name)
+    scope.failed.pop(name, None)
+    if before is not None:
+        scope.names[name] = before
+    trial = Trials(program, binding, needs, options)
+    record = trial.at(next(anywhere(trial.keys, 0)))
+    scope.names.pop(name, None)
+    scope.lost.pop(name, None)
+    if record is None or (record.error is not None and record.error.code == "evaluation"):
+        scope.failed.pop(name, None)
+        scope.waiting.append(Waiting(binding, before, {} if before is None or leaf is None else {name: leaf}))
+        return None
+    return record
+
+
+def settle(scope: Scope, binding: Binding | DataBinding) -> None:
+    """Keep a binding that could be run in its place among those that wait for its name."""
+    if any(waiting.binding.name == binding.name for waiting in scope.waiting):
+        scope.waiting.append(Waiting(binding, None, {}))

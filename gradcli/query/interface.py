@@ -1,0 +1,111 @@
+"""The Python API: the same records as the command line's, as typed objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradcli.errors import GradcliError, ParseError, text_lines
+from gradcli.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from gradcli.language.tree import Program
+    from gradcli.report.records import Record
+
+
+def evaluate(
+    expression: str,
+    *,
+    seed: Any = None,
+    check: bool = True,
+    wrt: str | Iterable[str] | None = None,
+    freeze: str | Iterable[str] = (),
+    mode: str = "grad",
+    jvp: Mapping[str, Any] | None = None,
+    formula: bool = True,
+    dtype: Any = "float64",
+    random_state: int = 0,
+    timeout: float | None = None,
+    limits: Limits = DEFAULT,
+    at: Mapping[str, Any] | None = None,
+    **bindings: Any,
+) -> Record:
+    """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
+
+    expression  a program of the language; the result is that of its last query
+    bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords. A keyword that is
+                neither an option nor a name of the expression is an error
+    seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one the output
+                must be a scalar (one entry of any shape), as in PyTorch
+    wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
+                a list, or a string with commas between them, as is ``freeze``: names to hold constant
+    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead
+    timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
+    A false assert of the program makes the record ``failed``.
+    Raises a `GradcliError` with its place in the text for what cannot be evaluated.
+    """
+    from gradcli.language.run import Program
+    from gradcli.language.scope import Scope
+    from gradcli.query import bindings as given
+    from gradcli.query.evaluate import records
+    from gradcli.query.options import LONG, Options, names_of
+    from gradcli.query.unused_names import Names, names_in, refuse_unknown
+
+    known = given.words(given.text_of(expression))
+    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *(jvp if isinstance(jvp, Mapping) else ())}
+    given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
+    with given.naming(known, at=at, dtype=dtype, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
+        values = given.bound(at, bindings, known, _by_name)
+        mode, tangents = given.mode_of(mode, jvp, seed, known)
+        seconds = given.seconds_of(timeout)
+        scope = Scope(given.limits_of(limits), given.precision_of(dtype), given.state_of(random_state))
+    for name, value in values.items():
+        array = given.value_of(name, value)
+        limits.check_shape(array.shape)
+        scope.bind_value(name, array)
+        scope.outside[name] = array
+    program = Program(scope)
+    options = Options(
+        wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
+        check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
+    )  # fmt: skip
+    if (options.wrt or options.freeze) and (names := names_in(expression, limits)) is not None:
+        refuse_unknown(options, names[0] | scope.outside.keys(), names[1])
+    result: Record | None = None
+    alike = None
+    if options.bare and len(expression) >= LONG:
+        from gradcli.batch.compilation_cache import Alike
+
+        alike = Alike(limits, scope.precision)
+    for record in records(program, text_lines(expression), None, options, alike):
+        if record.error is not None:
+            raise given.helped(record.error.error, given.OPTIONS, _by_name)
+        result = record if result is None else result.joined(record)
+    if result is None:
+        raise ParseError("the program has no query")
+    found = Names()
+    found.add(scope)
+    unused = found.unmentioned(scope.outside, options)
+    if unused:
+        keywords = given.bound(None, bindings, known | asked, _by_name)
+        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), given.OPTIONS, "evaluate")
+        result.warnings += unused
+    return result
+
+
+def _by_name(name: str) -> str:
+    """How a name is bound that is also an option's."""
+    return f'at={{"{name}": ...}}'
+
+
+def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
+    """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
+    from gradcli.language.run import statements
+    from gradcli.language.tree import Program
+
+    program = Program()
+    for statement in statements(text_lines(text), None, limits):
+        if isinstance(statement, GradcliError):
+            raise statement
+        program.statements.append(statement)
+    return program

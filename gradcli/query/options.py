@@ -1,0 +1,68 @@
+"""What to compute for a query: plain data that every way into gradcli fills in."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+Place = Callable[[str, tuple[int, ...], Any], Any]  # the array that takes a large result: of which name, shape and dtype
+
+
+def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """A list of names: a string has commas between them."""
+    if given is None:
+        return None
+    listed = given.split(",") if isinstance(given, str) else given
+    return tuple(unicodedata.normalize("NFC", name.strip()) for name in listed if name.strip())
+
+
+LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClaimInput:
+    """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
+
+    of: str
+    text: str | None = None
+    numbers: Any = None
+    formula: bool = False  # the text is a formula although it mentions no name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Options:
+    """What to compute for each query."""
+
+    wrt: tuple[str, ...] | None = None
+    freeze: tuple[str, ...] = ()
+    seed: Any = None  # an array, or text of the language
+    mode: str = "grad"  # "grad", "jacobian", "hessian" or "jvp"
+    tangents: dict[str, Any] = field(default_factory=dict)
+    check: bool = True
+    formula: bool = True
+    latex: bool = False
+    timeout: float | None = None
+    need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
+    claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
+    decide_asserts: bool = False  # hold asserts to the reference, too
+    convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
+    everywhere: bool = False  # the values are examples: asserts are about all of them
+    rtol: float | None = None  # of claims that are numbers
+    atol: float = 0.0
+    remembering: bool = False  # keep verdicts between runs
+    digits: int | None = None  # of value and gradient from the reference, beside the floats
+    place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
+
+    @property
+    def asked(self) -> set[str]:
+        """The names that something is asked of, or said about."""
+        return {*(self.wrt or ()), *self.freeze, *self.tangents, *(claim.of for claim in self.claims)}
+
+    @cached_property
+    def bare(self) -> bool:
+        """Whether all that is asked of a number is its value and its gradient."""
+        asked = self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.digits is not None
+        return not asked and self.mode == "grad" and self.seed is None and self.wrt is None

@@ -1,0 +1,164 @@
+"""From a case to its outcome: what `gradcli check`, the pytest plugin and the reports have in common."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import Any
+
+from gradcli.errors import GradcliError
+from gradcli.language.run import Program
+from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
+from gradcli.query.evaluate import failed, run_statement
+from gradcli.query.free_variables import Trials, await_values, needs_of, settle
+from gradcli.query.options import Options
+from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+
+POINTS = 16  # to which names without values are set
+FAIL_ON = ("mismatch", "undetermined", "undefined")
+_REMARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
+
+
+def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
+    """Whether a case passed, and what to say if not."""
+    if record.skip is not None:
+        return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
+    details = [] if record.check is None else details_of(record, record.check)
+    worst = None if record.check is None else record.check.worst
+    false = record.asserted is not None and record.asserted.holds is False
+    status = ERROR if record.error is not None else FAILED if false or (worst is not None and worst.word in fail_on) else PASSED
+    if record.xfail is not None:
+        status = XPASSED if status == PASSED else XFAILED
+    return Outcome(record, name, status, record.xfail, seconds, details)
+
+
+def details_of(record: Record, check: Check) -> list[str]:
+    """Lines that explain a verdict, gravest first."""
+    lines: list[tuple[Verdict, str]] = []
+    for claim in check.claims:
+        if claim.verdict > Verdict.AGREE:
+            lines.append((claim.verdict, _claim_line(claim)))
+    parts: dict[str, VariableCheck] = dict(check.variables)
+    if check.value is not None:
+        parts["value"] = check.value
+    for name, part in parts.items():
+        if part.verdict > Verdict.AGREE:
+            lines.append((part.verdict, _variable_line(name, part)))
+    if not lines and check.reason:
+        lines.append((check.verdict, check.reason))
+    found = [text for _, text in sorted(lines, key=lambda pair: -pair[0])]
+    if check.departs is not None:
+        found.append(check.departs.text)
+    found += [f"write {repair}" for repair in check.repairs]
+    if record.point:
+        found.append("at " + " ".join(f"{name}={float(value)!r}" for name, value in record.point.items()))
+    return found
+
+
+def _claim_line(claim: Claim) -> str:
+    if claim.kind == "assert":
+        what = f"{claim.text}: " if claim.text else ""
+    else:
+        what = "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
+    parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
+    if claim.worst is not None:
+        said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
+        parts.append(_both(claim.worst, said, right, apart=claim.relation in (None, "==")))
+        if claim.wrong is not None and claim.wrong[1] > 1:
+            parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
+    if claim.reason:
+        parts.append(claim.reason)
+    if claim.difference:
+        parts.append(f"difference: {claim.difference}")
+    return what + ", ".join(parts)
+
+
+def _variable_line(name: str, part: VariableCheck) -> str:
+    what = "the value" if name == "value" else f"d/d{name}"
+    parts = [part.verdict.word] if part.verdict is not Verdict.MISMATCH else []
+    if part.worst is not None and part.verdict is Verdict.MISMATCH:
+        parts.append(_both(part.worst, "computed"))
+        if part.wrong and part.entries:
+            parts.append(f"{part.wrong} of {part.entries[1]} entries")
+    if part.reason:
+        parts.append(part.reason)
+    if part.verdict is Verdict.KINK and part.kinks:
+        kink = part.kinks[0]
+        parts.append(f"{kink.left:g} from the left, {kink.right:g} from the right, chosen {kink.chosen:g}")
+    return f"{what}: {', '.join(parts)}"
+
+
+def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
+    index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
+    text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
+    off = abs(worst.engine - worst.reference)
+    if apart and math.isfinite(off) and worst.reference:
+        ulps = off / math.ulp(worst.reference)
+        return f"{text} (off by {off:.3g}, relative {off / abs(worst.reference):.3g}, {ulps:.3g} ulp)"
+    return text
+
+
+def remarks(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
+    """What a comment at the end of a statement says: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
+    source, span = statement.source, statement.span
+    if source is None or span is None:
+        return None, None
+    found = _REMARK.search(source.line_at(span.end)) or _REMARK.search(source.line_at(span.start))
+    if found is None:
+        return None, None
+    reason = found[2] or ""
+    return (reason, None) if found[1] == "skip" else (None, reason)
+
+
+def checked(
+    program: Program, statement: Statement | GradcliError, options: Options, points: int = POINTS, state: int = 0, *, id: Any = None
+) -> Record | None:
+    """The record of one statement; what has names without values is checked at points of its domain."""
+    skip, xfail = remarks(statement)
+    if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
+        return _skipped(statement, skip, id)
+    scope = program.scope
+    record = run_statement(program, statement, options, id=id)
+    if isinstance(statement, GradcliError):
+        pass
+    elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
+        if isinstance(statement, Binding):
+            record = await_values(program, statement, needs, options)
+        else:
+            record = Trials(program, statement, needs, options, id).gravest(points, state)
+    elif isinstance(statement, (Binding, DataBinding)):
+        settle(scope, statement)
+    if record is not None:
+        record.xfail = xfail
+    return record
+
+
+def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Record:
+    if isinstance(statement, GradcliError):
+        record = failed(statement, id=id)
+        record.error = None
+        record.skip = reason
+        return record
+    line, column = statement.source.position(statement.span.start)
+    return Record(statement.text, id, statement.source.name, line, column, skip=reason)
+
+
+def name_of(record: Record) -> str:
+    """What a case is called within its suite."""
+    if record.id is not None and str(record.id).strip():
+        return str(record.id)
+    return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
+
+
+class Names:
+    """Names of the cases of one program, told apart where they repeat."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def __call__(self, name: str) -> str:
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{name} ({self._seen[name]})"

@@ -1,0 +1,85 @@
+"""Names that are bound and mentioned nowhere, and names in wrt or freeze that no query has: what is known when a run is over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from gradcli.errors import GradcliError, MissingValueError, suggestion, text_lines
+from gradcli.language.mentions import words_of
+from gradcli.language.run import statements
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Binding, DataBinding, Statement
+from gradcli.limits import Limits
+from gradcli.query.options import Options
+
+_LISTED = 20  # names in a help
+
+
+@dataclass(eq=False)
+class Names:
+    """The names of a run, gathered from its programs."""
+
+    bound: dict[str, str] = field(default_factory=dict)  # each with the place of its binding, in words
+    mentioned: set[str] = field(default_factory=set)
+    had: set[str] = field(default_factory=set)  # that had a value in some program
+
+    def add(self, scope: Scope) -> None:
+        """A program that has come to its end."""
+        self.mentioned |= scope.mentioned
+        self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
+        self.had.update(waiting.binding.name for waiting in scope.waiting)
+        for binding in scope.bindings.values():
+            if binding.name not in self.bound:
+                line, _ = binding.source.position(binding.span.start)
+                self.bound[binding.name] = f" (bound on line {line}{f' of {binding.source.name}' if binding.source.name else ''})"
+
+    def merge(self, other: Names) -> None:
+        """What another process has gathered."""
+        self.mentioned |= other.mentioned
+        self.had |= other.had
+        self.bound = {**other.bound, **self.bound}
+
+    def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
+        """Warnings about names that are bound, or given from outside, and stand nowhere. A leading underscore says that it is meant so."""
+        asked = options.asked
+        places = {**self.bound, **dict.fromkeys(given, "")}
+        lost = [name for name in places if name not in self.mentioned and name not in asked and not name.startswith("_")]
+        return [f"'{name}' is mentioned nowhere{places[name]}{_meant(name, self.mentioned)}" for name in lost]
+
+
+def _meant(name: str, others: Iterable[str]) -> str:
+    close = suggestion(name, list(others))
+    return f": did you mean '{close}'?" if close else ""
+
+
+def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
+    """Raise MissingValueError for a name in wrt or freeze that no query of a run has; ``words`` stand in the text, whatever they are."""
+    known = {*known}
+    for what, names in (("differentiated", options.wrt or ()), ("held constant", options.freeze)):
+        for name in names:
+            if name not in known:
+                close = None if name in words else suggestion(name, sorted(known))
+                help = f"did you mean '{close}'?" if close else f"give it a value: {name}=..."
+                if not close and known and name not in words:
+                    help = f"the names are {', '.join(sorted(known)[:_LISTED])}"
+                raise MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
+
+
+def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], set[str]]:
+    """The names that a program binds, and those that it mentions."""
+    bound: set[str] = set()
+    words: set[str] = set()
+    for statement in parsed:
+        if isinstance(statement, GradcliError):
+            continue
+        words |= words_of(statement)
+        if isinstance(statement, (Binding, DataBinding)):
+            bound.add(statement.name)
+    return bound, words
+
+
+def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
+    """The same of a text. None if some of it cannot be read."""
+    parsed = list(statements(text_lines(text) or [""], None, limits))
+    return None if any(isinstance(statement, GradcliError) for statement in parsed) else names_among(parsed)

@@ -1,0 +1,156 @@
+"""Kinks of what is differentiated inside of an expression, as in ``grad(abs(x), x)`` at 0, whose value is a choice.
+
+There the expression is evaluated with the derivative from the left, with that from the right, with the one of least norm between
+them, and with the one that the engine's rules choose, which must lie between them, too. What the expression may be lies between its
+values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.structure import derivative
+from gradcli.reference.algebra import Algebra
+from gradcli.reference.exact_values import exact_array
+from gradcli.reference.kinks import PROBING_DIGITS, Sides, both_sides, suspects
+from gradcli.reference.scalars import Event, plain
+from gradcli.reference.tape import Array, Composed
+
+Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry of it
+_MOST_WORK = 200_000  # scalar operations
+
+
+class Choosing(Composed):
+    """The function, with a choice for the derivatives inside of it at kinks."""
+
+    def __init__(self, corners: Corners, choose: Callable[[Place, Sides], Any]) -> None:
+        super().__init__(corners.m, corners.leaves, corners.precision)
+        self.corners, self.choose = corners, choose
+
+    def _inner(self, node: Expr) -> Array:
+        found = super()._inner(node)
+        flat = found.reshape(-1)
+        for i, sides in self.corners.at(node, self).items():
+            chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
+            flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
+        return found
+
+
+class Corners:
+    """The kinks of the derivatives inside of one expression, with both sides."""
+
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int) -> None:
+        self.m, self.precision = m, precision
+        self.leaves: dict[Expr, Any] = {leaf: exact_array(m, value, leaf.kind) for leaf, value in leaves.items()}
+        self.work, self.size = _MOST_WORK, size
+        self._known: dict[Expr, dict[int, Sides]] = {}
+
+    @property
+    def first(self) -> Sides:
+        """The first kink that was found."""
+        return next(sides for found in self._known.values() for sides in found.values() if sides.limit is None)
+
+    def at(self, node: Expr, composed: Composed) -> dict[int, Sides]:
+        """The entries of a derivative that are on a kink, with both sides; ``composed`` has the values of what it is made of."""
+        if node not in self._known:
+            self._known[node] = self._found(node, composed)
+        return self._known[node]
+
+    def _found(self, node: Expr, composed: Composed) -> dict[int, Sides]:
+        of: Derivation = node.static["of"]
+        events = suspects(composed, [of.x])[of.x]
+        if not events:
+            return {}
+        value = Algebra.map(plain, composed.table[of.y])
+        places = np.arange(int(np.prod(node.shape))).reshape(node.shape)
+        found: dict[int, Sides] = {}
+        before = self.m.dps
+        self.m.dps = max(PROBING_DIGITS, before)
+        try:
+            for direction, part, event in _ways(of, events, composed):
+                self.work -= 4 * self.size
+                if self.work < 0:
+                    break
+                wanted = np.ravel(places[part])
+
+                def beside(sign: int, step: int, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
+                    return self._beside(node, composed, sign * self.m.mpf(10) ** step * direction, wanted)
+
+                sides = both_sides(self.m, beside, value, event)
+                found |= {int(i): s for i, s in zip(wanted, sides, strict=True) if s.finite}
+        finally:
+            self.m.dps = before
+        return found
+
+    def _beside(self, node: Expr, composed: Composed, move: Array, wanted: Array) -> tuple[Array, Array]:
+        """Entries of a derivative, and the value of what is differentiated, at a point beside the given one."""
+        of: Derivation = node.static["of"]
+        moved = Algebra.map(plain, composed.table[of.x]) + move
+        other = Composed(self.m, {**self.leaves, of.x: moved}, self.precision)
+        slopes = other.run(node)
+        return Algebra.map(plain, np.ravel(slopes)[wanted]), Algebra.map(plain, other.table[of.y])
+
+
+def _ways(of: Derivation, events: Mapping[int, Event], composed: Composed) -> Iterator[tuple[Array, Any, Event]]:
+    """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about."""
+    x = Algebra.map(plain, composed.table[of.x])
+    if of.vector is not None and of.kind in ("jvp", "hvp"):
+        yield Algebra.map(plain, composed.table[of.vector]), ..., next(iter(events.values()))
+        return
+    for i, event in events.items():
+        direction = Algebra.map(lambda _: composed.m.zero, x)
+        direction.reshape(-1)[i] = abs(x.reshape(-1)[i]) or composed.m.one
+        yield direction, (..., *np.unravel_index(i, x.shape)), event
+
+
+Engine = Mapping[Expr, Any]  # what the engine's rules give for every node, without rounding
+
+
+def has_inner(root: Expr) -> bool:
+    """Whether there are derivatives inside of an expression."""
+    return any(node.op is derivative for node in definition_order(root))
+
+
+def at_corners(corners: Corners, root: Expr, also: Sequence[Expr], engine: Engine) -> tuple[Composed, Array, dict[int, Sides]]:
+    """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
+    m = corners.m
+    chosen = Choosing(corners, partial(_engines, m, engine))
+    y = chosen.run(root, also)
+    left, right, least = (np.ravel(Algebra.map(plain, Choosing(corners, side).run(root))) for side in (_left, _right, _least))
+    sides = {}
+    for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
+        if isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
+            continue
+        between = min(a, b) <= c <= max(a, b)  # but for products of several choices
+        ends = (a, b) if between else (min(a, b, c), max(a, b, c))
+        sides[i] = Sides(*ends, None, True, corners.first.place, corners.first.convention, least=least[i])
+    return chosen, y, sides
+
+
+def _left(place: Place, sides: Sides) -> Any:
+    return sides.left
+
+
+def _right(place: Place, sides: Sides) -> Any:
+    return sides.right
+
+
+def _least(place: Place, sides: Sides) -> Any:
+    return sides.least
+
+
+def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:
+    """What the engine chose, if it lies between the sides."""
+    node, i = place
+    if node not in engine:
+        return sides.left  # nothing that the engine computes depends on it
+    chosen = engine[node].array.reshape(-1)[i]
+    low, high = sorted((sides.left, sides.right))
+    room = m.mpf(10) ** -15 * max(1, abs(low), abs(high))
+    return chosen if low - room <= chosen <= high + room else sides.left

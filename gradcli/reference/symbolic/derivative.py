@@ -1,0 +1,226 @@
+"""The whole function as one sympy expression, every array entry a real symbol, and its derivative by sympy.
+
+Where the function has branches, the expression is that of the branch taken at the point, so that derivatives need
+no Heaviside or Dirac functions; whoever asks has made sure that the point is not on a kink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.constants import Constant
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import derivative
+from gradcli.reference.algebra import Algebra, Unsupported, number, real
+from gradcli.reference.exact_values import constant_array, exact_array
+from gradcli.reference.symbolic.translate import Program
+
+_HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
+_FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+
+
+class Formal:
+    """A sympy expression together with its value at the point, and its nodes as a tree. Raises Unsupported for those that are too many."""
+
+    __slots__ = ("expression", "value", "weight")
+
+    def __init__(self, expression: Any, value: Any, weight: int = 1) -> None:
+        if weight > _HEAVIEST:
+            raise Unsupported("an expression of so many nodes")
+        self.expression, self.value, self.weight = expression, value, weight
+
+    def _combined(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy takes the scalar into its own loop
+        weight = self.weight + _weight(other) + 1
+        return Formal(combine(self.expression, _expression(other)), combine(self.value, _value(other)), weight)
+
+    def __add__(self, other: Any) -> Any:
+        return self._combined(other, lambda x, y: x + y)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._combined(other, lambda x, y: x - y)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._combined(other, lambda x, y: y - x)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._combined(other, lambda x, y: x * y)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._combined(other, lambda x, y: x / y)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._combined(other, lambda x, y: y / x)
+
+    def __neg__(self) -> Formal:
+        return Formal(-self.expression, -self.value, self.weight + 1)
+
+    def __abs__(self) -> Formal:
+        return -self if self.value < 0 else self
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == _value(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.value < _value(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self.value > _value(other))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self.value <= _value(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self.value >= _value(other))
+
+    __hash__ = object.__hash__
+
+
+def _weight(x: Any) -> int:
+    return x.weight if isinstance(x, Formal) else 1
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Formal) else x
+
+
+def _expression(x: Any) -> Any:
+    if isinstance(x, Formal):
+        return x.expression
+    if isinstance(x, (int, np.integer)):
+        return sympy.Integer(int(x))
+    parts = getattr(x, "_mpf_", None)
+    if parts is None or not parts[1]:
+        if parts is not None and parts[2] == 0 and parts[3] == 0:
+            return sympy.Integer(0)
+        raise Unsupported("a number that is not finite")
+    sign, mantissa, exponent, _ = parts
+    number = sympy.Integer(-int(mantissa) if sign else int(mantissa))
+    return number * sympy.Integer(2) ** exponent
+
+
+class _Symbols(Algebra):
+    """References on sympy expressions."""
+
+    iterates = False
+
+    def plain(self, x: Any) -> Any:
+        return _value(x)
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        values = [_value(a) for a in arguments]
+        if op.kind == "flat" or not any(isinstance(a, Formal) for a in arguments):
+            return real(self.m, op.reference, *values, **static)
+        if op.kind == "piecewise":
+            return op.reference(self, *arguments, **static)
+        value = number(self.m, op, static, *values)
+        expressions = [_expression(a) for a in arguments]
+        if op.name == "pow" and expressions[1].is_Rational and expressions[1].q > _FINEST:
+            raise Unsupported("an exponent of so many digits")
+        return Formal((op.symbolic or op.reference)(sympy, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
+
+
+class WholeDerivative:
+    """Value and gradients of a function as sympy expressions in symbols for the entries of its leaves."""
+
+    def __init__(self, m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> None:
+        self.symbols: list[Any] = []
+        self.inputs: list[tuple[Expr, int]] = []
+        self.point: list[Any] = []
+        algebra = _Symbols(m)
+        table: dict[Expr, Any] = {}
+        for leaf, value in leaves.items():
+            array = exact_array(m, value, leaf.kind)
+            table[leaf] = self._named(leaf, array) if leaf.kind == "float" else array
+        for node in definition_order(root, wrt):
+            if node in table:
+                continue
+            if node.op is None:
+                table[node] = self._constant(m, node, precision)
+            elif node.op is derivative:
+                table[node] = self._derivative(node.static["of"], table, algebra)
+            elif node.op.name in ("alias", "detach"):
+                if node in wrt or node.op.name == "detach":
+                    raise Unsupported(node.op.name)
+                table[node] = table[node.operand]
+            else:
+                table[node] = algebra.apply(node.op, node.static, [None if o is None else table[o] for o in node.operands])
+        weights = exact_array(m, seed, "float")
+        pairs = zip(np.ravel(table[root]), np.ravel(weights), strict=True)
+        total = sympy.Add(*[_expression(y) * _expression(w) for y, w in pairs if w != 0])
+        self.shapes = [x.shape for x in wrt]
+        roots = [sympy.diff(total, entry.expression) for x in wrt for entry in np.ravel(table[x])]
+        self.program = Program(roots, tuple(self.symbols))
+
+    def _named(self, leaf: Expr, array: np.ndarray) -> np.ndarray:
+        out = np.empty(array.size, dtype=object)
+        for i, value in enumerate(array.ravel()):
+            # the same symbols for every function: sympy remembers what it found out about them
+            symbol = sympy.Symbol(f"x{len(self.symbols)}", real=True)
+            self.symbols.append(symbol)
+            self.inputs.append((leaf, i))
+            self.point.append(value)
+            out[i] = Formal(symbol, value)
+        return out.reshape(array.shape)
+
+    @staticmethod
+    def _constant(m: Any, node: Expr, precision: str) -> np.ndarray:
+        """Whole numbers as they are; pi as pi; other literals as the exact binary fractions that the engine saw."""
+        payload = node.payload
+        array = constant_array(m, node, precision)
+        if isinstance(payload, Constant):
+            out = np.empty((), dtype=object)
+            formulas = {"pi": sympy.pi, "e": sympy.E}
+            if payload.text not in formulas:
+                raise Unsupported(payload.text)
+            out[()] = Formal(formulas[payload.text], array[()])
+            return out
+        return array
+
+    def _derivative(self, of: Derivation, table: Mapping[Expr, Any], algebra: Algebra) -> np.ndarray:
+        """A derivative inside the expression, by sympy from its definition."""
+        y, x = table[of.y], table[of.x]
+        if not all(isinstance(v, Formal) and v.expression.is_Symbol for v in np.ravel(x)):
+            raise Unsupported("a derivative with respect to an intermediate result")
+        if of.kind == "vjp":
+            weights = [1] * y.size if of.vector is None else list(np.ravel(table[of.vector]))
+            return self._slopes(self._weighted(y, weights), x, algebra)
+        if of.kind == "hessian":
+            slopes = self._slopes(self._weighted(y, [1]), x, algebra)
+            return np.array([self._slopes(v.expression, x, algebra) for v in np.ravel(slopes)], dtype=object).reshape((*x.shape, *x.shape))
+        raise Unsupported(of.kind)
+
+    @staticmethod
+    def _weighted(y: np.ndarray, weights: list[Any]) -> Any:
+        return sympy.Add(*[_expression(v) * _expression(w) for v, w in zip(np.ravel(y), weights, strict=True)])
+
+    def _slopes(self, total: Any, x: np.ndarray, algebra: Algebra) -> np.ndarray:
+        expressions = [sympy.diff(total, v.expression) for v in np.ravel(x)]
+        values = Program(expressions, tuple(self.symbols)).run(algebra.m, tuple(self.point))
+        out = np.empty(x.size, dtype=object)
+        out[:] = [Formal(e, v) for e, v in zip(expressions, values, strict=True)]
+        return out.reshape(x.shape)
+
+    def evaluate(self, m: Any, leaves: Mapping[Expr, Any]) -> list[np.ndarray]:
+        """The gradients at the precision of a context."""
+        exact = {leaf: np.ravel(exact_array(m, value, leaf.kind)) for leaf, value in leaves.items() if leaf.kind == "float"}
+        results = self.program.run(m, tuple(exact[leaf][i] for leaf, i in self.inputs))
+        out, start = [], 0
+        for shape in self.shapes:
+            stop = start + int(np.prod(shape))
+            part = np.empty(stop - start, dtype=object)
+            part[:] = results[start:stop]
+            out.append(part.reshape(shape))
+            start = stop
+        return out

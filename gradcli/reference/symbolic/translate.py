@@ -1,0 +1,175 @@
+"""Operations as sympy functions, their derivatives by sympy, and sympy expressions as multi-precision programs.
+
+The only package that imports sympy. Expressions are built from records and from the program's own graph, never
+from text, with symbols of our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import sympy
+
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Unsupported, settled
+
+
+class Smooth:
+    """A smooth scalar function given by a sympy expression; its partials are sympy's."""
+
+    __slots__ = ("_magnitude", "_on_arrays", "_partials", "_program", "expression", "symbols")
+
+    def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
+        self.expression, self.symbols = expression, symbols
+        self._program: Program | None = None
+        self._on_arrays: Callable[..., Any] | None = None
+        self._magnitude: Smooth | None = None
+        self._partials: dict[int, Smooth] = {}
+
+    def partial(self, place: int) -> Smooth:
+        known = self._partials.get(place)
+        if known is None:
+            known = Smooth(sympy.diff(self.expression, self.symbols[place]), self.symbols)
+            self._partials[place] = known
+        return known
+
+    def on_arrays(self, arrays: Sequence[Any]) -> Any:
+        """The function on NumPy arrays, in their own precision."""
+        if self._on_arrays is None:
+            self._on_arrays = sympy.lambdify(self.symbols, self.expression, ["numpy"], cse=True)
+        return self._on_arrays(*arrays)
+
+    def magnitude(self) -> Smooth:
+        """The size of the terms that the function is computed of."""
+        if self._magnitude is None:
+            from gradcli.reference.symbolic.magnitude import magnitude
+
+            self._magnitude = Smooth(magnitude(self.expression), self.symbols)
+        return self._magnitude
+
+    def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
+        if self._program is None:
+            self._program = Program([self.expression], self.symbols)
+        return self._program.run(m, arguments)[0]
+
+
+_SMOOTH: dict[Any, Smooth] = {}
+
+
+def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
+    """An elementwise operation as a sympy function of ``count`` real variables."""
+    key = (op, count, tuple(sorted(static.items())))
+    known = _SMOOTH.get(key)
+    if known is None:
+        symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
+        known = Smooth((op.symbolic or op.reference)(sympy, *symbols, **static), symbols)
+        _SMOOTH[key] = known
+    return known
+
+
+_MPMATH: dict[str, str] = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "asin": "asin", "acos": "acos",
+    "atan": "atan", "acot": "acot", "asec": "asec", "acsc": "acsc", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "coth": "coth", "sech": "sech", "csch": "csch", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "acoth": "acoth",
+    "asech": "asech", "acsch": "acsch", "exp": "exp", "log": "log", "erf": "erf", "erfc": "erfc", "erfi": "erfi",
+    "gamma": "gamma", "loggamma": "loggamma", "digamma": "digamma", "atan2": "atan2", "floor": "floor", "ceiling": "ceil",
+    "Abs": "fabs", "sign": "sign", "LambertW": "lambertw", "erfinv": "erfinv", "Ei": "ei", "li": "li", "Si": "si", "Ci": "ci",
+    "Shi": "shi", "Chi": "chi", "expint": "expint", "besselj": "besselj", "bessely": "bessely", "besseli": "besseli",
+    "besselk": "besselk", "zeta": "zeta",
+}  # fmt: skip
+
+
+class Program:
+    """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
+
+    def __init__(self, roots: list[Any], symbols: tuple[Any, ...]) -> None:
+        self.steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+        self.inputs = len(symbols)
+        self._places: dict[Any, int] = {symbol: i for i, symbol in enumerate(symbols)}
+        self.results = [self._compile(root) for root in roots]
+
+    def _compile(self, root: Any) -> int:
+        stack = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in self._places:
+                continue
+            if ready:
+                self._places[node] = self.inputs + len(self.steps)
+                self.steps.append((_step(node), tuple(self._places[a] for a in _arguments(node))))
+            else:
+                stack.append((node, True))
+                stack.extend((argument, False) for argument in _arguments(node))
+        return self._places[root]
+
+    def run(self, m: Any, arguments: tuple[Any, ...]) -> list[Any]:
+        """The values of the roots in an mpmath context; NaN where a step has no real value."""
+        values = list(arguments)
+        for function, places in self.steps:
+            try:
+                value = settled(m, function(m, *[values[p] for p in places]))
+            except ZeroDivisionError:
+                value = m.inf
+            except (ValueError, OverflowError):
+                value = m.nan
+            except TypeError:
+                if all(m.isfinite(values[p]) for p in places):
+                    raise
+                value = m.nan  # some of mpmath's functions take no infinities
+            values.append(value)
+        return [values[p] for p in self.results]
+
+
+def _arguments(node: Any) -> tuple[Any, ...]:
+    return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
+
+
+def _step(node: Any) -> Callable[..., Any]:
+    if node.is_Rational:
+        p, q = int(node.p), int(node.q)
+        return lambda m: m.mpf(p) / q
+    if node.is_Float:
+        parts = node._mpf_
+        return lambda m: m.make_mpf(parts)
+    constant = _CONSTANTS.get(node)
+    if constant is not None:
+        return constant
+    if node.is_Add:
+        return lambda m, *terms: m.fsum(terms)
+    if node.is_Mul:
+        return lambda m, *factors: m.fprod(factors)
+    if node.is_Pow:
+        return _power
+    if isinstance(node, sympy.Derivative) and isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
+        return lambda m: m.zero
+    if isinstance(node, sympy.DiracDelta):
+        return lambda m: m.zero
+    if isinstance(node, sympy.polygamma):
+        return lambda m, order, x: m.psi(int(order), x)
+    if isinstance(node, sympy.exp):
+        return lambda m, x: m.exp(x)
+    name = _MPMATH.get(type(node).__name__)
+    if name is None:
+        raise Unsupported(type(node).__name__)
+    return lambda m, *arguments: getattr(m, name)(*arguments)
+
+
+_CONSTANTS: dict[Any, Callable[[Any], Any]] = {
+    sympy.pi: lambda m: +m.pi,
+    sympy.E: lambda m: m.exp(1),
+    sympy.oo: lambda m: m.inf,
+    -sympy.oo: lambda m: m.ninf,
+    sympy.nan: lambda m: m.nan,
+    sympy.zoo: lambda m: m.nan,
+    sympy.EulerGamma: lambda m: +m.euler,
+    sympy.GoldenRatio: lambda m: +m.phi,
+}
+
+
+def _power(m: Any, base: Any, exponent: Any) -> Any:
+    if base == 0 and exponent < 0:
+        return m.inf
+    if exponent == int(exponent) if m.isfinite(exponent) else False:
+        return base ** int(exponent)
+    return m.power(base, exponent)

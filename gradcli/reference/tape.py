@@ -1,0 +1,129 @@
+"""The reference R, operation by operation: values recomputed from the leaves in multi-precision, derivatives by
+the judge's own tape. It reads the graph of the *function*: derivatives inside an expression are taken by the
+judge from their definition, never from what the engine expanded them to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.structure import derivative
+from gradcli.reference.algebra import Algebra
+from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.exact_values import constant_array, exact_array
+from gradcli.reference.scalars import Event, Traced, Tracing, plain
+from gradcli.reference.signed_zeros import MinusZeros
+
+Array = np.ndarray
+
+
+class Composed:
+    """The function on a tape of multi-precision scalars."""
+
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
+        self.m = m
+        self.tape = Tracing(m, precision)
+        self.precision = precision
+        self.zeros = zeros
+        self.table: dict[Expr, Any] = {}
+        for leaf, value in leaves.items():
+            array = value if isinstance(value, np.ndarray) and value.dtype == object else exact_array(m, value, leaf.kind)
+            self.table[leaf] = Algebra.map(self.tape.variable, array) if leaf.kind == "float" else array
+
+    def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
+        """The value of a node, an array of traced scalars (or of constants)."""
+        for node in definition_order(root, also):
+            if node in self.table:
+                continue
+            still_in_time()
+            if node.op is None:
+                self.table[node] = constant_array(self.m, node, self.precision)
+            elif node.op is derivative:
+                self.table[node] = self._inner(node)
+            elif node.op.name == "alias":
+                # an identity of its own: something may be differentiated with respect to it
+                (operand,) = node.operands
+                assert operand is not None
+                self.table[node] = Algebra.map(self._named, self.table[operand])
+            elif node.op.name == "detach":
+                self.table[node] = Algebra.map(plain, self.table[node.operand])
+            else:
+                arrays = [None if o is None else self.table[o] for o in node.operands]
+                if self.zeros is not None and node in self.zeros:
+                    self.tape.apply(node.op, node.static, arrays)  # for the kinks there
+                    arrays = self.zeros.marked(self.m, node, arrays)
+                self.table[node] = self.tape.apply(node.op, node.static, arrays)
+                self._watch(node)
+        result: Array = self.table[root]
+        return result
+
+    def _watch(self, node: Expr) -> None:
+        """Note the kinks of norms and deviations, which their result tells."""
+        op = node.op
+        if op is None or op.elementwise or op.name in ("max", "min"):
+            return
+        for kink in op.kinks:
+            if any(kink.where(plain(v)) for v in np.ravel(self.table[node])):
+                reached = tuple(v for o in node.operands if o is not None for v in np.ravel(self.table[o]))
+                self.tape.events.append(Event(op, kink, reached))
+
+    def _named(self, x: Any) -> Any:
+        return self.tape.arithmetic("mul", x, self.m.one) if type(x) is Traced else self.tape.variable(x)
+
+    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+        """The vector-Jacobian product of arrays of scalars."""
+        seeds: dict[Traced, Any] = {}
+        for node, weight in zip(np.ravel(y), np.ravel(seed), strict=True):
+            if type(node) is Traced:
+                seeds[node] = seeds[node] + weight if node in seeds else weight
+        wrt = [v for v in np.ravel(x) if type(v) is Traced]
+        found = iter(self.tape.pull(seeds, wrt, traced))
+        return Algebra.map(lambda v: next(found) if type(v) is Traced else self.m.zero, x)
+
+    def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:
+        """The derivatives with respect to several nodes in one sweep; none at entries that are NaN themselves."""
+        tables = [self.table[x] for x in wrt]
+        flat = np.concatenate([np.ravel(t) for t in tables]) if tables else np.empty(0, dtype=object)
+        found = Algebra.map(plain, self.gradient(y, seed, flat))
+        for i, entry in enumerate(flat):
+            if plain(entry) != plain(entry):
+                found[i] = self.m.nan
+        out, start = [], 0
+        for table in tables:
+            out.append(found[start : start + table.size].reshape(table.shape))
+            start += table.size
+        return out
+
+    def _inner(self, node: Expr) -> Array:
+        """A derivative inside of the expression, from its definition."""
+        of: Derivation = node.static["of"]
+        y, x = self.table[of.y], self.table[of.x]
+        vector: Any = None if of.vector is None else self.table[of.vector]
+        ones = Algebra.map(lambda _: self.m.one, y)
+        if of.kind == "vjp":
+            return self.gradient(y, ones if vector is None else vector, x, traced=True)
+        if of.kind == "jacobian":
+            return self._rows(y, x)
+        if of.kind == "jvp":
+            return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
+        slope = self.gradient(y, ones, x, traced=True)
+        if of.kind == "hessian":
+            return self._rows(slope, x)
+        assert vector is not None
+        return self.gradient(slope, vector, x, traced=True)
+
+    def _rows(self, y: Array, x: Array) -> Array:
+        rows = []
+        for i in range(y.size):
+            seed = Algebra.map(lambda _: self.m.zero, y)
+            seed.reshape(-1)[i] = self.m.one
+            rows.append(self.gradient(np.ravel(y)[i : i + 1], np.ravel(seed)[i : i + 1], x, traced=True))
+        out = np.empty((len(rows), *x.shape), dtype=object)
+        for i, row in enumerate(rows):
+            out[i] = row[()]
+        return out.reshape((*y.shape, *x.shape))
