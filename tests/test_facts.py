@@ -37,7 +37,7 @@ def is_name_of_an_operation(node: ast.expr) -> bool:
     )
 
 
-def tests_of_names(tree: ast.Module) -> Iterator[int]:
+def lines_that_ask(tree: ast.Module) -> Iterator[int]:
     """The lines in which an operation's name is compared, looked up, or asked for by a helper that compares it."""
     for node in ast.walk(tree):
         asked: list[ast.expr] = []
@@ -80,7 +80,7 @@ def modules() -> list[str]:
 @pytest.mark.xfail(reason="the records do not have all of it yet", strict=True)
 def test_no_name_of_an_operation_is_tested() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{line}" for path in outside() for line in sorted(set(tests_of_names(ast.parse(path.read_text("utf-8")))))
+        f"{path.relative_to(ROOT)}:{line}" for path in outside() for line in sorted(set(lines_that_ask(ast.parse(path.read_text("utf-8")))))
     ]
     assert found == [], "a fact about an operation belongs into its record: give `Op` a field"
 

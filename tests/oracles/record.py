@@ -1,0 +1,97 @@
+"""Records what PyTorch makes of the calls of the catalogue: ``python -m oracles.record`` in tests/.
+
+Needs PyTorch; the tests need what is recorded (data/oracles.json). Values and gradients are of its own functions in float64.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from oracles.catalogue import calls_of, catalogue
+from oracles.libraries import DATA, TORCH, spelled, used, weights
+from oracles.values import VALUES
+
+
+class Pool:
+    """Arrays, each kept once."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, int] = {}
+
+    def place(self, array: np.ndarray) -> int:
+        flat = [_number(v) for v in array.astype(float).ravel().tolist()]
+        text = json.dumps([list(array.shape), flat], separators=(",", ":"))
+        return self.kept.setdefault(text, len(self.kept))
+
+
+def _number(value: float) -> float | int:
+    short = float(f"{value:.16g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 and str(short) != "-0.0" else short
+
+
+def answered(torch: Any, text: str, pool: Pool) -> Any:
+    """Whether PyTorch gives several parts, these and their gradients, by their places in the pool. Raises whatever PyTorch raises."""
+    given = {name: torch.tensor(VALUES[name]) for name in used(text)}
+    leaves = {name: value.requires_grad_() for name, value in given.items() if value.is_floating_point()}
+    # what changes its tensor in place may not do so to a leaf
+    moved = {name: value.clone() if name in leaves else value for name, value in given.items()}
+    result = eval(text, {"torch": torch, "F": torch.nn.functional, "inf": float("inf"), "nan": float("nan"), **moved})
+    parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    tensors = [part if isinstance(part, torch.Tensor) else torch.tensor(part) for part in parts if part is not None]
+    if not tensors or any(t.is_complex() for t in tensors):
+        raise LookupError(text)
+    several = isinstance(result, (tuple, list))
+    return several, [pool.place(t.numpy(force=True)) for t in tensors], [_gradients(torch, t, leaves, pool) for t in tensors]
+
+
+def _gradients(torch: Any, part: Any, leaves: dict[str, Any], pool: Pool) -> dict[str, int]:
+    if not (part.is_floating_point() and part.requires_grad):
+        return {}
+    seed = torch.tensor(weights(tuple(part.shape)))
+    try:
+        slopes = torch.autograd.grad(part, list(leaves.values()), seed, retain_graph=True, allow_unused=True)
+    except (RuntimeError, NotImplementedError):
+        return {}
+    return {name: pool.place(slope.numpy(force=True)) for name, slope in zip(leaves, slopes, strict=True) if slope is not None}
+
+
+def names_of(module: Any) -> str:
+    return " ".join(sorted(name for name in dir(module) if re.match(r"[A-Za-z]", name) and callable(getattr(module, name, None))))
+
+
+def main() -> None:
+    import torch
+
+    torch.set_default_dtype(torch.float64)
+    warnings.simplefilter("ignore")
+    modules = {"torch": torch, "F": torch.nn.functional, "torch.linalg": torch.linalg, "torch.special": torch.special, "Tensor": torch.Tensor}
+    assert tuple(modules) == TORCH
+    pool, found = Pool(), {}
+    for name in catalogue():
+        for place, module in modules.items():
+            for arguments in calls_of(name, place):
+                if not callable(getattr(module, name, None)):
+                    continue
+                try:
+                    given = answered(torch, spelled(place, name, arguments), pool)
+                except Exception:
+                    continue
+                groups = found.setdefault(name, {}).setdefault(arguments, {})
+                groups.setdefault(json.dumps(given, separators=(",", ":")), []).append(place)
+    calls = {name: {text: {" ".join(v): json.loads(k) for k, v in groups.items()} for text, groups in rows.items()} for name, rows in found.items()}
+    lines = [
+        f'"versions": {json.dumps({"torch": torch.__version__})}',
+        f'"names": {json.dumps({place: names_of(module) for place, module in modules.items()})}',
+        '"calls": {\n' + ",\n".join(f"{json.dumps(name)}:{json.dumps(rows, separators=(',', ':'))}" for name, rows in calls.items()) + "\n}",
+        '"values": [\n' + ",\n".join(pool.kept) + "\n]",
+    ]
+    DATA.write_text("{" + ",\n".join(lines) + "}\n")
+
+
+if __name__ == "__main__":
+    main()
