@@ -59,7 +59,7 @@ _OURS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class _AsArrays(ast.NodeTransformer):
+class AsArrays(ast.NodeTransformer):
     """What the language means where Python's own types would stand in the way: lists, conditions, boolean words, ``x += 1``."""
 
     def visit_List(self, node: ast.List) -> ast.AST:
@@ -111,7 +111,7 @@ def compiled(text: str) -> Callable[[Values], Any]:
 
 def _compiled(text: str) -> Callable[[Values], Any]:
     tree = ast.parse(text)
-    tree = ast.fix_missing_locations(_AsArrays().visit(tree))
+    tree = ast.fix_missing_locations(AsArrays().visit(tree))
     *bindings, query = tree.body
     if not isinstance(query, ast.Expr):
         raise Unusable("the last line is no query")
@@ -163,13 +163,13 @@ _STEP = 2e-4  # of central differences, extrapolated: the error is of the order 
 _OTHERS = (1.7320508e-6, 7.3890561e-5)  # steps that find saws whose teeth are as wide as the first
 
 
-def gradients(text: str, values: Values, seed: Any) -> dict[str, np.ndarray]:
-    """The gradient of sum(seed*value) by every name, NaN at the entries where differences say that there is none."""
-    function = compiled(text)
+def gradients(text: str, values: Values, seed: Any, fixed: Values | None = None) -> dict[str, np.ndarray]:
+    """The gradient of sum(seed*value) by every name but the fixed ones, NaN at the entries where differences say that there is none."""
+    function, still = compiled(text), fixed or {}
 
     def total(moved: Values) -> float:
         with np.errstate(all="ignore"):
-            return float(np.sum(_floats(_tried(function, moved)) * seed))
+            return float(np.sum(_floats(_tried(function, {**still, **moved})) * seed))
 
     found = {}
     here = total(values)
