@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import operator
 import warnings
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
@@ -42,6 +43,18 @@ def _logsumexp(x: Any, *rest: Any, **keywords: Any) -> Any:
     return special.logsumexp(x, *rest, **keywords)
 
 
+_TEETH = 0.05  # a saw with finer ones has no slopes that differences see, and NumPy's of whole numbers by 0 are 0
+
+
+def _saw(function: Callable[..., Any]) -> Callable[..., Any]:
+    def tried(x: Any, y: Any) -> Any:
+        if np.any(np.abs(y) < _TEETH):
+            raise ValueError("too fine a saw")
+        return function(x, y)
+
+    return tried
+
+
 def _array(*items: Any) -> Any:
     """What a list in brackets stands for: an array, or a list of arrays where they do not fit together."""
     try:
@@ -52,6 +65,7 @@ def _array(*items: Any) -> Any:
 
 _OURS: dict[str, Any] = {
     "max": _larger, "min": _smaller, "pow": np.power, "abs": np.abs, "round": np.round, "sum": np.sum, "len": len, "_array": _array,
+    "fmod": _saw(np.fmod), "_remainder": _saw(operator.mod), "_floor_divide": _saw(operator.floordiv),
     "norm": np.linalg.norm, "inv": np.linalg.inv, "det": np.linalg.det, "solve": np.linalg.solve,
     "erf": special.erf, "expit": special.expit, "gammaln": special.gammaln, "logsumexp": _logsumexp, "xlogy": special.xlogy,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "np": np, "numpy": np, "math": math,
@@ -82,6 +96,11 @@ class AsArrays(ast.NodeTransformer):
         self.generic_visit(node)
         return _call("logical_not", [node.operand]) if isinstance(node.op, ast.Not) else node
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        name = {ast.Mod: "_remainder", ast.FloorDiv: "_floor_divide"}.get(type(node.op))
+        return _call(name, [node.left, node.right]) if name else node
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if len(node.ops) > 1:
             raise Unusable("a chain of comparisons is another thing for arrays")
@@ -89,9 +108,8 @@ class AsArrays(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
         assert isinstance(node.target, ast.Name)
-        found = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+        found = self.visit(ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value))
         return ast.Assign([ast.Name(node.target.id, ast.Store())], found)
 
 
@@ -135,12 +153,11 @@ def value_of(text: str, values: Values) -> np.ndarray:
 
 
 def _tried(function: Callable[[Values], Any], values: Values) -> Any:
-    with np.errstate(all="warn"), warnings.catch_warnings():
+    with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.filterwarnings("error", "divide by zero encountered in (floor_divide|remainder)")  # 0 for whole numbers
         try:
             return function(values)
-        except (*_FAILS, RuntimeWarning) as error:
+        except _FAILS as error:
             raise Unusable(str(error)) from None
 
 
@@ -168,8 +185,10 @@ def gradients(text: str, values: Values, seed: Any, fixed: Values | None = None)
     function, still = compiled(text), fixed or {}
 
     def total(moved: Values) -> float:
-        with np.errstate(all="ignore"):
-            return float(np.sum(_floats(_tried(function, {**still, **moved})) * seed))
+        value = _floats(_tried(function, {**still, **moved}))
+        if value.shape != np.shape(seed):
+            raise Unusable("an entry more or less")
+        return float(np.sum(value * seed))
 
     found = {}
     here = total(values)
@@ -198,7 +217,7 @@ def _slope(total: Callable[[Values], float], here: float, values: Values, name: 
     size = 1 + abs(narrow)
     if abs(sides[0] - sides[1]) > 0.02 * size or abs(wide - narrow) > 1e-4 * size or size > _LARGE:
         return math.nan  # a kink, a jump, or too curved
-    if any(abs((at(step) - at(-step)) / (2 * step) - narrow) > 1e-3 * size for step in _OTHERS):
+    if any(abs((at(step) - at(-step)) / (2 * step) - narrow) > 1e-5 * size for step in _OTHERS):
         return math.nan
     return (4 * narrow - wide) / 3
 
