@@ -15,8 +15,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.scope import Scope
 from gradcli.ops.arrays.shapes import broadcast_to, swapaxes
 from gradcli.ops.reductions.sums import spread
-from gradcli.ops.registry import find
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import named
+from gradcli.ops.spec import Composite, Op
 from gradcli.query.derivatives import gradient
 from gradcli.report.records import Record
 from gradcli.tensors.short import short_way
@@ -50,9 +50,9 @@ def verdict_of(scope: Scope, root: Expr, record: Record) -> Any:
 
 
 @contextmanager
-def planted(name: str, **fields: Any) -> Iterator[Op]:
-    """An operation with some fields of its record replaced; each is given as a function of what was there."""
-    op = find(name)
+def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
+    """An operation, or a function made of them, with some fields of its record replaced; each is given as a function of what was there."""
+    op = named(name)
     before = {field: getattr(op, field) for field in fields}
     try:
         for field, change in fields.items():

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from witness.comparison import numbers_differ, random_program, refused, tree_differs
+from witness.comparison import compiled_differs, numbers_differ, queries_differ, random_program, refused, tree_differs
 from witness.lines import LINES
 from witness.numpy_values import Unusable
 from witness.programs import values_of
@@ -97,6 +97,15 @@ def test_value_and_gradient_are_those_of_numpy(random: Random, number: int) -> N
 @pytest.mark.parametrize("text", LINES)
 def test_line_is_worth_what_numpy_says(text: str) -> None:
     assert (wrong := numbers_differ(text, values_of(3), 3)) is None, wrong
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_compiled_line_is_worth_what_numpy_says(text: str) -> None:
+    assert (wrong := compiled_differs(text, values_of(3), 3)) is None, wrong
+
+
+def test_queries_of_one_form_are_each_worth_what_numpy_says() -> None:
+    assert (wrong := queries_differ()) is None, wrong
 
 
 REACHED = {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +29,58 @@ def tree_differs(text: str) -> str | None:
 
 def numbers_differ(text: str, values: Values, number: int) -> str | None:
     """How value or gradient differ from NumPy's. Raises Unusable where NumPy has no number, GradcliError where the program has none."""
+    seed = _usable(text, values, number)
+    record = gradcli.evaluate(text, at=values, seed=seed if seed.shape else float(seed), check=False, formula=False)
+    return _differs(text, values, seed, record.value, record.grad or {})
+
+
+def compiled_differs(text: str, values: Values, number: int) -> str | None:
+    """The same of a compiled function, which is called twice: its memory is used again."""
+    seed = _usable(text, values, number)
+    function = gradcli.value_and_grad(text)
+    given = {name: value for name, value in values.items() if re.search(rf"\b{name}\b", text)}
+    moved = {name: np.asarray(value) * 1.001 for name, value in given.items()}
+    function(moved, **({"seed": seed} if seed.shape else {"seed": float(seed)}))
+    value, slopes = function(given, seed=seed if seed.shape else float(seed))
+    return _differs(text, values, seed, value, slopes)
+
+
+_QUERIES = ["{a}*x**2 - {b}*y", "exp(-{a}*x)*sin({b}*y)", "{a}*y - {b}/x", "y**{a} + {b}*x*y"]
+
+
+def queries_differ() -> str | None:
+    """Queries of a few forms one after the other, whose numbers differ, as a stream of them is evaluated."""
+    values = {"x": np.float64(0.7), "y": np.float64(1.3)}
+    texts = [form.format(a=k + 1.5, b=2 * k + 0.25) for k in range(12) for form in _QUERIES]
+    lines = [f'{{"expr": "{text}", "at": {{"x": 0.7, "y": 1.3}}}}\n' for text in texts]
+    found = [json.loads(line) for line in _streamed(lines)]
+    for text, record in zip(texts, found, strict=True):
+        slopes = {name: np.asarray(slope) for name, slope in record["grad"].items()}
+        if wrong := _differs(text, values, np.ones(()), record["value"], slopes):
+            return wrong
+    return None
+
+
+def _streamed(lines: list[str]) -> list[str]:
+    """What ``gradcli eval --jsonl`` writes of these lines, without checks."""
+    from typer.testing import CliRunner
+
+    from gradcli.cli.main import app
+
+    done = CliRunner().invoke(app, ["eval", "-", "--input", "jsonl", "--format", "jsonl", "--no-check"], input="".join(lines))
+    return done.stdout.splitlines()
+
+
+def _usable(text: str, values: Values, number: int) -> np.ndarray:
+    """A seed for a text that has numbers to compare. Raises Unusable."""
     wanted = value_of(text, values)
     if not steady(text, values):
         raise Unusable("on a jump, or without digits")
-    seed = seed_of(number, wanted.shape)
-    record = gradcli.evaluate(text, at=values, seed=seed if wanted.shape else float(seed), check=False, formula=False)
-    found = np.asarray(record.value, float)
+    return seed_of(number, wanted.shape)
+
+
+def _differs(text: str, values: Values, seed: np.ndarray, value: Any, grad: Mapping[str, Any]) -> str | None:
+    found, wanted = np.asarray(value, float), value_of(text, values)
     if found.shape != wanted.shape:
         return f"{text!r} has the shape {found.shape}, and by NumPy {wanted.shape}"
     if _beyond(found, wanted, _DIGITS):
@@ -38,8 +88,7 @@ def numbers_differ(text: str, values: Values, number: int) -> str | None:
     slopes = gradients(text, values, seed)
     largest = max((float(np.max(np.nan_to_num(np.abs(s)), initial=0.0)) for s in slopes.values()), default=0.0)
     for name, slope in slopes.items():
-        computed = (record.grad or {}).get(name)
-        computed = np.zeros(slope.shape) if computed is None else np.asarray(computed, float)
+        computed = np.asarray(grad.get(name, np.zeros(slope.shape)), float)
         if computed.shape != slope.shape:
             return f"the gradient of {text!r} by {name} has the shape {computed.shape}, not {slope.shape}"
         known = np.isfinite(slope)
