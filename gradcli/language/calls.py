@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _TORCH_METHODS = frozenset((
     "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
 ))  # fmt: skip
+# Methods of tensors alone, where NumPy's function of that name means something else.
+_TENSORS_ALONE = frozenset({"cov", "cross", "median", "nan_to_num", "nanmedian"})
 METHODS = frozenset({"dim", "requires_grad_", "numpy", "cpu", "tolist", "detach"})
 _IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})
 
@@ -128,5 +130,5 @@ def call_method(low: Lowering, function: Function, arguments: list[Any], keyword
         return call(low, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
     if exists(f"ndarray.{name}", NUMPY):
         return call(low, f"ndarray.{name}", NUMPY, [base, *arguments], keywords)
-    torch_only = (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
+    torch_only = name in _TENSORS_ALONE or (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
     return call(low, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)

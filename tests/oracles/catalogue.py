@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from gradcli.language.builtin_functions import FUNCTIONS
 from gradcli.language.calls import exists, is_method
-from gradcli.language.composed import FUNCTIONS
-from gradcli.ops.dialects import lookup, names, qualified
-from gradcli.ops.prefixes import MATH, NUMPY, SCIPY
-from gradcli.ops.prefixes import TORCH as PYTORCH
+from gradcli.ops.calling.dialects import lookup, names, qualified
+from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
+from gradcli.ops.calling.prefixes import TORCH as PYTORCH
+from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.registry import composites, named, public_names, registry
-from gradcli.ops.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 
 from oracles.calls import CALLS

@@ -39,7 +39,7 @@ _RANKS = "what is left of a system of lower rank: nothing in the library, here t
 
 CALLS: dict[str, tuple[str, Collection[int] | None]] = {
     "scipy.special.beta(X, Y)": (_ENDS, (24,)), "scipy.special.betaln(X, Y)": (_ENDS, (24,)),
-    "scipy.special.binom(X, Y)": (_POLES, (12, 17, 24)),
+    "scipy.special.binom(X, Y)": (_POLES + ", and beside them neither has its digits", (12, 15, 16, 17, 24)),
     "scipy.special.comb(X, Y)": ("0 in SciPy where k is larger than n or one is negative; here continued, as binom", None),
     "scipy.special.comb(7.5, V)": ("the same", (1,)), "scipy.special.comb(P*9, 2)": ("the same", None),
     "scipy.special.perm(P*9, 2)": ("the same", None),
@@ -48,6 +48,7 @@ CALLS: dict[str, tuple[str, Collection[int] | None]] = {
     "torch.heaviside(X, Y)": ("PyTorch's step at NaN is 0", (25,)), "(X).heaviside(Y)": ("PyTorch's step at NaN is 0", (25,)),
     **{f"{call}": (_SIGN, (37,)) for call in ("torch.sign(U)", "(U).sign()", "torch.sgn(U)", "(U).sgn()")},
     **{f"scipy.special.{name}({v}, U)": (_HUGE, (1, 35)) for name in ("jv", "jn", "yv", "yn") for v in (0, 1)},
+    **{f"scipy.special.{name}(U)": (_HUGE, (1, 35)) for name in ("j0", "j1", "y0", "y1")},
     **{f"{name}(U)": (_ENDS, (35, 36)) for name in (
         "scipy.special.k0", "scipy.special.k1", "torch.special.modified_bessel_k0", "torch.special.modified_bessel_k1")},
     **{f"scipy.special.{name}({v}, U)": (_ENDS, (35, 36)) for name in ("kv", "kn") for v in (0, 1)},
@@ -92,8 +93,11 @@ ROUGH_SLOPES: dict[str, tuple[str, float]] = {
     "F.hardsigmoid": ("PyTorch has 1/6 in float32", 1e-6),
     **{f"{place}.{name}": ("PyTorch's trigamma is a short series", 1e-8) for place in ("torch", "torch.special", "Tensor")
        for name in ("digamma", "psi", "polygamma")},
+    "torch.special.erfcx": ("PyTorch's derivative cancels far out", 1e-9),
     "torch.special.log_ndtr": ("PyTorch's derivative divides densities", 1e-9),
 }  # fmt: skip
 
 # Methods that arrays and tensors both have mean NumPy's, unless PyTorch's keywords are written; these mean PyTorch's.
 TENSORS_FIRST = frozenset({"repeat", "squeeze", "view", "flatten", "resize"})
+# What a name without a prefix means, where that is not the first library's function that has it.
+BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values"}

@@ -30,7 +30,7 @@ PLACES = (*LIVE, *TORCH)
 
 _ENV: dict[str, Any] = {"np": np, "scipy": scipy, "math": math, "inf": math.inf, "nan": math.nan}
 _NAMES = re.compile(r"(?<![.\w])[A-Z](?!\w)")
-_GRIDS = frozenset("UXYZ")
+GRIDS = frozenset("UXYZ")
 
 
 class Answer(NamedTuple):
@@ -88,7 +88,7 @@ def answer(place: str, name: str, arguments: str) -> Answer:
     if place in TORCH:
         return _recalled(place, name, arguments)
     text = spelled(place, name, arguments)
-    if place == "math" and used(text) and _GRIDS.issuperset(used(text)):
+    if place == "math" and used(text) and GRIDS.issuperset(used(text)):
         return _at_each_point(text)
     if place == "math" and any(VALUES[word].ndim > 1 for word in used(text)):
         raise LookupError(text)  # it takes rows for numbers

@@ -138,8 +138,8 @@ remainder = elementwise(
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, lambda out, x, y: -rint((x - fmod(x, y)) / y),
-    kind="piecewise", saves={"y": ("x", "y")}, ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
+    lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y),
+    kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
 )
 square = elementwise(

@@ -268,5 +268,6 @@ declare(
     vecdot=signature("vecdot", "x|x1, y|x2, axis"),
     tensordot=signature("tensordot", "x|a, y|b, axes|dims"),
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
+    **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
     chain_matmul=signature("chain_matmul", "***matrices"),
 )

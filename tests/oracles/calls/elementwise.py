@@ -47,7 +47,7 @@ CALLS = {
     "fill": ("M, 0.5", "T, -2", "V, W[0]"),
     "kl_div": (
         "X, Y", "P, P[::-1]", "M, P", "M, P, reduction='sum'", "M, P, reduction='none'", "M, P, reduction='batchmean'",
-        "M, N, log_target=True", "M, N, reduction='mean', log_target=True", "M, P, False", "M, P, reduce=False",
+        "M, N, log_target=True", "M, N, reduction='mean', log_target=True", "M, P, size_average=False", "M, P, reduce=False",
     ),
     "logical_not": ("U", "B", "K"),
     "logical_and logical_or logical_xor": ("X, Y", "B, G", "M > 0, N < 0", "J, K"),
