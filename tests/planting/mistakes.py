@@ -104,7 +104,8 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, str) or isinstance(other, str):
         return isinstance(one, str) and isinstance(other, str)
     return one.keys() == other.keys() and all(
-        one[name].shape == other[name].shape and np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f") for name in one
+        one[name].shape == other[name].shape and np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
+        for name in one
     )
 
 

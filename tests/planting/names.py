@@ -44,7 +44,9 @@ def names() -> Iterator[Mistake]:
         for (name, record), (_, other) in pairwise([*group, group[0]]):
             if other is not record:
                 plant = _planting(registry._BY_NAME, name, other)
-                yield Mistake("name: an alias", f"{name} means {other.name}", plant, lambda name=name: calling(name), lambda name=name: oracles(name))
+                yield Mistake(
+                    "name: an alias", f"{name} means {other.name}", plant, lambda name=name: calling(name), lambda name=name: oracles(name)
+                )
     for library, table in signatures._TABLES.items():
         by_parameters: dict[int, list[str]] = {}
         for name, found in table.items():

@@ -75,7 +75,7 @@ def _exchanged(rule: Rule) -> Rule:
 
 def slopes() -> Iterator[Mistake]:
     for op in registry().values():
-        places = [i for i, rule in enumerate(op.partials or op.operands) if rule is not None]
+        places = [i for i, rule in enumerate(op.partials or op.operands) if rule is not None and i not in op.index_places]
         if op.partials is None and op.vjp is None:
             continue
         for place in places if not op.variadic else [0]:
@@ -163,7 +163,9 @@ def _moved(function: FunctionType, place: int) -> FunctionType:
     code: CodeType = function.__code__
     consts = list(code.co_consts)
     consts[place] = consts[place] * FACTOR or 0.001
-    made = FunctionType(code.replace(co_consts=tuple(consts)), function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    made = FunctionType(
+        code.replace(co_consts=tuple(consts)), function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
