@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from random import Random
 
+from checking import remembered_differs
 from oracles.planting import all_faults, touched
 from witness.comparison import compiled_differs, numbers_differ, queries_differ, random_program, tree_differs
 from witness.lines import LINES
@@ -18,6 +19,7 @@ from planting.mistakes import Witness
 
 ORACLES = "tests/test_oracles.py"
 PYTHON = "tests/test_against_python.py"
+KEPT = "tests/test_indeterminate.py"
 _NUMBER = 3  # of the values
 _RANDOM = 60  # random programs
 
@@ -68,3 +70,8 @@ def plans() -> Iterator[Witness]:
 
 def queries() -> Iterator[Witness]:
     yield f"{PYTHON} [queries of one form]", queries_differ
+
+
+def verdicts() -> Iterator[Witness]:
+    """Verdicts that are kept between runs, asked for right and wrong numbers one after the other."""
+    yield f"{KEPT} [test_a_remembered_verdict_does_not_hide_what_was_computed_anew]", remembered_differs
