@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any
 from unittest.mock import patch
@@ -72,6 +73,7 @@ def everywhere(place: str, wrap: Wrap) -> Plant:
         right = getattr(owner, name)
         wrong = wrap(right)
         with ExitStack() as stack:
+            import_module("gradcli.query.evaluate")
             for module in list(sys.modules.values()):
                 if getattr(module, "__name__", "").startswith("gradcli.") and vars(module).get(name) is right:
                     stack.enter_context(patch.object(module, name, wrong))
@@ -88,12 +90,15 @@ def key(name: str) -> Callable[[], str]:
 
 
 def _tighter(binary: Any) -> Any:
-    """A chain of equals is read from the right."""
     return lambda self, token, tightness: binary(self, token, tightness + (token.text == "-") * 0.5)
 
 
 def _rounded(number: Any) -> Any:
-    return lambda self, token: (lambda v: float(np.float32(v)) if isinstance(v, float) else v)(number(self, token))
+    def wrong(self: Any, token: Any) -> Any:
+        value = number(self, token)
+        return float(np.float32(value)) if isinstance(value, float) else value
+
+    return wrong
 
 
 def _exchanged(rule: Any) -> Any:
@@ -241,6 +246,13 @@ def _overwritten(right: Any) -> Any:
     return wrong
 
 
+def _of_ones(backward: Any) -> Any:
+    def wrong(order: Any, seeds: Any, *rest: Any, **options: Any) -> Any:
+        return backward(order, {node: seed * 0 + 1 for node, seed in seeds.items()}, *rest, **options)
+
+    return wrong
+
+
 def _first_again(method: Any) -> Any:
     """What is computed first is given ever again."""
     kept: list[Any] = []
@@ -267,7 +279,8 @@ def _first_of_each(method: Any) -> Any:
 
 _PARSER: list[tuple[str, Plant]] = [
     ("-x**2 is (-x)**2", instead("parser:UNARY", lambda tightness: 10)),
-    ("x - y - z is x - (y - z)", instead("parser:ExpressionParser.binary", _tighter)),
+    ("x - y - z is x - (y - z), and x**y**z is (x**y)**z", instead("parser:POWER", lambda tightness: _of("precedence:SUM")[0].SUM)),
+    ("- binds more tightly than +", instead("parser:ExpressionParser.binary", _tighter)),
     ("% binds as +", entry("precedence:BINARY", key("%"), lambda tightness: tightness - 1)),
     ("@ binds as +", entry("precedence:BINARY", key("@"), lambda tightness: tightness - 1)),
     ("and binds as or", entry("precedence:BINARY", key("and"), lambda tightness: tightness - 1)),
@@ -313,7 +326,8 @@ _GRAPH: list[tuple[str, Plant]] = [
     ("interning of constants by three digits", instead("nodes:Graph.constant", _alike_constants)),
     ("contributions overwritten", instead("sweep:contributions", _overwritten)),
     ("un-broadcasting by a factor", instead("sweep:sum_to", lambda to: lambda x, shape: to(x, shape=shape) * 0.5)),
-    ("cotangents not multiplied", instead("sweep:guarded", lambda times: lambda cotangent, partial: times(cotangent * 0 + 1, partial))),
+    ("cotangents not multiplied", instead("sweep:scaled", lambda times: lambda cotangent, partial: times(cotangent * 0 + 1, partial))),
+    ("a seed of ones in the sweep", everywhere("sweep:backward", _of_ones)),
 ]  # fmt: skip
 _PLANS: list[tuple[str, Plant]] = [
     ("a quotient folded upside down", instead("folding:Folder._quotient", lambda fold: lambda self, x, y: fold(self, y, x))),
@@ -324,7 +338,7 @@ _PLANS: list[tuple[str, Plant]] = [
 ]  # fmt: skip
 _CACHES: list[tuple[str, Plant]] = [
     ("a form's first answer, again", instead("straight:Transcript.__call__", _first_of_each)),
-    ("a form's numbers in the other order", instead("templates:Forms.read", lambda read: lambda self, *given: _reversed(read(self, *given)))),
+    ("a form's numbers in the other order", instead("templates:Forms.read", lambda read: lambda self, *text: _reversed(read(self, *text)))),
 ]  # fmt: skip
 
 
@@ -332,8 +346,10 @@ def _reversed(reading: Any) -> Any:
     return None if reading is None else (reading[0], reading[1], reading[2][::-1])
 
 
+@cache
 def _shown() -> list[Program]:
-    return [Program(text, values_of(3)) for text in LINES]
+    values = values_of(3)
+    return [Program(text, values) for text in LINES]
 
 
 def machinery() -> Iterator[Mistake]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,54 +50,67 @@ class Finding(NamedTuple):
 
 def tried(mistake: Mistake) -> Finding:
     """Plant a mistake, and see who finds it."""
-    before = [(program, _numbers(program)) for program in mistake.programs()]
-    changed: list[Program] = []
+    before = [(program, _right(program)) for program in mistake.programs()]
+    tests = list(mistake.tests())
+    shown = ""
+    changed = 0
     with mistake.plant():
         for program, right in before:
-            if _same(_numbers(program), right):
+            wrong = _numbers(program, check=False)
+            if _same(wrong, right):
                 continue
-            changed.append(program)
-            if (word := _verdict(program)) != "":
-                return Finding(mistake, "verdict", f"{program.text}: {word}")
-            if len(changed) == _ASKED:
+            shown = shown or program.text
+            if isinstance(wrong, str):  # a seed of another shape, perhaps, which nobody would have given
+                continue
+            changed += 1
+            if _numbers(program, check=True) == "mismatch":
+                return Finding(mistake, "verdict", program.text)
+            if changed == _ASKED:
                 break
-        for name, compare in mistake.tests():
+        for name, compare in tests:
             try:
                 words = compare()
             except Exception as error:  # a test that ends in an error has failed
                 words = f"{type(error).__name__}: {error}"
             if words:
                 return Finding(mistake, name, words)
-    return Finding(mistake, "missed" if changed or not before else "no change", changed[0].text if changed else "no program reaches it")
+    return Finding(mistake, "missed" if shown or not before else "no change", shown or "no program reaches it")
 
 
-def _record(program: Program, *, check: bool) -> Any:
-    known = _SHAPES.get(program.text)
-    if known is None:
-        try:
-            known = np.shape(gradcli.evaluate(program.text, at=program.values, check=False, formula=False).value)
-        except GradcliError as error:
-            known = _shape_in(error.message)
-        _SHAPES[program.text] = known
-    seed = weights(known) if known else None
-    return gradcli.evaluate(program.text, at=program.values, seed=seed, check=check, formula=False)
-
-
-_SHAPES: dict[str, tuple[int, ...]] = {}  # of results, which tell the seeds' shapes
-
-
-def _shape_in(message: str) -> tuple[int, ...]:
-    """The shape that the error about a missing seed names."""
-    _, bracket, rest = message.partition("(")
-    return tuple(int(n) for n in rest.partition(")")[0].split(",") if n.strip().isdigit()) if bracket else ()
-
-
-def _numbers(program: Program) -> dict[str, np.ndarray] | str:
-    """Value and gradients, or the words of an error."""
+@cache
+def _shape(text: str, values: int) -> tuple[int, ...]:
+    """The shape of a program's result, which tells the seed's; without a mistake."""
+    program = _PROGRAMS[text, values]
     try:
-        record = _record(program, check=False)
+        return np.shape(gradcli.evaluate(program.text, at=program.values, check=False, formula=False).value)
+    except GradcliError as error:
+        _, bracket, rest = error.message.partition("(")  # which names the shape of the seed that is missing
+        return tuple(int(n) for n in rest.partition(")")[0].split(",") if n.strip().isdigit()) if bracket else ()
+
+
+_PROGRAMS: dict[tuple[str, int], Program] = {}
+_RIGHT: dict[tuple[str, int], Any] = {}
+
+
+def _right(program: Program) -> Any:
+    """The numbers without a mistake, computed once."""
+    key = program.text, id(program.values)
+    if key not in _RIGHT:
+        _PROGRAMS[key] = program  # which keeps the values, and their id
+        _RIGHT[key] = _numbers(program, check=False)
+    return _RIGHT[key]
+
+
+def _numbers(program: Program, *, check: bool) -> Any:
+    """Value and gradients, or the words of an error; of a check, the verdict's word."""
+    shape = _shape(program.text, id(program.values))
+    seed = weights(shape) if shape else None
+    try:
+        record = gradcli.evaluate(program.text, at=program.values, seed=seed, check=check, formula=False)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+    if check:
+        return record.check.verdict.word if record.check is not None else ""
     return {"": np.asarray(record.value), **{name: np.asarray(slope) for name, slope in (record.grad or {}).items()}}
 
 
@@ -107,15 +121,6 @@ def _same(one: Any, other: Any) -> bool:
         one[name].shape == other[name].shape and np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
         for name in one
     )
-
-
-def _verdict(program: Program) -> str:
-    """A mismatch, or the error that a run ends in; nothing if the verdict lets the mistake pass."""
-    try:
-        check = _record(program, check=True).check
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return check.verdict.word if check is not None and check.verdict.word == "mismatch" else ""
 
 
 def table(findings: Iterable[Finding]) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 from cases import EVERY as CASES
@@ -14,6 +12,7 @@ from helpers import lowered
 from oracles.catalogue import calls_of, meant
 from oracles.explicit import EXPLICIT
 from oracles.libraries import PLACES, has, spelled, used
+from oracles.planting import touched
 from oracles.values import VALUES
 
 from gradcli.graph import transforms
@@ -23,6 +22,7 @@ from gradcli.query import catalogue
 from planting.mistakes import Program
 
 _MOST = 12
+_FEW = 3  # programs, below which more are looked for
 
 
 @cache
@@ -32,13 +32,10 @@ def _cases() -> dict[str, list[Program]]:
     for case in sorted(CASES, key=lambda case: sum(map(np.size, case.values.values()))):
         scope, root = lowered(case.text, case.values)
         slopes = transforms.vjp(root, [scope.names[name] for name in case.values], transforms.ones_like(root))
+        program = Program(case.text, case.values)
         for name in {node.op.name for node in reachable([root, *slopes]) if node.op is not None}:
-            found[name].append(Program(case.text, case.values))
-            if (
-                "\n" not in case.text and ";" not in case.text and len(found[name]) < _MOST
-            ):  # what only gradients are made of has slopes here
-                word = next(iter(case.values))
-                found[name].append(Program(f"sum(grad(sum(({case.text})**2), {word})**2)", case.values))
+            if len(found[name]) < _MOST:
+                found[name] += [p for p in (program, of_second_order(program)) if p is not None]
     return found
 
 
@@ -52,6 +49,7 @@ def _texts() -> dict[str, list[Program]]:
     return found
 
 
+@cache
 def reaching(record: Op | Composite) -> list[Program]:
     """Programs that run a record."""
     found = list(_cases()[record.name][:_MOST]) if isinstance(record, Op) else []
@@ -61,14 +59,29 @@ def reaching(record: Op | Composite) -> list[Program]:
         found += [Program(case.text, {word: VALUES[word] for word in used(case.text)}) for case in EXPLICIT.get(name, ())]
         found += _texts()[name][:_MOST]
         found += calling(name)
-    kept: dict[Any, Program] = {program.text: program for program in reversed(found)}
+    if len(found) < _FEW:
+        for name in touched()[record.name][:_MOST]:
+            found += calling(name)
+        found += [second for program in found if (second := of_second_order(program)) is not None]
+    kept = {program.text: program for program in reversed(found)}
     return list(reversed(kept.values()))[: 3 * _MOST]
 
 
-def calling(name: str) -> Iterator[Program]:
+@cache
+def calling(name: str) -> list[Program]:
     """The oracles' calls of a name, under each library's prefix."""
+    found = []
     for place in PLACES:
         if has(place, name) and meant(place, name) is not None:
             for arguments in calls_of(name, place)[:3]:
                 text = spelled(place, name, arguments)
-                yield Program(text, {word: VALUES[word] for word in used(text)})
+                found.append(Program(text, {word: VALUES[word] for word in used(text)}))
+    return found
+
+
+def of_second_order(program: Program) -> Program | None:
+    """The squares of a program's slopes: what only gradients are made of has slopes here."""
+    if "\n" in program.text or ";" in program.text or not program.values:
+        return None
+    word = next(iter(program.values))
+    return Program(f"sum(grad(sum(({program.text})**2), {word})**2)", program.values)

@@ -17,8 +17,9 @@ LINES = [
     "--x", "(x > 0)*y", "(x > 0 and x < 1)*2*x", "(not x > 0)*x", "[x[0], 2, z]", "[[1, 2], [3, 4]]*z", "linspace(0, 1, 3)*x",
     "arange(3)*x", "eye(3)*x", "full((3,), 2.5)*x", "a = x*2\nb = a + x\na*b", "a = sin(x); a += x; a -= 2*y; a", "a = x\na @= w\na",
     "f = x; f **= 2; f", "sin(x)*sin(x) + cos(x)*cos(y)", "tanh(w @ w + x)", "sum(x*y)", "sum(w @ x)**2",
-    "np.sum(y, axis=1, keepdims=True)*y",
-    "where(x <= x, x, 2*x)", "where(x >= x, x, 2*x)", "where(x < x, x, 2*x)", "where(x > x, x, 2*x)", "x if x == x else y", "x if x != x else y",
-    "(x + 2*y)*(2*x + y)", "x - 2*(y - x) + 2.5*(y - z)", "sum(y, axis=0)*sum(y.T, axis=-1)", "y[0]*y[1] - y[-1, ::-1]", "3.14*x + pi*y",
-    "exp(x - y)*exp(y - x)*x", "(x - y)*(y - x)", "x/y + y/x", "(w - w.T)*(w.T - 2*w)", "(x*2 - z)*(z - x*2)**3",
+    "np.sum(y, axis=1, keepdims=True)*y", "where(x <= x, x, 2*x)", "where(x >= x, x, 2*x)", "where(x < x, x, 2*x)",
+    "where(x > x, x, 2*x)", "x if x == x else y", "x if x != x else y", "(x + 2*y)*(2*x + y)", "x - 2*(y - x) + 2.5*(y - z)",
+    "sum(y, axis=0)*sum(y.T, axis=-1)", "y[0]*y[1] - y[-1, ::-1]", "3.14*x + pi*y", "exp(x - y)*exp(y - x)*x", "(x - y)*(y - x)",
+    "x/y + y/x", "(w - w.T)*(w.T - 2*w)", "(x*2 - z)*(z - x*2)**3", "y.shape[0]*x + y.shape[-1]", "1.2345*x + 1.2341*y - 1.2349",
+    "2*sum(x, keepdims=True)*sum(x)",
 ]  # fmt: skip
