@@ -74,10 +74,12 @@ def _vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, subscri
         reached = "".join(c for c in letters if c in result or any(c in t for t, _ in others))
         text = ",".join([result, *(t for t, _ in others)]) + "->" + reached
         part = cotangent if not others and reached == result else einsum(cotangent, *(a for _, a in others), subscripts=text)
+        whole = tuple(extents[c] for c in letters)
         if len(reached) < len(letters):
-            # letters of this operand alone were summed over: every entry along them gets the same
-            part = reshape(part, shape=tuple(extents[c] if c in reached else 1 for c in letters))
-            part = broadcast_to(part, shape=tuple(extents[c] for c in letters))
+            own = dict(zip(reached, part.shape, strict=True))
+            part = reshape(part, shape=tuple(own.get(c, 1) for c in letters))
+        if part.shape != whole:  # what only this operand has more than one of was summed over: every entry along it gets the same
+            part = broadcast_to(part, shape=whole)
         if len(letters) < len(term):
             part = _onto_diagonal(part, term, letters, extents)
         parts.append(part if array.shape == part.shape else sum_to(part, shape=array.shape))

@@ -272,7 +272,7 @@ chain_matmul = composite(
 )
 matvec = composite(
     "matvec", "x y", lambda x, y: reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1]),
-    doc="The products of matrices with vectors along the last axis.",
+    doc="The products of matrices with vectors along the last axis.", examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",),
 )  # fmt: skip
 vecmat = composite(
     "vecmat", "x y", lambda x, y: matvec(_t(y), x), doc="The products of vectors along the last axis with matrices.",
