@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with ``alike``, queries of one form are compiled once."""
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: Alike | None) -> Iterator[Record]:
+    """The results of a program as its lines come; with a cache, queries of one form are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
-        known = None if alike is None else alike.in_scope(program.scope, source, options)
-        if known is not None:
-            yield known
+        record = None if cache is None else cache.in_scope(program.scope, source, options)
+        if record is not None:
+            yield record
             continue
         for statement in parse_statements(source, limits.length):
             record = run_statement(program, statement, options)

@@ -1,6 +1,6 @@
 """Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be.
 
-A binding that mentions such a name waits in the scope until a query or an assert needs it.
+A binding that mentions such a name is deferred: it stays in the scope until a query or an assert needs it.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def needs_of(statement: Statement, scope: Scope) -> Needs:
     if isinstance(statement, Binding) and statement.name in scope.lost:
         wanted.pop(statement.name, None)  # what it meant before will do
     bindings: list[Deferred] = []
-    for deferred in reversed(scope.deferred):
-        binding = deferred.binding
+    for deferral in reversed(scope.deferred):
+        binding = deferral.binding
         if binding.name not in wanted:
             continue
-        bindings.append(deferred)
+        bindings.append(deferral)
         del wanted[binding.name]
         more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
-        if deferred.before is not None:
+        if deferral.before is not None:
             more.pop(binding.name, None)
         wanted = {**wanted, **more}
     given = {*scope.names, *NAMED, *scope.failed}
@@ -65,7 +65,7 @@ def needs_of(statement: Statement, scope: Scope) -> Needs:
     return Needs([name for name in wanted if name not in given], bindings[::-1])
 
 
-class Trials:
+class SampledPoints:
     """A statement at points of its domain."""
 
     def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
@@ -77,7 +77,7 @@ class Trials:
         """The record at one point; of a binding, only the error that it makes."""
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         with self._bound(values):
-            for statement in (*(deferred.binding for deferred in self.needs.bindings), self.statement):
+            for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
                 record = run_statement(self.program, statement, self.options, id=self.id)
                 if record is not None:
                     break
@@ -91,16 +91,16 @@ class Trials:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
         tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
-        names = {*values, *(deferred.binding.name for deferred in self.needs.bindings)}
+        names = {*values, *(deferral.binding.name for deferral in self.needs.bindings)}
         before = [{name: table[name] for name in names if name in table} for table in tables]
         replaced = set(scope.replaced)
         try:
             for name in names:
                 scope.unbind(name)
-            for deferred in reversed(self.needs.bindings):
-                if deferred.before is not None:
-                    scope.names[deferred.binding.name] = deferred.before
-                    scope.leaves.update(deferred.leaves)
+            for deferral in reversed(self.needs.bindings):
+                if deferral.before is not None:
+                    scope.names[deferral.binding.name] = deferral.before
+                    scope.leaves.update(deferral.leaves)
             for name, value in values.items():
                 scope.bind_value(name, value)
             yield
@@ -231,16 +231,16 @@ def _explain(record: Record) -> None:
         error.note = error.note or f"no value is given for {names}: numbers were tried"
 
 
-def await_values(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
-    """Let a binding wait for the names that have no value; the record of its error if no number will do."""
+def deferred(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+    """Defer a binding until the names that it needs have values; the record of its error if no number will do."""
     scope = program.scope
     name, before = binding.name, scope.lost.pop(binding.name, None)
     leaf = scope.leaves.get(name)
     scope.failed.pop(name, None)
     if before is not None:
         scope.names[name] = before
-    trial = Trials(program, binding, needs, options)
-    record = trial.at(next(anywhere(trial.keys, 0)))
+    sampled = SampledPoints(program, binding, needs, options)
+    record = sampled.at(next(anywhere(sampled.keys, 0)))
     scope.names.pop(name, None)
     scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
@@ -250,7 +250,7 @@ def await_values(program: Program, binding: Binding, needs: Needs, options: Opti
     return record
 
 
-def settle(scope: Scope, binding: Binding | DataBinding) -> None:
-    """Keep a binding that could be run in its place among those that wait for its name."""
-    if any(deferred.binding.name == binding.name for deferred in scope.deferred):
+def keep_in_order(scope: Scope, binding: Binding | DataBinding) -> None:
+    """Defer a binding that could be run, too, if others of its name are deferred: it has its place among them."""
+    if any(deferral.binding.name == binding.name for deferral in scope.deferred):
         scope.deferred.append(Deferred(binding, None, {}))

@@ -1,36 +1,24 @@
-"""``gradcli functions``: the catalogue, from the records."""
+"""The catalogue as text or JSON: a list of all functions, or what there is to say of one."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 import textwrap
 from typing import Any
 
-from gradcli.errors import GradcliError, UsageError
 from gradcli.query import catalogue
 
 
-def run_functions(name: str | None, output_format: str) -> int:
-    """Print the list, or one entry. Returns the exit code."""
-    try:
-        if output_format not in ("text", "json"):
-            raise UsageError(f"unknown format {output_format!r}", help="text or json")
-        print(_one(name, output_format) if name else _all(output_format))
-    except GradcliError as error:
-        print(error.render(), file=sys.stderr)
-        return 2
-    return 0
-
-
-def _one(name: str, output_format: str) -> str:
+def one(name: str, output_format: str) -> str:
+    """The entry of a function. Raises UnknownNameError."""
     record, _ = catalogue.found(name)
     entry = catalogue.entry(record)
     return _json(entry.as_dict()) if output_format == "json" else _text(entry)
 
 
-def _all(output_format: str) -> str:
+def all_functions(output_format: str) -> str:
+    """The list, by families."""
     functions = catalogue.functions()
     if output_format == "json":
         return _json([catalogue.entry(record, example=False).as_dict() for _, record in functions])

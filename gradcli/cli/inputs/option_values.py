@@ -1,12 +1,21 @@
-"""What stands in options: a word of several, names, values by names, files."""
+"""What stands in options: a word of several, values by names, limits."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
 
+from gradcli.cli.request import Request
 from gradcli.errors import UsageError
+from gradcli.limits import DEFAULT, Limits
+
+
+def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
+    """The limits that a request sets, once its words are known to be such. Raises UsageError."""
+    limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
+    choice("--format", request.output_format, formats)
+    choice("--input", request.input_format or "text", ("text", "jsonl"))
+    choice("--dtype", request.dtype, ("float64", "float32"))
+    return limits
 
 
 def choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -30,18 +39,3 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value:
         raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
     return name.strip(), value
-
-
-def folder_of(path: str) -> Path:
-    """The folder of a file; for standard input, the current one."""
-    return Path() if path == "-" else Path(path).parent
-
-
-def format_of(path: str) -> str:
-    return "jsonl" if path.endswith((".jsonl", ".ndjson")) else "text"
-
-
-def most_processes() -> int:
-    """More would only wait for each other; Windows cannot wait for more than 61."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, 61)

@@ -7,72 +7,72 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gradcli.cli.cases import CheckJob
-from gradcli.cli.words import assignments
+from gradcli.check.python_functions import check_function
+from gradcli.cli.decide.file_policies import FilePolicies
+from gradcli.cli.decide.pieces import Alone, Piece
+from gradcli.cli.inputs.option_values import assignments, limits_of
+from gradcli.cli.inputs.positionals import function_inputs
+from gradcli.cli.inputs.query_options import check_options
+from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError, suggestion
-from gradcli.files.arrays import load_array
-from gradcli.language.run import Program
 from gradcli.query.options import Options
 from gradcli.query.outcome import outcome_of
+from gradcli.query.policy import CHECKING
+from gradcli.query.programs import Programs
+from gradcli.query.unused_names import UsedNames
+from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 
-if TYPE_CHECKING:
-    from gradcli.cli.check import CheckRequest
 
-
-class FunctionJob(CheckJob):
-    """One Python function and its gradient, at the arguments of ``--at``."""
+class FunctionCase:
+    """One Python function and its gradient, at the arguments of ``--at``. Raises GradcliError for what is wrong with the request."""
 
     def __init__(self, request: CheckRequest) -> None:
-        super().__init__(request)
+        limits = limits_of(request, REPORTS)
+        self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
+        self.policies = FilePolicies(request, check_options(request, CHECKING))
         if not request.function or not request.gradient:
             example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
             raise UsageError("--function and --gradient go together", help=example)
-        self.named = request.function
+        policy = self.policies.of(None)
         self.function, self.gradient = _loaded(request.function), _loaded(request.gradient)
-        self.arguments = self._arguments()
-        self.wrt = _differentiated(list(self.arguments), self.way.options)
+        self.arguments = _arguments(request.at, Programs(limits, request.dtype), policy.state)
+        self.wrt = _differentiated(list(self.arguments), policy.options)
+        self.title = f"{request.function} with the gradient {request.gradient}"
+        self.name, self.given = request.function, given_of([*request.at, list(self.wrt)])
 
-    def _positionals(self) -> tuple[str | None, dict[str, str], list[str]]:
-        if self.request.arguments or self.request.expression or self.request.files:
-            raise UsageError("--function is checked alone, without files or expressions")
-        return None, {}, []
+    def pieces(self) -> Iterator[Piece]:
+        yield Alone()
 
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments by their names, in the order in which the function takes them."""
-        given = assignments("--at", self.request.at)
-        if not given:
-            raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
-        program = Program(self._scope(self.way))
-        found: dict[str, Any] = {}
-        for name, value in given.items():
-            found[name] = load_array(value[1:], self.limits) if value.startswith("@") else program.constant(value, f"<{name}>")
-        return found
+    def remarks(self) -> list[str]:
+        return []  # its arguments are its own affair
 
-    def tasks(self) -> Iterator[Any]:
-        yield "function", None
-
-    def outcomes(self, task: Any) -> Iterator[Outcome]:
-        from gradcli.check.python_functions import check_function
-
-        record = Record(f"{self.named} with the gradient {self.request.gradient}", id=self.named)
-        record.given = self.digest([*self.request.at, list(self.wrt)])
-        way = self.way_of(None)
-        rtol = 1e-6 if way.options.rtol is None else way.options.rtol
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
+        policy = self.policies.of(None)
+        record = Record(self.title, id=self.name, given=self.given)
+        rtol = 1e-6 if policy.options.rtol is None else policy.options.rtol
+        names, values = list(self.arguments), list(self.arguments.values())
         started = time.perf_counter()
         try:
-            record.check, value = check_function(
-                self.function, self.gradient, list(self.arguments.values()), list(self.arguments), rtol, way.options.atol, self.wrt
-            )
+            record.check, value = check_function(self.function, self.gradient, values, names, rtol, policy.options.atol, self.wrt)
             record.value = np.float64(value)
         except Exception as error:  # the user's function may raise anything
             record.error = Failure.of(error if isinstance(error, GradcliError) else GradcliError(f"{type(error).__name__}: {error}"))
-        yield outcome_of(record, self.named, time.perf_counter() - started, way.fail_on)
+        yield outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
+
+
+def _arguments(texts: tuple[str, ...], programs: Programs, state: int) -> dict[str, Any]:
+    """The arguments by their names, in the order in which the function takes them."""
+    given = assignments("--at", texts)
+    if not given:
+        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
+    load, calculator = programs.loader(), programs.fresh(state)
+    return {name: load(value[1:]) if value.startswith("@") else calculator.constant(value, f"<{name}>") for name, value in given.items()}
 
 
 def _differentiated(names: list[str], options: Options) -> list[str]:

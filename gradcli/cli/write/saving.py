@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gradcli.cli.inputs.option_values import assignments
+from gradcli.cli.write.whole_files import put_in_place, temporary_beside
 from gradcli.errors import OutputError, UsageError
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
 
 
-def refuse_other_formats(targets: dict[str, str]) -> None:
+def targets_of(texts: list[str]) -> dict[str, str]:
+    """The files of ``--save`` by the names of what they take. Raises UsageError."""
+    targets = assignments("--save", texts)
+    _refuse_other_formats(targets)
+    return targets
+
+
+def _refuse_other_formats(targets: dict[str, str]) -> None:
     """Raise UsageError for a file whose name promises another format than NumPy's, or that is named twice. Devices and pipes have none."""
     for name, path in targets.items():
         suffix = os.path.splitext(path)[1]
@@ -36,19 +44,19 @@ def _is_device(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-class Places:
-    """Temporary files that take large results while they are computed: memory need not hold them."""
+class SavedArrays:
+    """The arrays that go to files: large ones while they are computed, so that memory need not hold them."""
 
     def __init__(self, targets: dict[str, str]) -> None:
         self.targets = targets
 
-    def __call__(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    def place(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array in a file beside its target, or None where there is none."""
         path = Path(self.targets[name]) if name in self.targets else None
         if path is None or not shape or (path.exists() and not path.is_file()) or not hasattr(os, "posix_fallocate"):
             return None
         try:
-            handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+            handle, temporary = temporary_beside(path)
             try:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
                 weakref.finalize(mapped, Path(temporary).unlink, missing_ok=True)  # what was not moved to its place goes
@@ -59,23 +67,24 @@ class Places:
             raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
         return mapped
 
-
-def save_arrays(record: Record, targets: dict[str, str]) -> None:
-    """Write the named arrays of a record, and leave them out of what is printed."""
-    arrays = record.jacobian if record.mode == "jacobian" else record.grad
-    for name, path in targets.items():
-        try:
-            if name == "value":
-                _write(Path(path), np.asanyarray(record.value))
-                record.warnings.append(f"the value is in {path}")
-                continue
-            if arrays is None or name not in arrays:
-                raise UsageError(f"--save {name}: the result has no gradient of '{name}'")
-            _write(Path(path), np.asanyarray(arrays.pop(name)))
-            record.warnings.append(f"the gradient of {name} is in {path}")
-        except (OutputError, UsageError) as error:
-            record.error = Failure.of(error)
+    def save(self, record: Record) -> None:
+        """Write the named arrays of a record, and leave them out of what is printed."""
+        if record.error is not None:
             return
+        arrays = record.jacobian if record.mode == "jacobian" else record.grad
+        for name, path in self.targets.items():
+            try:
+                if name == "value":
+                    _write(Path(path), np.asanyarray(record.value))
+                    record.warnings.append(f"the value is in {path}")
+                    continue
+                if arrays is None or name not in arrays:
+                    raise UsageError(f"--save {name}: the result has no gradient of '{name}'")
+                _write(Path(path), np.asanyarray(arrays.pop(name)))
+                record.warnings.append(f"the gradient of {name} is in {path}")
+            except (OutputError, UsageError) as error:
+                record.error = Failure.of(error)
+                return
 
 
 def save_masks(record: Record, targets: dict[str, str]) -> None:
@@ -123,21 +132,11 @@ def _write(path: Path, array: np.ndarray) -> None:
             array.flush()
             temporary = str(array.filename)
         else:
-            handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+            handle, temporary = temporary_beside(path)
             with os.fdopen(handle, "wb") as stream:
                 np.save(stream, array, allow_pickle=False)
-        os.chmod(temporary, _mode(path))
-        os.replace(temporary, path.resolve())
+        put_in_place(temporary, path)
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
-
-
-def _mode(path: Path) -> int:
-    """The permissions that a file has, or that a new one would get."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

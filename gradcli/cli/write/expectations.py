@@ -1,40 +1,36 @@
-"""The recording of expectations in JSON Lines files, and files that are replaced as a whole."""
+"""The recording of expectations in JSON Lines files."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gradcli.errors import InputError, OutputError
+from gradcli.cli.write.whole_files import write_atomically
+from gradcli.errors import InputError
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from gradcli.cli.cases import CheckJob
 
 _GAP = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
-
-def update(job: CheckJob) -> None:
-    """Record present results as the expectations of the JSON Lines files, and say how many. Raises InputError, OutputError."""
-    for path in job.files:
-        if path != "-" and job.holds_records(path):
-            changed, total = _update(job, path)
-            print(f"{path}: {changed} of {total} records have new expectations", file=sys.stderr)
+Result = Callable[[str, str, int], Record]  # of a line, of a file, with this number
 
 
-def _update(job: CheckJob, path: str) -> tuple[int, int]:
+def update(paths: Iterable[str], result: Result) -> None:
+    """Record present results as the expectations of JSON Lines files, and say how many. Raises InputError, OutputError."""
+    for path in paths:
+        changed, total = _update(path, result)
+        print(f"{path}: {changed} of {total} records have new expectations", file=sys.stderr)
+
+
+def _update(path: str, result: Result) -> tuple[int, int]:
     """How many records of a file were changed, of how many; every other byte stays as it is."""
     try:
         old = Path(path).read_bytes().split(b"\n")
@@ -46,16 +42,15 @@ def _update(job: CheckJob, path: str) -> tuple[int, int]:
         with suppress(UnicodeDecodeError):
             text = line.removeprefix(mark).decode("utf-8")
             if text.strip():
-                new[i] = mark + _with_expectation(job, path, i + 1, text).encode("utf-8", "backslashreplace")
+                new[i] = mark + _with_expectation(result(text, path, i + 1), text).encode("utf-8", "backslashreplace")
     changed = sum(a != b for a, b in zip(old, new, strict=True))
     if changed:
         write_atomically(Path(path), b"\n".join(new))
     return changed, sum(bool(line.strip()) for line in old)
 
 
-def _with_expectation(job: CheckJob, path: str, number: int, line: str) -> str:
-    """The line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
-    record = job.record_of(line, path, number)
+def _with_expectation(record: Record, line: str) -> str:
+    """A record's line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
     if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
         return line
     members = dict(_members(line))
@@ -123,26 +118,3 @@ def _members(text: str) -> Iterator[tuple[str, Member]]:
         yield name, Member(value, start, stop)
         at = past(stop)
         at = past(at + 1) if text[at] == "," else at
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace what a file holds by something complete, or leave it as it is; its mode and links stay. Raises OutputError."""
-    try:
-        path = path.resolve()
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-            os.chmod(name, stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

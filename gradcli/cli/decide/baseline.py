@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from gradcli.cli.expectations import write_atomically
+from gradcli.cli.write.whole_files import write_atomically
 from gradcli.errors import InputError, printable
 from gradcli.files.settings import nearest
 from gradcli.report.describing import one_line
 from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
-
-if TYPE_CHECKING:
-    from gradcli.cli.check import CheckRequest
 
 VERSION = 2
 _MOST = 10  # entries that are shown
@@ -51,7 +48,7 @@ class Identities:
             return path.as_posix()
 
 
-class Known(NamedTuple):
+class KnownFailure(NamedTuple):
     """A known failure: a case, and the rule that it breaks."""
 
     case: Identity
@@ -66,7 +63,7 @@ class Known(NamedTuple):
         return {name: value for name, value in entry.items() if value is not None}
 
     @classmethod
-    def read(cls, entry: dict[str, Any]) -> Known:
+    def read(cls, entry: dict[str, Any]) -> KnownFailure:
         id = None if entry.get("id") is None else json.dumps(entry["id"], sort_keys=True)
         case = Identity(str(entry["file"]), id, str(entry["text"]), entry.get("given"), int(entry.get("number", 1)))
         return cls(case, str(entry["rule"]))
@@ -86,24 +83,25 @@ class Baseline:
     """The failures that are known; ``recording`` takes those of this run instead."""
 
     path: Path | None = None
-    known: set[Known] = field(default_factory=set)
+    entries: set[KnownFailure] = field(default_factory=set)
     recording: bool = False
-    _met: set[Known] = field(default_factory=set)
+    _met: set[KnownFailure] = field(default_factory=set)
     _files: set[str] = field(default_factory=set)
 
     @classmethod
-    def load(cls, request: CheckRequest) -> Baseline:
-        """The baseline that is named, if one is. Raises InputError for what cannot be read, with the command that records it anew."""
-        if request.baseline is None:
+    def load(cls, path: str | None, recording: bool, words: Sequence[str]) -> Baseline:
+        """The baseline that is named, if one is. Raises InputError for what cannot be read, with the command that records it anew:
+        that of these words."""
+        if path is None:
             return cls()
-        file = Path(request.baseline)
-        if request.update:
+        file = Path(path)
+        if recording:
             return cls(file, recording=True)
-        command = f"record it anew: {shlex.join(['gradcli', 'check', '--update', *request.words])}"
+        command = f"record it anew: {shlex.join(['gradcli', 'check', '--update', *words])}"
         try:
             data = json.loads(file.read_text(encoding="utf-8-sig"))
             version = data.get("version")
-            known = {Known.read(entry) for entry in data["known"]} if version == VERSION else set()
+            entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -111,7 +109,7 @@ class Baseline:
             raise InputError(f"cannot read the baseline '{file}': {reason}", help=command) from None
         if version != VERSION:
             raise InputError(f"the baseline '{file}' is of version {version!r}, not {VERSION}", help=command)
-        return cls(file, known)
+        return cls(file, entries)
 
     def applied(self, outcome: Outcome) -> Outcome:
         """The outcome, excused if it is a known failure."""
@@ -120,10 +118,10 @@ class Baseline:
         self._files.add(outcome.identity.file)
         if not outcome.bad:
             return outcome
-        failure = Known(outcome.identity, outcome.rule)
+        failure = KnownFailure(outcome.identity, outcome.rule)
         if self.recording:
-            self.known.add(failure)
-        if failure not in self.known:
+            self.entries.add(failure)
+        if failure not in self.entries:
             return outcome
         self._met.add(failure)
         return replace(outcome, status=XFAILED, reason="in the baseline")
@@ -133,19 +131,19 @@ class Baseline:
         if self.path is None:
             return
         if self.recording:
-            entries = [failure.written() for failure in sorted(self.known, key=lambda failure: failure.order)]
-            text = json.dumps({"version": VERSION, "known": entries}, indent=1, ensure_ascii=False) + "\n"
+            written = [failure.written() for failure in sorted(self.entries, key=lambda failure: failure.order)]
+            text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
             write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
-            yield f"{self.path}: {len(entries)} known failure{'s' * (len(entries) != 1)}"
+            yield f"{self.path}: {len(written)} known failure{'s' * (len(written) != 1)}"
         elif not partial:
-            stale = sorted((k for k in self.known - self._met if self._is_over(k, roots)), key=lambda failure: failure.order)
+            stale = sorted((f for f in self.entries - self._met if self._is_over(f, roots)), key=lambda failure: failure.order)
             if stale:
-                yield f"note: {self.path}: {len(stale)} of {len(self.known)} entries match no failure any more; --update leaves them out"
+                yield f"note: {self.path}: {len(stale)} of {len(self.entries)} entries match no failure any more; --update leaves them out"
                 yield from (f"  {failure}" for failure in stale[:_MOST])
                 if len(stale) > _MOST:
                     yield f"  and {len(stale) - _MOST} more"
 
-    def _is_over(self, failure: Known, roots: set[Path]) -> bool:
+    def _is_over(self, failure: KnownFailure, roots: set[Path]) -> bool:
         """Whether an entry that was not met is about a file of this run, or about none that there is."""
         file = failure.case.file
         return file in self._files or file.startswith("<") or not any((root / file).exists() for root in roots)

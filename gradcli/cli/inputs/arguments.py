@@ -1,13 +1,10 @@
-"""Arguments as people type them: expressions that begin with a minus, and bindings NAME=VALUE."""
+"""Arguments as people type them: expressions that begin with a minus, and words that messages repeat."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from typer.core import TyperCommand
-
-_BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
 class RememberingCommand(TyperCommand):
@@ -44,9 +41,3 @@ class ExpressionCommand(TyperCommand):
             else:
                 prepared.append(" " + word)
         return super().parse_args(ctx, prepared)
-
-
-def split_binding(argument: str) -> tuple[str, str] | None:
-    """Name and value of ``NAME=VALUE``: a name directly followed by one "=", with no ";" or newline; else None."""
-    match = _BINDING.match(argument)
-    return (match["name"], match["value"]) if match else None

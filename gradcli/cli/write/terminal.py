@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradcli.cli.output import Writer, error_text
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
+from gradcli.report.text import error_text
 from gradcli.report.verdicts import Verdict
 
 _COLOURS = {
@@ -21,11 +21,10 @@ _COLOURS = {
 _SIGNS = {Verdict.AGREE: "✓", Verdict.MISMATCH: "✗"}
 
 
-class Terminal(Writer):
+class Terminal:
     """Tables, colours and errors for a person."""
 
-    def __init__(self, quiet: bool, digits: int | None, forced: bool) -> None:
-        super().__init__(quiet)
+    def __init__(self, digits: int | None, forced: bool) -> None:
         self.digits = digits
         terminal = True if forced else None
         self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False, force_terminal=terminal)
@@ -33,7 +32,7 @@ class Terminal(Writer):
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 
-    def emit(self, record: Record) -> None:
+    def show(self, record: Record) -> None:
         if not self.first:
             self.console.print()
         self.first = False
