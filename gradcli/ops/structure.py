@@ -44,7 +44,7 @@ to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, WIDE)), doc="A boolean or integer as a number.",
-    backward="ToCopy",
+    backward="ToCopy", floats=True,
 )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ greater_equal = _comparison("greater_equal", ">=", np.greater_equal, lambda x, y
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, *aliases: str) -> Op:
     return elementwise(
-        name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, aliases=aliases
+        name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, aliases=aliases, commutes=operands == "x y",
     )
 
 
