@@ -40,7 +40,6 @@ class Expr(Operand):
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-    watch = None
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node
@@ -35,12 +36,17 @@ def _kind(value: Any) -> str:
     return "nan" if np.isnan(value) else "inf"
 
 
-def check_backward(node: Node, place: int, part: Any) -> None:
-    """Raise if a contribution to a gradient is not finite."""
-    array = np.asarray(getattr(part, "array", part))
-    if state.nan_checks and array.dtype.kind == "f" and not np.isfinite(array).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise RuntimeError(
-            f"Function '{node.label}' returned {_kind(array[where])} values in its {place}th output: element {list(where)} of the "
-            f"gradient is {array[where]}"
-        )
+def check_backward(node: Node, parts: Sequence[Any]) -> None:
+    """Raise if something that a node passes back to its operands is not finite."""
+    if not state.nan_checks:
+        return
+    for place, (operand, part) in enumerate(zip(node.operands, parts, strict=True)):
+        if operand is None or part is None:
+            continue
+        array = sum_to(np.asarray(getattr(part, "array", part)), shape=operand.shape)
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise RuntimeError(
+                f"Function '{node.label}' returned {_kind(array[where])} values in its {place}th output: element {list(where)} of the "
+                f"gradient is {array[where]}"
+            )

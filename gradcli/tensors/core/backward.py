@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import depending, sweep
-from gradcli.ops.structure import clone
+from gradcli.graph.sweep import contributions, depending, guarded, sweep
+from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_backward
 from gradcli.tensors.core.casts import cast
@@ -156,7 +156,19 @@ def _run(
                 _after_accumulation(node.variable, watch)
         return cotangent
 
-    def values(node: Node) -> Sequence[Any]:
+    adjoints: dict[Node, Any] = {}
+    asked: Any = () if targets is None else targets
+    is_needed = needed.__contains__
+
+    def pull(node: Node, cotangent: Any) -> Sequence[Any]:
+        op = node.op
+        if op is None or node.watch is not None or node in asked:
+            cotangent = arrived(node, cotangent)
+            if op is None:
+                return ()
+        wanted = tuple(map(is_needed, node.operands))
+        if True not in wanted:
+            return ()
         saved: Sequence[Any] = node.saved
         if saved is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
@@ -166,9 +178,13 @@ def _run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        return saved_tensors(node, saved) if create_graph else saved
+        parts = contributions(node, wanted, cotangent, saved_tensors(node, saved) if create_graph else saved, guarded)
+        if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
+            return [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
+        if check is not None and op is not output:
+            check(node, parts)
+        return parts
 
-    adjoints: dict[Node, Any] = {}
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
@@ -179,7 +195,7 @@ def _run(
     state.recording = create_graph
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, needed, values, arrived, (targets or {}).keys(), _cast_tensor if create_graph else _cast, check, _zeros)
+            sweep(order, adjoints, pull, _cast_tensor if create_graph else _cast)
     finally:
         state.recording = recording
     return found
