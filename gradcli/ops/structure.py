@@ -27,8 +27,7 @@ detach = structural(
     "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
     result="same", ulps=0, extended=Linear(lambda cotangent, x: (None,)),
     aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
-    examples=("x*detach(x)",),
-    shares="alias",
+    examples=("x*detach(x)",), shares="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],

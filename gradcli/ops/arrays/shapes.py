@@ -64,9 +64,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 reshape = structural(
     "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
-    integral=True, extended=extended.RESHAPED,
+    integral=True, extended=extended.RESHAPED, backward="View", shares="view", misfit=pytorch.unreshapable,
     result="same", doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
-    backward="View", shares="view", misfit=pytorch.unreshapable,
 )
 
 
@@ -93,9 +92,8 @@ broadcast_to = structural(
     "broadcast_to", "x", _broadcast, on_arrays(np.broadcast_to),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
-    integral=True, extended=extended.AS_IT_IS,
+    integral=True, extended=extended.AS_IT_IS, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
-    backward="Expand", shares="view", misfit=pytorch.unexpandable,
 )  # fmt: skip
 
 
@@ -115,8 +113,7 @@ sum_to: Op = structural(
     "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
-    integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
-    backward="Sum.1",
+    integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.", backward="Sum.1",
 )  # fmt: skip
 
 
@@ -131,8 +128,7 @@ def _transpose(x: Any, axes: Any) -> Any:
 transpose = structural(
     "transpose", "x", _transpose, on_arrays(_transpose), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
-    doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0,
-    backward="Permute", shares="view",
+    doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
 )  # fmt: skip
 
 
@@ -159,8 +155,7 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
 getitem = structural(
     "getitem", "x", _getitem, on_arrays(_getitem), vjp=_getitem_vjp, shape=shape_by_example(_getitem),
     static={"index": ()}, linear=True, integral=True, result="same", extended=extended.ENTRIES,
-    public=False, doc="x[index], as in NumPy.", ulps=0,
-    backward=pytorch.node_of_getitem, shares="view",
+    public=False, doc="x[index], as in NumPy.", ulps=0, backward=pytorch.node_of_getitem, shares="view",
 )  # fmt: skip
 
 
@@ -228,8 +223,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 stack = structural(
     "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    examples=("stack([x, y], axis=1)",), ulps=0,
-    edges=True, misfit=pytorch.unstackable,
+    examples=("stack([x, y], axis=1)",), ulps=0, edges=True, misfit=pytorch.unstackable,
 )  # fmt: skip
 
 
@@ -244,8 +238,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 
 flip: Op = structural(
     "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0,
-    doc="The entries in reverse order along axes.",
+    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, doc="The entries in reverse order along axes.",
 )  # fmt: skip
 
 

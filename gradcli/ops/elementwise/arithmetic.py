@@ -21,8 +21,7 @@ add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)), on_scalars=operator.add,
-    commutes=True, operator="add", edges=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)), on_scalars=operator.add, commutes=True, operator="add", edges=True,
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
@@ -56,13 +55,11 @@ div = elementwise(
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
-    extended=Entrywise((lambda x: -1,)), on_scalars=operator.neg,
-    refuses=pytorch.no_negative_booleans,
+    extended=Entrywise((lambda x: -1,)), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans,
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
-    backward="Alias",
+    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)), backward="Alias",
 )
 
 
@@ -88,8 +85,7 @@ chain = elementwise(
     symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True,
     saves={"cotangent": ("partial",), "partial": ("cotangent",)},
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
-    "nothing flows back from a value that the result does not depend on.",
-    backward="Mul",
+    "nothing flows back from a value that the result does not depend on.", backward="Mul",
 )
 
 
@@ -149,8 +145,7 @@ remainder = elementwise(
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
-    domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
-    operator="mod", backward=pytorch.by_last("Remainder"),
+    domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
@@ -162,8 +157,7 @@ fmod: Op = elementwise(
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
-    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)),
-    backward="Pow",
+    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow",
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
