@@ -26,6 +26,7 @@ class Torch:
     one_dtype whether operands must have one dtype
     refuses   what is said of whole numbers and booleans that it is not defined for: ``refuses(dtype, booleans)``, of the name of the
               operands' common dtype and of which are booleans; None if it takes them
+    floats    whether the result is a float although whole operands give whole numbers
     misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
     """
 
@@ -36,6 +37,7 @@ class Torch:
     operator: str = ""
     one_dtype: bool = False
     refuses: Callable[..., str | None] | None = None
+    floats: bool = False
     misfit: Callable[..., str | None] | None = None
 
 

@@ -29,8 +29,7 @@ alias = structural(
 detach = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
-    doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out,
-    examples=("x*detach(x)",),
+    doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
     shares="alias",
 )  # fmt: skip
 output = structural(
@@ -56,7 +55,7 @@ to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, WIDE)), doc="A boolean or integer as a number.", backward="ToCopy",
-    transparent=True, simpler=_whole, on_floats="float({})",
+    transparent=True, simpler=_whole, on_floats="float({})", floats=True,
 )  # fmt: skip
 
 

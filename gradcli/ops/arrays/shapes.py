@@ -119,9 +119,8 @@ broadcast_to = structural(
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
-    simpler=same_shape,
+    simpler=same_shape, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
-    backward="Expand", shares="view", misfit=pytorch.unexpandable,
 )  # fmt: skip
 
 
@@ -255,9 +254,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, on_objects=True,
-    examples=("stack([x, y], axis=1)",), ulps=0,
-    edges=True, misfit=pytorch.unstackable,
+    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True, misfit=pytorch.unstackable,
 )  # fmt: skip
 
 

@@ -92,8 +92,7 @@ chain = elementwise(
     saves={"cotangent": ("partial",), "partial": ("cotangent",)},
     infix="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
-    "nothing flows back from a value that the result does not depend on.",
-    backward="Mul",
+    "nothing flows back from a value that the result does not depend on.", backward="Mul",
 )
 
 

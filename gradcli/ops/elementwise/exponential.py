@@ -57,8 +57,7 @@ pow_ = elementwise(
     extended=Entrywise((
         lambda x, y: np.where(y == 0, WIDE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), WIDE(0), np.power(x, y) * np.log(np.where(x == 0, WIDE(1), x))),
-    )),
-    operator="pow", backward=pytorch.node_of_pow,
+    )), operator="pow", backward=pytorch.node_of_pow,
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,

@@ -44,7 +44,8 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, ope
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, **record)
+    pair = operands == "x y"
+    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, commutes=pair, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:

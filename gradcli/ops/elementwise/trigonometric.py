@@ -85,7 +85,7 @@ hypot = elementwise(
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves={"x": ("x", "out"), "y": ("y", "out")},
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),),
     doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",), ulps=2,
-    algebraic=True, branches=True,
+    algebraic=True, branches=True, commutes=True,
 )
 deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")
 rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), backward="Rad2Deg", doc="Radians as degrees.")

@@ -55,9 +55,8 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True, extended=extended.SUM,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
-    on_objects=True,
+    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
-    folds="add", backward=pytorch.by_axis("Sum", "Sum.1"),
 )
 
 
@@ -90,9 +89,9 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 var = reduction(
     "var", _var, witness("reducing.var"), _var_vjp, static={"ddof": 0}, saves=("x",), extended=extended.VAR,
+    refuses=pytorch.only_floats("var"),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
     rounding="operands", ulps=8, wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
-    refuses=pytorch.only_floats("var"),
 )
 
 
@@ -109,11 +108,10 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 std = reduction(
     "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
-    extended=extended.STD,
+    extended=extended.STD, refuses=pytorch.only_floats("std"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
     wider=_wider("std", "x where? mean?", around("std", _late("sum_"), _late("norm"), root=True), ddof=0),
-    refuses=pytorch.only_floats("std"),
 )
 
 
@@ -124,9 +122,8 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
-    compounds=True, integral=True, extended=extended.PROD,
+    compounds=True, integral=True, extended=extended.PROD, folds="mul", backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
-    folds="mul", backward=pytorch.by_axis("Prod", "Prod.1"),
 )
 
 
@@ -150,15 +147,15 @@ max_ = reduction(
     "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
     extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     folds="maximum", backward=pytorch.by_axis("Max.1", "Max"),
+    wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
 )
 min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
     extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
+    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
+    backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
-    folds="minimum", backward=pytorch.by_axis("Min.1", "Min"),
 )
 
 
@@ -203,8 +200,7 @@ norm = reduction(
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",),
-    backward="LinalgVectorNorm",
+    examples=("norm(x - a)",), backward="LinalgVectorNorm",
 )
 
 

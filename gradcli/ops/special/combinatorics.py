@@ -123,7 +123,7 @@ betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
     symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
-    domain="x > 0 and y > 0", doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+    domain="x > 0 and y > 0", doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
 )
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),

@@ -28,8 +28,8 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> Any:
+        return _named, (self.name,)  # of each there is one
 
 
 float16 = half = dtype("float16", np.float16, "HalfTensor")
@@ -48,6 +48,10 @@ NAMES = {
     "bool": bool_,
 }  # fmt: skip
 _BY_NUMPY = {d.numpy: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
+
+
+def _named(name: str) -> dtype:
+    return NAMES[name]
 
 
 class _Default:

@@ -102,7 +102,7 @@ class no_grad(Mode):
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         self = super().__new__(cls)
         if function is not None:  # used as a decorator without brackets
-            self.__init__()  # type: ignore[misc]
+            self.__init__()  # type: ignore[misc]  # of this class: no other is made here
             return self(function)
         return self
 
@@ -123,7 +123,7 @@ class inference_mode(Mode):
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         self = super().__new__(cls)
         if callable(mode):
-            self.__init__()  # type: ignore[misc]
+            self.__init__()  # type: ignore[misc]  # of this class: no other is made here
             return self(mode)
         return self
 

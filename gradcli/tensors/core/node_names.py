@@ -27,7 +27,12 @@ def _naming(op: Op) -> str | Namer:
     return op.torch.backward or "".join(part.capitalize() for part in op.name.split("_"))
 
 
+@cache
+def _class_named(name: str) -> type[Any]:
+    return node_class(numbered(name))
+
+
 def kind_of(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
     """The class of an operation's nodes."""
     name = _naming(op)
-    return node_class(numbered(name(arrays, static) if callable(name) else name))
+    return _class_named(name(arrays, static) if callable(name) else name)

@@ -11,7 +11,6 @@ import numpy as np
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import to_float
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_forward
 from gradcli.tensors.core.modes import state
@@ -159,7 +158,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     if target.kind != "f":
         if op.torch.refuses is not None:
             _check_taken(op.torch.refuses, arrays, target)
-        if op.result == "same" or (op.facts.integral and op is not to_float):
+        if op.result == "same" or (op.facts.integral and not op.torch.floats):
             return None
         target = dtypes.get_default_dtype().numpy
     for i, array in enumerate(arrays):

@@ -9,7 +9,7 @@ from typing import Any
 
 @cache
 def _type(name: str, fields: tuple[str, ...]) -> Any:
-    base: Any = namedtuple(name, fields)  # type: ignore[misc]
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # the fields are known when it runs
 
     def __repr__(self: Any) -> str:
         parts = ",\n".join(f"{field}={getattr(self, field)!r}" for field in fields)

@@ -18,7 +18,7 @@ from gradcli.tensors.dispatch.library_calls import call, known
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.catalogue_functions import einsum
 
-_UFUNCS = {"absolute": "abs", "true_divide": "div", "fabs": "abs", "rint": "round", "conjugate": "positive"}
+_CONJUGATE = {"conjugate": "positive"}  # a ufunc's result is a new array
 
 
 def _array(x: Any) -> Any:
@@ -116,7 +116,7 @@ def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: 
         return NotImplemented
     if out is not None and any(isinstance(o, Tensor) for o in out):
         raise TypeError(f"np.{ufunc.__name__}: tensors cannot be written to by out=; use the in-place methods")
-    result = _called(_UFUNCS.get(name, name), inputs, keywords, ufunc)
+    result = _called(_CONJUGATE.get(name, name), inputs, keywords, ufunc)
     if out is not None:
         out[0][...] = result.detach().array  # array += tensor
         return out[0]
