@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gradcli.formulas.forms import in_form
+from gradcli.formulas.printing import in_form
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.notation import array, escape, name, number
 from gradcli.ops.constants import Constant
@@ -25,24 +25,24 @@ def latex(root: Expr, names: Mapping[Expr, str] | None = None) -> str:
     for node in reachable([root]):
         label = (names or {}).get(node)
         if label is not None:
-            pieces[node] = LatexPiece(name(label) if label.isidentifier() else f"\\mathtt{{{escape(label)}}}")
+            pieces[node] = LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{escape(label)}}}", ATOM))
         elif node.op is None:
             pieces[node] = _terminal(node)
         else:
             pieces[node] = _operation(node, [None if o is None else pieces[o] for o in node.operands])
-    return pieces[root].text
+    return pieces[root][0]
 
 
 def _terminal(node: Expr) -> LatexPiece:
     payload = node.payload
     if node.is_leaf:
-        return LatexPiece(name(payload.name))
+        return LatexPiece((name(payload.name), ATOM))
     if isinstance(payload, Constant):
-        return LatexPiece(_CONSTANTS.get(payload.text, number(float(payload))))
+        return LatexPiece((_CONSTANTS.get(payload.text, number(float(payload))), ATOM))
     if isinstance(payload, np.ndarray):
-        return LatexPiece(array(payload, None))
+        return LatexPiece((array(payload, None), ATOM))
     text = number(payload)
-    return LatexPiece(text, UNARY if text.startswith("-") else ATOM)
+    return LatexPiece((text, UNARY if text.startswith("-") else ATOM))
 
 
 def _operation(node: Expr, operands: list[LatexPiece | None]) -> LatexPiece:
@@ -53,6 +53,6 @@ def _operation(node: Expr, operands: list[LatexPiece | None]) -> LatexPiece:
         return present[0]
     written = in_form(text.latex, node, operands, number)
     if written is not None:
-        return LatexPiece(*written)
+        return LatexPiece(written)
     sign = text.sign or f"\\operatorname{{{escape(node.op.name)}}}"
-    return LatexPiece(f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)")
+    return LatexPiece((f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.formulas.forms import in_form
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
-from gradcli.ops.text import BINDING, COMPARISON, LARGEST_ARRAY, NOT, POWER, TERM, UNARY, Piece, Unprintable
+from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NOT, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
 
 
 def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] | None = None, taken: Collection[str] = ()) -> str | None:
@@ -26,14 +25,14 @@ def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] |
     try:
         for node in order:
             if names and node in names:
-                pieces[node] = Piece(names[node])
+                pieces[node] = Piece((names[node], ATOM))
             elif node.op is None:
                 pieces[node] = _terminal(node, taken)
             else:
                 pieces[node] = _operation(node, [None if o is None else pieces[o] for o in node.operands], taken)
     except Unprintable:
         return None
-    return pieces[root].text
+    return pieces[root][0]
 
 
 def _tree_size(order: list[Expr]) -> int:
@@ -47,17 +46,17 @@ def _tree_size(order: list[Expr]) -> int:
 def _number(value: Any) -> Piece:
     """A number as a literal: shortest round-trip."""
     if isinstance(value, bool):
-        return Piece(str(value))
+        return Piece((str(value), ATOM))
     text = repr(value) if isinstance(value, int) else repr(float(value))
-    return Piece(text, UNARY) if text.startswith("-") else Piece(text)
+    return Piece((text, UNARY if text.startswith("-") else ATOM))
 
 
 def _terminal(node: Expr, taken: Collection[str]) -> Piece:
     payload = node.payload
     if node.is_leaf:
-        return Piece(payload.name)
+        return Piece((payload.name, ATOM))
     if isinstance(payload, Constant):
-        return _number(float(payload)) if payload.text in taken else Piece(payload.text)
+        return _number(float(payload)) if payload.text in taken else Piece((payload.text, ATOM))
     if isinstance(payload, np.ndarray):
         if (
             payload.ndim == 2
@@ -65,10 +64,10 @@ def _terminal(node: Expr, taken: Collection[str]) -> Piece:
             and "eye" not in taken
             and (payload == np.eye(len(payload))).all()
         ):
-            return Piece(f"eye({len(payload)})")
+            return Piece((f"eye({len(payload)})", ATOM))
         if payload.size > LARGEST_ARRAY or 0 in payload.shape:
             raise Unprintable
-        return Piece(_nested(payload.tolist()))
+        return Piece((_nested(payload.tolist()), ATOM))
     return _number(payload)
 
 
@@ -79,30 +78,31 @@ def _nested(value: Any) -> str:
 def _operation(node: Expr, operands: list[Piece | None], taken: Collection[str]) -> Piece:
     op = node.op
     assert op is not None
-    text = op.text
-    present = [piece for piece in operands if piece is not None]
-    if text.transparent:
-        return present[0]
-    if text.infix:
-        return _infix(text.infix, *present)
-    if text.prefix:
-        power, inside = (NOT, NOT) if text.prefix[0].isalpha() else (UNARY, POWER)
-        return Piece(text.prefix + present[0].at(inside), power)
-    written = in_form(text.written, node, operands, _literal)
+    text, x = op.text, operands[0]
+    if x is not None:
+        if text.transparent:
+            return x
+        if text.infix:
+            return _infix(text.infix, x, *operands[1:])
+        if text.prefix:
+            power, inside = (NOT, NOT) if text.prefix[0].isalpha() else (UNARY, POWER)
+            return Piece((text.prefix + x.at(inside), power))
+    written = in_form(text.written, node, operands, _literal) if text.written is not None else None
     if written is not None:
-        return Piece(*written)
+        return Piece(written)
     name = op.name
     if not op.public or name in taken:
         raise Unprintable
-    return Piece(_call(node, operands))
+    return Piece((_call(node, operands), ATOM))
 
 
-def _infix(symbol: str, left: Piece, right: Piece) -> Piece:
+def _infix(symbol: str, x: Piece, y: Piece | None) -> Piece:
+    assert y is not None
     power = BINDING[symbol]
-    if power == POWER:  # binds to the right, and a sign may stand there
-        return Piece(f"{left.at(POWER + 1)}{symbol}{right.at(UNARY)}", power)
-    join = symbol if power == TERM and symbol != "@" else f" {symbol} "
-    return Piece(f"{left.at(power + (power == COMPARISON))}{join}{right.at(power + 1)}", power)
+    left, right = (ATOM, UNARY) if power == POWER else (power + (power == COMPARISON), power + 1)  # powers bind to the right
+    join = symbol if power == POWER or (power == TERM and symbol != "@") else f" {symbol} "
+    first = x[0] if x[1] >= left else x.bracketed()
+    return Piece((f"{first}{join}{y[0] if y[1] >= right else y.bracketed()}", power))
 
 
 def _call(node: Expr, operands: list[Piece | None]) -> str:
@@ -125,3 +125,34 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return f"'{value}'"
     return str(value) if value is None or isinstance(value, bool) else _number(value).text
+
+
+Literal = Callable[[Any], str]
+
+
+class _Words:
+    """The words of a template: the operands' pieces, and static parameters as literals."""
+
+    def __init__(self, node: Expr, pieces: Sequence[Piece | None], literal: Literal) -> None:
+        self.node, self.pieces, self.literal = node, pieces, literal
+
+    def __getitem__(self, name: str) -> Any:
+        op = self.node.op
+        assert op is not None
+        if name not in op.operands:
+            return self.literal(self.node.static[name])
+        if op.variadic:
+            return ", ".join(piece.text for piece in self.pieces if piece is not None)
+        return self.pieces[op.operands.index(name)]
+
+
+def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], literal: Literal) -> tuple[str, int] | None:
+    """A node's text in one of its operation's forms, and how tightly it holds together; None if it has none."""
+    if isinstance(form, Mapping):
+        form = form.get(tuple(node.static.values())) or form.get(...)
+    if form is None:
+        return None
+    if callable(form):
+        return form(*pieces, **node.static)
+    template, power = form if isinstance(form, Form) else (form, ATOM)
+    return template.format_map(_Words(node, pieces, literal)), power

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from types import EllipsisType
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,30 +23,30 @@ class Unprintable(Exception):
     """Something has no short form in the language."""
 
 
-class Piece:
+class Piece(tuple[str, int]):
     """A text, and how tightly it holds together."""
 
-    __slots__ = ("power", "text")
+    __slots__ = ()
     brackets: ClassVar[tuple[str, str]] = ("(", ")")
-
-    def __init__(self, text: str, power: int = ATOM) -> None:
-        self.text, self.power = text, power
+    text = property(itemgetter(0))
+    power = property(itemgetter(1))
 
     def at(self, power: int) -> str:
         """The text, in brackets if it holds together less than that."""
-        return self.text if self.power >= power else self.bracketed()
+        return self[0] if self[1] >= power else self.bracketed()
 
     def bracketed(self) -> str:
-        return self.text.join(self.brackets)
+        opening, closing = self.brackets
+        return f"{opening}{self[0]}{closing}"
 
     def base(self) -> str:
         """The text as what a dot or an index may follow, which a number is not."""
-        return self.bracketed() if self.text[:1].isdigit() else self.at(ATOM)
+        return self.bracketed() if self[0][:1].isdigit() else self.at(ATOM)
 
     def __format__(self, wanted: str) -> str:
         """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less, ``{x:base}`` as above."""
         if not wanted:
-            return self.text
+            return self[0]
         return self.base() if wanted == "base" else self.at(_AT_LEAST[wanted])
 
 

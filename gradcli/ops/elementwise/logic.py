@@ -93,10 +93,10 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
-    decided, zero = number_of(condition), number_of(x) == 0
+    decided = number_of(condition)
     if decided is not None:
         return x if decided else y
-    if zero and (condition.op is isnan or _guards_zero(condition, y)):
+    if number_of(x) == 0 and (condition.op is isnan or _guards_zero(condition, y)):
         return y
     return x if x is y else None
 
