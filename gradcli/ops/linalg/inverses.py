@@ -13,7 +13,9 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.scalar_algorithms import berkowitz, eliminate, identity, over_batches, quotient
@@ -54,7 +56,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 inv = structural(
     "inv", "x", _inv, over_batches(_inv_reference, _inv_shape), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
-    saves=("out",), core_dims=(2,), aliases=("inverse",), domain="a regular matrix", backward="LinalgInvEx",
+    saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
     doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
 )  # fmt: skip
 
@@ -173,7 +175,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), _slogdet_reference, vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), domain="a regular matrix",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), domain=given(is_regular, "a regular matrix"),
     backward="LinalgSlogdet", work=for_rows(0.4, power=2),
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip
@@ -185,7 +187,7 @@ def _logdet(x: Any) -> Any:
 
 
 logdet = composite(
-    "logdet", "x", _logdet, domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",),
+    "logdet", "x", _logdet, domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",),
     doc="The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0.",
 )  # fmt: skip
 
