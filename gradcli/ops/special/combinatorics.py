@@ -205,20 +205,22 @@ def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
         x, q, n = self.args
         return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
 
-    return type("zeta", (s.Function,), {"fdiff": fdiff})(x, q, n)
+    return type("zeta", (s.Function,), {"fdiff": fdiff, "in_mpmath": "zeta"})(x, q, n)
 
 
+_OF_ZETA = of(x="(-5, inf)", q="(0, inf)") - at(x=1)
 zeta_slope: Op = elementwise(
     "zeta_slope", "x q", _zeta_slope, _zeta_reference,
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
     symbolic=_zeta_symbolic, static={"n": 1}, saves=("x", "q"), public=False, ulps=4,
-    domain=of(x="(-5, inf)", q="(0, inf)").within(), doc="The n-th derivative of the Hurwitz zeta function by x.",
+    domain=_OF_ZETA.told("x > -5 and q > 0").within(), doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
-    symbolic=_zeta_symbolic, saves=("x", "q"), domain=(of(x="(-5, inf)", q="(0, inf)") | of(q="[1]")).within(), ulps=300,
+    symbolic=_zeta_symbolic, saves=("x", "q"), ulps=300,
+    domain=(_OF_ZETA | of(q="[1]")).told("x > -5 and q > 0, or q = 1").within(),
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
 )
 zeta = composite(

@@ -94,7 +94,7 @@ ei = elementwise(
 )
 li = elementwise(
     "li", "x", lambda x: scipy_special("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), saves=("x",), domain=of(x="(0, inf)") - at(x=1),
+    symbolic=lambda s, x: s.li(x), saves=("x",), domain=(of(x="[0, inf)") - at(x=1)).told("x > 0, x is not 1"),
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
 )
 
