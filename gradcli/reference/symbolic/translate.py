@@ -81,6 +81,13 @@ _NAMESAKES = frozenset(
 _OTHERWISE = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}
 
 
+def _in_mpmath(function: Any) -> str | None:
+    """What mpmath calls a function of sympy; one that a record has made says it itself."""
+    own = function.__name__.lower() if function in _NAMESAKES else _OTHERWISE.get(function)
+    name: str | None = own or getattr(function, "in_mpmath", None)
+    return name
+
+
 class Program:
     """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
 
@@ -150,7 +157,7 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m, order, x: m.psi(int(order), x)
     if isinstance(node, sympy.exp):
         return lambda m, x: m.exp(x)
-    name = type(node).__name__.lower() if type(node) in _NAMESAKES else _OTHERWISE.get(type(node))
+    name = _in_mpmath(type(node))
     if name is None:
         raise Unsupported(type(node).__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)
