@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.comparison import Comparison, wide_check
-from gradcli.check.conventions import Conventions
 from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.check.rounding import allowances
 from gradcli.check.trail import Trail
@@ -60,7 +59,6 @@ class Judge:
         self.seed_leaf: Expr | None = None
         self.zeros: MinusZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
-        self.conventions: Conventions | None = None  # whose choices are right in claims; None for any between both sides
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims

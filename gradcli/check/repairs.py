@@ -21,11 +21,11 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise import arithmetic, exponential, trigonometric
 from gradcli.ops.linalg.inverses import det
-from gradcli.ops.nn.activations import sigmoid
 from gradcli.ops.nn.softmax import softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 from gradcli.ops.special.error_functions import erf, erfc
+from gradcli.ops.special.gamma import sigmoid
 from gradcli.report.verdicts import VariableCheck
 
 _MOST = 3

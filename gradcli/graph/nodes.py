@@ -152,7 +152,7 @@ class Graph:
             if type(operand) is not Expr:
                 nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes])
                 break
-        if op.plain and not static:
+        if op.broadcasts and not static:
             for operand in nodes:
                 if operand is None or operand.shape or operand.kind != FLOAT:
                     break

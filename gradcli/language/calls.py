@@ -23,6 +23,8 @@ from gradcli.ops.spec import Op
 _TORCH_METHODS = frozenset((
     "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
 ))  # fmt: skip
+# Methods of tensors alone, where NumPy's function of that name means something else.
+_TENSORS_ALONE = frozenset({"cov", "cross", "median", "nan_to_num", "nanmedian"})
 
 
 def call(builder: Builder, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
@@ -91,5 +93,5 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
         return call(builder, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
     if exists(f"ndarray.{name}", NUMPY):
         return call(builder, f"ndarray.{name}", NUMPY, [base, *arguments], keywords)
-    torch_only = (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
+    torch_only = name in _TENSORS_ALONE or (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
     return call(builder, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)

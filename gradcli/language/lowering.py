@@ -41,19 +41,11 @@ from gradcli.language.tree import (
     Unary,
 )
 from gradcli.language.undefined_names import unknown_function
+from gradcli.ops import registry
 from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
-from gradcli.ops.linalg import products
-from gradcli.ops.spec import Op
-
-_BINARY: dict[str, Op] = {
-    "+": arithmetic.add, "-": arithmetic.sub, "*": arithmetic.mul, "/": arithmetic.div, "//": arithmetic.floor_divide,
-    "%": arithmetic.remainder, "@": products.matmul, "**": exponential.pow_, "<": logic.less, "<=": logic.less_equal,
-    ">": logic.greater, ">=": logic.greater_equal, "==": logic.equal, "!=": logic.not_equal, "and": logic.logical_and,
-    "or": logic.logical_or,
-}  # fmt: skip
 
 
 class Lowering:
@@ -147,7 +139,7 @@ class Lowering:
             right = self._operand(right, node.right, frame)
         if node.operator in ("or", "and") or (node.operator == "**" and left.kind == "bool"):
             refuse_other_readings(node, left.kind, right.kind, frame.source)
-        return self.graph.apply(_BINARY[node.operator], (left, right))
+        return self.graph.apply(registry.OPERATORS[node.operator], (left, right))
 
     def _unary(self, node: Unary, frame: Frame) -> Any:
         operand = self._operand(frame.results[node.operand.place], node.operand, frame)

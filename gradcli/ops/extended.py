@@ -79,4 +79,3 @@ class Product(Rule):
     """
 
     factors: Function
-

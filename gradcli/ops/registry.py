@@ -17,6 +17,7 @@ ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special")  # in
 _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
 _BY_NAME: dict[str, Op | Composite] = {}
+OPERATORS: dict[str, Op] = {}  # of the language, between two operands
 
 
 def register(record: Any) -> Any:
@@ -27,6 +28,8 @@ def register(record: Any) -> Any:
         _BY_NAME[name] = record
     if isinstance(record, Op):
         _REGISTRY[record.name] = record
+        if record.text.infix and record.public:
+            OPERATORS[record.text.infix] = record
     else:
         _COMPOSITES[record.name] = record
     return record

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ from gradcli.errors import AxisError, ShapeError
 from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
 from gradcli.ops.pytorch import USUAL, Torch
+from gradcli.ops.text import Text
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -77,11 +79,6 @@ class Carrier:
 
 
 @dataclass(frozen=True, eq=False)
-class Text:
-    """How an operation is written."""
-
-
-@dataclass(frozen=True, eq=False)
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
@@ -100,6 +97,17 @@ class Facts:
     folds      the operation of two operands by which a reduction puts its entries together
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
+    algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
+                "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
+                "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty if it is none of these
+    adds        what it adds up: "entries" of its operand (a mean is their sum but for a factor), or "products" of two operands' entries
+    unchanged   whether the result is the operand, but for repeated entries
+    repeats     whether entries are repeated along axes
+    reshapes    whether the result has the operand's entries, in their order, in another shape
+    on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
+    simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
+                that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
+    as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
     """
 
     linear: bool = False
@@ -116,6 +124,14 @@ class Facts:
     commutes: bool = False
     folds: str = ""
     work: Function | None = None
+    algebra: str = ""
+    adds: str = ""
+    unchanged: bool = False
+    repeats: bool = False
+    reshapes: bool = False
+    on_objects: bool = False
+    simpler: Function | None = None
+    as_ufunc: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +230,7 @@ class Op:
     core_dims: tuple[int, ...] | None = None
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
-    text: Text = Text()
+    text: Text = field(default_factory=Text)
     facts: Facts = Facts()
     accuracy: Accuracy = Accuracy()
     torch: Torch = USUAL
@@ -228,7 +244,7 @@ class Op:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
     @cached_property
-    def plain(self) -> bool:
+    def broadcasts(self) -> bool:
         """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
 
@@ -265,6 +281,9 @@ class Composite:
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     torch       what PyTorch makes of it: its node's name, where it has one of its own
+
+    A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
+    composite's name in the room of witnesses.
     """
 
     name: str
@@ -285,6 +304,15 @@ class Composite:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+
+    @cached_property
+    def reference(self) -> Function | None:
+        """``reference(m, *operands, **static)`` on arrays of scalars of any kind, m offering their functions as to an operation's.
+
+        It shares no code with the body. None for a composite that has none yet.
+        """
+        found: Function | None = import_module("gradcli.ops.references").reference_of(self.name)
+        return found
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
@@ -311,13 +339,24 @@ class _Required:
 REQUIRED = _Required()
 
 
-def on_arrays(forward: Function) -> Function:
-    """A reference for operations that NumPy also performs on object arrays (moving entries, + and *)."""
+class Witness:
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
 
-    def reference(m: Any, *arrays: Any, **static: Any) -> Any:
-        return forward(*arrays, **static)
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name = file, name
 
-    return reference
+    @cached_property
+    def function(self) -> Function:
+        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
+        return function
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        return self.function(*arguments, **static)
+
+
+def witness(place: str) -> Function:
+    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
+    return Witness(*place.split("."))
 
 
 def shape_by_example(forward: Function) -> Function:
@@ -331,12 +370,6 @@ def shape_by_example(forward: Function) -> Function:
         return np.shape(result)
 
     return shape
-
-
-def whole_numbers(index: Any) -> np.ndarray:
-    """An index operand inside a reference: integers, whatever carries them."""
-    flat = [int(v) for v in np.ravel(np.asarray(index, dtype=object))]
-    return np.array(flat, dtype=np.int64).reshape(np.shape(index))
 
 
 def scipy_special(name: str) -> Function:

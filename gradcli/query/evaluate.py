@@ -32,7 +32,7 @@ from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
     from gradcli.batch.compilation_cache import Alike
-    from gradcli.check.claims import Given
+    from gradcli.check.given import Given
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -188,7 +188,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
-    from gradcli.check.claims import Given
+    from gradcli.check.given import Given
 
     scope = program.scope
     seed = None

@@ -35,6 +35,13 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
     """The derivative in long double. Raises Unsupported for operations that are not covered, and where long doubles are doubles."""
     if np.finfo(WIDE).nmant <= np.finfo(np.float64).nmant:
         raise Unsupported("long doubles have no more digits than doubles on this machine")
+    try:
+        return _reference(root, wrt, leaves, seed, precision)
+    except NotCovered as missing:
+        raise Unsupported(str(missing)) from None
+
+
+def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision))
@@ -95,7 +102,7 @@ class LongDoubles(Domain[Any]):
         raise Unsupported("several results of so many entries")
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
-        raise Unsupported("a derivative of so many entries")  # what the engine has expanded it to is what is judged
+        raise Unsupported("derivative of so many entries")  # what the engine has expanded it to is what is judged
 
 
 def _long(constant: Constant) -> Any:
@@ -140,7 +147,7 @@ def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
     """What a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
         case Product() as rule:
-            return _factors(op.name, rule, adjoint, operands)
+            return _factors(rule, adjoint, operands)
         case Linear() as rule:
             triples = zip(*(rule.pull(part, *operands, **node.static) for part in adjoint), strict=True)
             return [None if parts[0] is None else parts for parts in triples]
@@ -158,11 +165,9 @@ def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
     return (None,) * len(operands) if op.kind == "flat" else _by_entries(op, adjoint, *_smooth(op, node.static, operands))
 
 
-def _factors(name: str, rule: Product, adjoint: Part, operands: list[Any]) -> Parts:
+def _factors(rule: Product, adjoint: Part, operands: list[Any]) -> Parts:
     cotangent, error, live = adjoint
     x, y = operands
-    if x.ndim < 2 or y.ndim < 2:
-        raise Unsupported(f"{name} of vectors of so many entries")
     sizes = np.abs(x), np.abs(y)
     off = error + _UNIT * x.shape[-1] * np.abs(cotangent)
     ones = map(np.ones_like, sizes)

@@ -266,4 +266,3 @@ class Tracing(Algebra):
             unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
             found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
         return found
-

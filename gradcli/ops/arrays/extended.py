@@ -14,7 +14,7 @@ def _along(x: Any, axis: int) -> int:
 
 
 def _entries_back(cotangent: Any, x: Any, index: Any) -> tuple[Any]:
-    place = tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
+    place: Any = tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
     out = np.zeros(x.shape, WIDE)
     np.add.at(out, place, cotangent)
     return (out,)
@@ -40,6 +40,8 @@ def _axes_back(cotangent: Any, x: Any, axes: Any) -> tuple[Any]:
 AS_IT_IS = Linear(lambda cotangent, x, **_: (cotangent,))  # the judge sums to the shape of the operand
 RESHAPED = Linear(lambda cotangent, x, shape: (np.reshape(cotangent, x.shape),))
 TRANSPOSED = Linear(_axes_back)
+EXCHANGED = Linear(lambda cotangent, x, axis1, axis2: (np.swapaxes(cotangent, axis1, axis2),))
+REVERSED = Linear(lambda cotangent, x, axis: (np.flip(cotangent, axis),))
 ENTRIES = Linear(_entries_back)
 CHOSEN = Linear(_chosen_back)
 JOINED = Linear(_parts_back)

@@ -13,35 +13,43 @@ from gradcli.ops.elementwise.logic import equal, logical_and, where
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Choice, Kink, Op
 
-sin = elementwise("sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2)
-cos: Op = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2)
+sin = elementwise(
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
+    sign=r"\sin", math="sin",
+)
+cos: Op = elementwise(
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2,
+    sign=r"\cos", math="cos",
+)
 tan = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
-    domain="x is not pi/2 + k*pi", ulps=4,
+    sign=r"\tan", math="tan", domain="x is not pi/2 + k*pi", ulps=4,
 )
 sec = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
-    domain="x is not pi/2 + k*pi", doc="The secant, 1/cos(x).", ulps=3,
+    domain="x is not pi/2 + k*pi", sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
 )
 csc = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
-    domain="x is not k*pi", doc="The cosecant, 1/sin(x).", ulps=3,
+    domain="x is not k*pi", sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
-    domain="x is not k*pi", doc="The cotangent, 1/tan(x).", ulps=4,
+    domain="x is not k*pi", sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=4,
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
     saves=("x",), inverse=True, domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
+    math="asin",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases=("arccos",),
     saves=("x",), inverse=True, domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    math="acos",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",), saves=("x",),
-    doc="The inverse tangent.", ulps=2,
+    math="atan", doc="The inverse tangent.", ulps=2,
 )
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),

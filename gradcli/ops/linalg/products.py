@@ -12,10 +12,11 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.extended import Product
+from gradcli.ops.extended import NotCovered, Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
+from gradcli.ops.spec import Composite, Function, Shape, axes_of, one_axis, witness
+from gradcli.ops.text import TERM, Form
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:
@@ -68,14 +69,26 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
 
 
 def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return np.matmul(cotangent, np.swapaxes(y, -1, -2)), np.matmul(np.swapaxes(x, -1, -2), cotangent)
+    """In long double; vectors are a row before and a column behind the @."""
+    rows, columns = (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
+    cotangent = cotangent if y.ndim > 1 else np.expand_dims(cotangent, -1)
+    cotangent = cotangent if x.ndim > 1 else np.expand_dims(cotangent, -2)
+    by_x, by_y = np.matmul(cotangent, np.swapaxes(columns, -1, -2)), np.matmul(np.swapaxes(rows, -1, -2), cotangent)
+    return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
+
+
+def _dot_factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if x.ndim not in (1, 2) or y.ndim not in (1, 2):
+        raise NotCovered("dot of so many entries")
+    return _factors(cotangent, x, y)
 
 
 matmul = structural(
-    "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
+    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors),
-    operator="matmul", backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable,
+    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors), operator="matmul",
+    backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
+    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
 )  # fmt: skip
 
 
@@ -106,9 +119,10 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 
 dot = structural(
-    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
+    "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
+    on_objects=True,
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added,
+    integral=True, work=_products_added, extended=Product(_dot_factors),
 )  # fmt: skip
 
 
@@ -119,9 +133,9 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 outer = structural(
-    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
+    "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
 )  # fmt: skip
 
 
@@ -149,8 +163,8 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 trace = structural(
-    "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
-    static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, integral=True, rounding="terms", ulps=4,
+    "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
+    linear=True, integral=True, rounding="terms", ulps=4,
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
 
@@ -258,7 +272,7 @@ chain_matmul = composite(
 )
 matvec = composite(
     "matvec", "x y", lambda x, y: reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1]),
-    doc="The products of matrices with vectors along the last axis.",
+    doc="The products of matrices with vectors along the last axis.", examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",),
 )  # fmt: skip
 vecmat = composite(
     "vecmat", "x y", lambda x, y: matvec(_t(y), x), doc="The products of vectors along the last axis with matrices.",
@@ -280,5 +294,6 @@ declare(
     vecdot=signature("vecdot", "x|x1, y|x2, axis"),
     tensordot=signature("tensordot", "x|a, y|b, axes|dims"),
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
+    **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
     chain_matmul=signature("chain_matmul", "***matrices"),
 )

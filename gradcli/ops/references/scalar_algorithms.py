@@ -1,4 +1,4 @@
-"""Linear algebra on scalars of any kind, as textbooks have it: the references of the operations on matrices.
+"""Linear algebra on scalars of any kind, as textbooks have it: what references of operations on matrices are made of.
 
 Each algorithm is a finite composition of + - * / and square roots, so that derivatives can be taken through it. What
 only a library can decide (signs of vectors, a basis of what is left over) is read off the library's own result.
@@ -12,24 +12,26 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.spec import Function
 
 Matrix = np.ndarray
 GUARD = 6  # digits that rounding may take
 
 
-def over_batches(function: Callable[..., Any], shape: Function) -> Function:
-    """Lift a function of matrices of scalars over leading axes; ``shape`` is the shape rule of the operation."""
+def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[..., Any]:
+    """Lift a function of matrices of scalars over leading axes.
+
+    ``shape`` is the shape that it makes of those of its matrices, or a list of shapes where it has several results.
+    """
 
     def reference(m: Any, *arrays: Any, **static: Any) -> Any:
         arrays = tuple(np.asarray(a, dtype=object) for a in arrays)
         batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
-        spread = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
-        shapes = shape(*(a.shape for a in arrays), **static)
-        several = any(isinstance(s, tuple) for s in shapes)
-        results = tuple(np.empty(s, dtype=object) for s in (shapes if several else (shapes,)))
+        alike = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
+        shapes = shape(*(a.shape[-2:] for a in arrays), **static)
+        several = isinstance(shapes, list)
+        results = tuple(np.empty((*batch, *s), dtype=object) for s in (shapes if several else [shapes]))
         for place in np.ndindex(batch):
-            found = function(m, *(a[place] for a in spread), **static)
+            found = function(m, *(a[place] for a in alike), **static)
             for result, part in zip(results, found if several else (found,), strict=True):
                 result[place] = part
         return results if several else results[0]

@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values of matrices of scalars by plane rotations, after Jacobi: references, as in `textbook`."""
+"""Eigenvalues and singular values of matrices of scalars by plane rotations, after Jacobi."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.linalg.scalar_algorithms import (
+from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
     blurred,
