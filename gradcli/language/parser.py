@@ -3,11 +3,12 @@
 ::
 
     program    = { [ statement ] ( NEWLINE | ";" ) }
-    statement  = [ "const" ] NAME "=" expression
-               | NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
-               | NAME "(" NAME { "," NAME } ")" "=" expression
-               | "assert" relation { "and" relation } [ "within" sum ]
-               | expression
+    statement  = constant | data | binding | augmented | definition | assertion | query
+    constant   = "const" NAME "=" expression              data  = NAME "=" "@" FILE
+    binding    = NAME "=" expression                      query = expression
+    augmented  = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
+    definition = NAME "(" NAME { "," NAME } ")" "=" expression
+    assertion  = "assert" relation { "and" relation } [ "within" sum ]
     relation   = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum
     expression = disjunction [ "if" disjunction "else" expression ]
     disjunction = conjunction { "or" conjunction }       conjunction = negation { "and" negation }
