@@ -68,16 +68,17 @@ def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
     return known
 
 
-_MPMATH: dict[str, str] = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "asin": "asin", "acos": "acos",
-    "atan": "atan", "acot": "acot", "asec": "asec", "acsc": "acsc", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "coth": "coth", "sech": "sech", "csch": "csch", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "acoth": "acoth",
-    "asech": "asech", "acsch": "acsch", "exp": "exp", "log": "log", "erf": "erf", "erfc": "erfc", "erfi": "erfi",
-    "gamma": "gamma", "loggamma": "loggamma", "digamma": "digamma", "atan2": "atan2", "floor": "floor", "ceiling": "ceil",
-    "Abs": "fabs", "sign": "sign", "LambertW": "lambertw", "erfinv": "erfinv", "Ei": "ei", "li": "li", "Si": "si", "Ci": "ci",
-    "Shi": "shi", "Chi": "chi", "expint": "expint", "besselj": "besselj", "bessely": "bessely", "besseli": "besseli",
-    "besselk": "besselk", "zeta": "zeta",
-}  # fmt: skip
+# Functions that mpmath has under the name of sympy's class in small letters, and those that it has under another.
+_NAMESAKES = frozenset(
+    (
+        sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc, sympy.asin, sympy.acos, sympy.atan, sympy.acot, sympy.asec,
+        sympy.acsc, sympy.atan2, sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch, sympy.asinh, sympy.acosh,
+        sympy.atanh, sympy.acoth, sympy.asech, sympy.acsch, sympy.exp, sympy.log, sympy.LambertW, sympy.erf, sympy.erfc, sympy.erfi,
+        sympy.erfinv, sympy.gamma, sympy.loggamma, sympy.digamma, sympy.zeta, sympy.Ei, sympy.li, sympy.Si, sympy.Ci, sympy.Shi, sympy.Chi,
+        sympy.expint, sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.floor, sympy.sign,
+    )
+)  # fmt: skip
+_OTHERWISE = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}
 
 
 class Program:
@@ -149,7 +150,7 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m, order, x: m.psi(int(order), x)
     if isinstance(node, sympy.exp):
         return lambda m, x: m.exp(x)
-    name = _MPMATH.get(type(node).__name__)
+    name = type(node).__name__.lower() if type(node) in _NAMESAKES else _OTHERWISE.get(type(node))
     if name is None:
         raise Unsupported(type(node).__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)
