@@ -25,7 +25,7 @@ from gradcli.query.unused_names import Names, names_in, refuse_unknown
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import Alike
+    from gradcli.batch.compilation_cache import CompilationCache
     from gradcli.files.jsonl import InputRecord
 
 
@@ -222,10 +222,10 @@ class Job:
             yield last
 
     @cached_property
-    def _alike(self) -> Alike:
-        from gradcli.batch.compilation_cache import Alike
+    def _compilation_cache(self) -> CompilationCache:
+        from gradcli.batch.compilation_cache import CompilationCache
 
-        return Alike(self.limits, self.request.dtype)
+        return CompilationCache(self.limits, self.request.dtype)
 
     def _lines(self, path: str) -> Iterable[str]:
         from gradcli.files.sources import lines_of
@@ -233,9 +233,9 @@ class Job:
         return lines_of(path, self.limits.length)
 
     def _text(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
-        alike = self._alike if self.files and self.way.options.bare else None  # one expression is not worth its imports
+        cache = self._compilation_cache if self.files and self.way.options.bare else None  # one expression is not worth its imports
         try:
-            yield from records(program, lines, name, self.way.options, alike)
+            yield from records(program, lines, name, self.way.options, cache)
         except GradcliError as error:
             self.unread = True
             yield failed(error)
@@ -268,11 +268,11 @@ class Job:
             where = f"{name or '<stdin>'}:{number}"
             known = None
             if options.bare and all(claim.of in values or claim.of == "value" for claim in given.expect):
-                known = self._alike.in_record(values, Source(given.expr, where), options, given.id)
+                known = self._compilation_cache.in_record(values, Source(given.expr, where), options, given.id)
             if known is not None:
                 record = known
                 record.expr = given.expr
-                mentioned = self._alike.mentioned
+                mentioned = self._compilation_cache.mentioned
             else:
                 program = self._program(values, way, folder)
                 program.scope.needed = options.wrt is not way.options.wrt

@@ -31,18 +31,18 @@ from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, var
 from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import Alike
+    from gradcli.batch.compilation_cache import CompilationCache
     from gradcli.check.claims import Given
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with ``alike``, queries of one form are compiled once."""
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
+    """The results of a program as its lines come; with ``cache``, queries of one template are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
-        known = None if alike is None else alike.in_scope(program.scope, source, options)
+        known = None if cache is None else cache.in_scope(program.scope, source, options)
         if known is not None:
             yield known
             continue

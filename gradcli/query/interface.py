@@ -72,12 +72,12 @@ def evaluate(
     if (options.wrt or options.freeze) and (names := names_in(expression, limits)) is not None:
         refuse_unknown(options, names[0] | scope.outside.keys(), names[1])
     result: Record | None = None
-    alike = None
+    cache = None
     if options.bare and len(expression) >= LONG:
-        from gradcli.batch.compilation_cache import Alike
+        from gradcli.batch.compilation_cache import CompilationCache
 
-        alike = Alike(limits, scope.precision)
-    for record in records(program, text_lines(expression), None, options, alike):
+        cache = CompilationCache(limits, scope.precision)
+    for record in records(program, text_lines(expression), None, options, cache):
         if record.error is not None:
             raise given.helped(record.error.error, given.OPTIONS, _by_name)
         result = record if result is None else result.joined(record)
