@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.batch import compilation_cache
 from gradcli.batch.compilation_cache import CompilationCache
-from gradcli.batch.templates import Templates, pieces, terms
+from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
+from gradcli.language.tokens import NAME, NUMBER, tokenize
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
 from gradcli.query.options import LONG, Options
@@ -415,7 +417,20 @@ def test_the_limit_on_operations_holds_for_long_sums() -> None:
         gradcli.evaluate(text, at=names, check=False, formula=False, limits=Limits(nodes=1_000))
 
 
-def test_a_form_is_taken_the_second_time() -> None:
+@pytest.mark.parametrize(
+    "lines", [*OF_ONE_TEMPLATE, ("x1_a*f (2)+.5e+3-1.e5*abs(_b)/2.0", "3x + y3(4)")], ids=lambda lines: lines[0].strip()
+)
+def test_a_text_is_cut_at_the_names_and_numbers_that_its_tokens_are(lines: tuple[str, ...]) -> None:
+    """All but the names of functions, which stay."""
+    for text in lines:
+        tokens = tokenize(Source(text))
+        words = [a.text for a, b in pairwise(tokens) if a.kind == NUMBER or (a.kind == NAME and b.text != "(")]
+        between, found = pieces(text)
+        assert found == words
+        assert joined(between, found) == text
+
+
+def test_a_template_is_taken_the_second_time() -> None:
     templates = Templates(DEFAULT)
     assert templates.read(*pieces("4*x**2 + y")) is None
     reading = templates.read(*pieces("3.5*b**2 + c"))

@@ -31,27 +31,10 @@ import re
 from typing import NoReturn
 
 from gradcli.errors import AmbiguousError, Span
-from gradcli.language.precedence import (
-    BINARY,
-    CALL,
-    CLOSING,
-    COMPARISON,
-    GROUP,
-    JUXTAPOSITION,
-    LIST,
-    NOT,
-    POWER,
-    PREFIXES,
-    SUBSCRIPT,
-    SUM,
-    TERNARY,
-    UNARY,
-    Operator,
-    Stacks,
-    symbol,
-)  # fmt: skip
+from gradcli.language.precedence import CALL, CLOSING, GROUP, LIST, PREFIXES, SUBSCRIPT, Operator, Stacks, symbol
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, STRING, SUPERSCRIPT, SYMBOL, Token, superscript_value
 from gradcli.language.tree import Attribute, Binary, Dots, Expression, Name, Number, Text
+from gradcli.ops.text import BINDING, COMPARISON, JUXTAPOSITION, NOT, POWER, SUM, TERNARY, UNARY
 
 _GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
 RESERVED = frozenset({"if", "else", "and", "or", "not"})
@@ -71,7 +54,7 @@ class ExpressionParser(Stacks):
             self.at += 1
             if value_expected:
                 value_expected = self.value(token)
-            elif (tightness := BINARY.get(token.text)) is not None:
+            elif (tightness := BINDING.get(token.text)) is not None:
                 self.binary(token, tightness)
                 value_expected = True
             else:
@@ -229,7 +212,7 @@ class ExpressionParser(Stacks):
         while stop < len(self.tokens) - 1 and depth >= 0:
             word = self.tokens[stop].text
             depth += (word in ("(", "[")) - (word in (")", "]"))
-            if depth < 0 or (depth == 0 and (BINARY.get(word, SUM) < SUM or word in (",", ";", "if", "else"))):
+            if depth < 0 or (depth == 0 and (BINDING.get(word, SUM) < SUM or word in (",", ";", "if", "else"))):
                 break
             stop += 1
         last = self.tokens[stop - 1]

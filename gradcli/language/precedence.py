@@ -7,12 +7,8 @@ from typing import NoReturn
 from gradcli.errors import Label, ParseError, Source, Span
 from gradcli.language.tokens import END, NUMBER, Token
 from gradcli.language.tree import Binary, Call, Conditional, Node, Sequence, Slice, Subscript, Unary
+from gradcli.ops.text import COMPARISON, JUXTAPOSITION, NOT, TERNARY, UNARY
 
-TERNARY, OR, AND, NOT, COMPARISON, SUM, TERM, JUXTAPOSITION, UNARY, POWER = range(10)
-BINARY = {
-    "or": OR, "and": AND, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
-    "!=": COMPARISON, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
-}  # fmt: skip
 PREFIXES = (NOT, UNARY)
 CLOSING = {"(": ")", "[": "]"}
 GROUP, LIST, CALL, SUBSCRIPT = range(4)
