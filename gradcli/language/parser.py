@@ -37,10 +37,10 @@ from gradcli.errors import Source
 from gradcli.language.atoms import atom
 from gradcli.language.brackets import ARGUMENTS, SUBSCRIPTS, closed, colon, comma, inside, opened, refuse_open
 from gradcli.language.infix import expression, infix, product
-from gradcli.language.precedence import EXPRESSION, INFIX
 from gradcli.language.stacks import Stacks
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, SUPERSCRIPT, SYMBOL, Token, superscript_value
 from gradcli.language.tree import Attribute, Binary, Expression, Name, Number
+from gradcli.ops.text import BINDING, EXPRESSION
 
 
 def parsed(source: Source, tokens: list[Token], at: int, stop: int) -> Expression:
@@ -55,7 +55,7 @@ def parsed(source: Source, tokens: list[Token], at: int, stop: int) -> Expressio
         stacks.at += 1
         if expects_atom:
             expects_atom = atom(stacks, token)
-        elif (binding := INFIX.get(token[1])) is not None:
+        elif (binding := BINDING.get(token[1])) is not None:
             infix(stacks, token, binding)
             expects_atom = True
         else:

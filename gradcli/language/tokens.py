@@ -32,12 +32,15 @@ _SPELLINGS = {
 }  # fmt: skip
 
 _BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\#[^\n]*)*+"
+_DIGITS = "[0-9][0-9_]*"
+_NUMBER = rf"(?:{_DIGITS}\.?[0-9_]*|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+_ASCII_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
 _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
      ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                            # SYMBOL
-    |((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)               # NUMBER
-    |([A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)      # NAME
+    |({_NUMBER})                                                                            # NUMBER
+    |({_ASCII_NAME}(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'])'+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT
@@ -46,6 +49,11 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
+# What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the same names and numbers, but for
+# underscores between digits, and for names of functions.
+_PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
+WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
+STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
     "|": "write abs(x) for the absolute value, or for conditions: x or y",

@@ -31,14 +31,14 @@ from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, var
 from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import Alike
+    from gradcli.batch.compilation_cache import CompilationCache
     from gradcli.check.given import Given
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: Alike | None) -> Iterator[Record]:
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
     """The results of a program as its lines come; with a cache, queries of one form are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
