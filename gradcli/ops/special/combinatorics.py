@@ -131,7 +131,7 @@ binomial = elementwise(
     doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
 )
 factorial = composite(
-    "factorial", "x", lambda x: gamma(x + 1), domain=of(x="(-1, inf)"), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
+    "factorial", "x", lambda x: gamma(x + 1), domain=of(x="(-1, inf)").within(), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
 )
 
 perm = composite(
@@ -152,7 +152,7 @@ def _mvlgamma(x: Any, p: Any) -> Any:
 
 mvlgamma = composite(
     "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",), backward="Mvlgamma",
-    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2"),
+    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
     doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
 )
 
