@@ -33,7 +33,7 @@ WORDS = [
     (EVERYWHERE - at(x=Lattice(0, 1, pi)), "x is not k*pi"),
     (EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), "x is not 0, -1, -2, ..."),
     (of(n="(-1, inf)").where(lambda n, k: k < n, "k < n"), "n > -1 and k < n"),
-    (given(lambda x: bool(x), "a regular matrix"), "a regular matrix"),
+    (given(bool, "a regular matrix"), "a regular matrix"),
     (EVERYWHERE, ""),
 ]
 

@@ -40,7 +40,6 @@ class Expr(Operand):
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-    watch = None
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class Graph:
             if type(operand) is not Expr:
                 nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes])
                 break
-        if op.plain and not static:
+        if op.broadcasts and not static:
             for operand in nodes:
                 if operand is None or operand.shape or operand.kind != FLOAT:
                     break

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradcli.errors import LimitError, ParseError, Source, Span
-from gradcli.language.asserts import parse_assertion
-from gradcli.language.parser import RESERVED, ExpressionParser
-from gradcli.language.tokens import END, NAME, NUMBER, SYMBOL, Token, tokenize
+from gradcli.language.assertions import parse_assertion
+from gradcli.language.parser import parsed
+from gradcli.language.tokens import END, NAME, NUMBER, RESERVED, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
@@ -66,7 +66,7 @@ def parse_expression(source: Source, limit: int) -> Expression:
     if len(source.text) > limit:
         raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
     tokens = tokenize(source)
-    return ExpressionParser(source, tokens, 0, len(tokens) - 1).parse()
+    return parsed(source, tokens, 0, len(tokens) - 1)
 
 
 def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
@@ -78,7 +78,7 @@ def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> St
     def expression(at: int, end: int = stop) -> Expression:
         if ".." in source.text:
             _refuse_ranges(source, tokens[at:end])
-        return ExpressionParser(source, tokens, at, end).parse()
+        return parsed(source, tokens, at, end)
 
     if first.kind == NAME and first.text not in RESERVED:
         if first.text == "const" and second.kind == NAME:

@@ -10,6 +10,8 @@ from gradcli.errors import ParseError, Source, Span
 
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
 
+RESERVED = frozenset({"if", "else", "and", "or", "not"})  # names that stand for nothing
+
 
 class Token(NamedTuple):
     kind: int

@@ -59,6 +59,11 @@ class Algebra:
         out[:] = [function(x) for x in array.ravel()]
         return out.reshape(array.shape)
 
+    def function(self, name: str, *arguments: Scalar, **static: Any) -> Scalar:
+        """Any elementwise operation, by its name."""
+        op = find(name)
+        return self.scalar(op, {**op.static, **static}, *arguments)
+
     def exp(self, x: Scalar) -> Scalar:
         return self.scalar(find("exp"), {}, x)
 

@@ -13,13 +13,16 @@ from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 
 sinh = elementwise(
-    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), doc="The hyperbolic sine.", ulps=3
+    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
+    doc="The hyperbolic sine.", ulps=3
 )
 cosh: Op = elementwise(
-    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), doc="The hyperbolic cosine.", ulps=3
+    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), sign=r"\cosh", math="cosh",
+    doc="The hyperbolic cosine.", ulps=3
 )
 tanh = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,
+    sign=r"\tanh", math="tanh",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
 )  # fmt: skip
 
@@ -48,19 +51,20 @@ csch = elementwise(
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),
-    domain=EVERYWHERE - at(x=0), doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
+    domain=EVERYWHERE - at(x=0), sign=r"\coth", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
 )
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / sqrt(1 + x**2), aliases=("arcsinh",),
-    saves=("x",), doc="The inverse hyperbolic sine.", ulps=3,
+    saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),
     saves=("x",), inverse=True, domain=of(x="[1, inf)"), doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
+    math="acosh",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases=("arctanh",),
-    saves=("x",), domain=of(x="(-1, 1)"), doc="The inverse hyperbolic tangent.", ulps=3,
+    saves=("x",), domain=of(x="(-1, 1)"), math="atanh", doc="The inverse hyperbolic tangent.", ulps=3,
 )
 asech = elementwise(
     "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),

@@ -55,7 +55,8 @@ def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, f
 
     op = elementwise(
         name, "x", forward, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
-        doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",), **record,
+        doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",),
+        written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)", **record,
     )  # fmt: skip
     return op
 
@@ -91,11 +92,11 @@ k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",),
 
 i0 = elementwise(
     "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,
-    aliases=("modified_bessel_i0",), doc="The modified Bessel function iv(0, x).",
+    aliases=("modified_bessel_i0",), sign="I_{0}", doc="The modified Bessel function iv(0, x).",
 )
 i1: Op = elementwise(
     "i1", "x", scipy_special("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, saves=("x",), ulps=16,
-    aliases=("modified_bessel_i1",), doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
+    aliases=("modified_bessel_i1",), sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
 )
 
 
@@ -114,6 +115,8 @@ i0e_slope: Op = elementwise(
     "i0e_slope", "x", _fall, lambda m, x, n: m.hyp1f1(n + m.mpf(1) / 2, n + 1, -2 * x),
     lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, saves=("x",), public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
+    written={(1,): "(i0e({x}) - i1e({x}))"},
+    latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
     doc="The n-th derivative of exp(-x)*i0(x) but for its factor, as 1F1(n + 1/2, n + 1, -2*x): nothing cancels at large x.",
 )
 i0e = elementwise(

@@ -62,6 +62,10 @@ psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
     symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, saves=("x", "y"), public=False, ulps=16,
+    written={
+        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
+    },
+    latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain=of(x="(0, inf)").where(lambda x, y, n: x + y > 0, "x + y > 0").within(),
 )
@@ -121,7 +125,8 @@ betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
     symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
-    domain=of(x="(0, inf)", y="(0, inf)").within(), doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+    domain=of(x="(0, inf)", y="(0, inf)").within(),
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
 )
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
@@ -131,7 +136,8 @@ binomial = elementwise(
     doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
 )
 factorial = composite(
-    "factorial", "x", lambda x: gamma(x + 1), domain=of(x="(-1, inf)").within(), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
+    "factorial", "x", lambda x: gamma(x + 1),
+    domain=of(x="(-1, inf)").within(), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
 )
 
 perm = composite(
@@ -219,8 +225,8 @@ zeta_slope: Op = elementwise(
 hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
-    symbolic=_zeta_symbolic, saves=("x", "q"), ulps=300,
-    domain=(_OF_ZETA | of(q="[1]")).told("x > -5 and q > 0, or q = 1").within(),
+    symbolic=_zeta_symbolic, saves=("x", "q"), domain=(_OF_ZETA | of(q="[1]")).told("x > -5 and q > 0, or q = 1").within(), ulps=300,
+    written="zeta({x}, {q})", sign=r"\zeta",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
 )
 zeta = composite(

@@ -77,6 +77,8 @@ def _erfcx_symbolic(s: Any, x: Any, n: int) -> Any:
 erfcx_integral: Op = elementwise(
     "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
     symbolic=_erfcx_symbolic, static={"n": 1}, saves=("x",), public=False, ulps=500,
+    written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
+    latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
 )
 erfcx = elementwise(

@@ -62,6 +62,14 @@ sine_quotient: Op = elementwise(
     "sine_quotient", "x", _quotient, _quotient_reference,
     lambda out, x, n, turns: sine_quotient(x, n=n + 1, turns=turns) * (PI if turns else 1), symbolic=_quotient_symbolic,
     static={"n": 0, "turns": False}, saves=("x",), public=False, ulps=8,
+    written={
+        (0, False): "sinc({x:atom}/pi)", (1, False): "((cos({x}) - sinc({x:atom}/pi))/{x:atom})",
+        (1, True): "((cos(pi*{x:atom}) - sinc({x}))/(pi*{x:atom}))",
+    },
+    latex={
+        (0, False): r"\frac{{\sin\left({x}\right)}}{{{x}}}",
+        (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - \operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
+    },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
 )
 sinc = elementwise(
@@ -109,6 +117,7 @@ expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
     static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",),
+    written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
 )
 spherical_bessel_j0 = composite(
