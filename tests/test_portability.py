@@ -24,7 +24,7 @@ from gradcli.plans import sines
 from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.tensors.fused import fused
+from gradcli.tensors.torch.fused_multiply_add import fused
 
 # -- processes, pipes, paths -----------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ import numpy as np
 from gradcli.batch.straight_line import Transcript
 from gradcli.batch.templates import Form, Forms, lowered, pieces
 from gradcli.errors import GradcliError, Source, text_lines
-from gradcli.language.parser import RESERVED
 from gradcli.language.scope import Scope
+from gradcli.language.tokens import RESERVED
 from gradcli.limits import Limits
 from gradcli.ops.constants import NAMED
 from gradcli.query.options import LONG, Options

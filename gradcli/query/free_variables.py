@@ -16,10 +16,10 @@ import numpy as np
 from gradcli.check.sampling import anywhere, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
-from gradcli.language import calls
+from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Program
-from gradcli.language.scope import Scope, Waiting
+from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
@@ -36,11 +36,11 @@ class Needs:
     """What a statement depends on that is not there: names without values, and deferred bindings in the order of the program."""
 
     names: list[str]
-    bindings: list[Waiting]
+    bindings: list[Deferred]
 
     def __bool__(self) -> bool:
         # a function's name is a mistake here; one letter is a quantity of a formula, whatever PyTorch calls so
-        return bool(self.names or self.bindings) and not any(calls.known(name) for name in self.names if len(name) > 1)
+        return bool(self.names or self.bindings) and not any(is_function(name) for name in self.names if len(name) > 1)
 
 
 def needs_of(statement: Statement, scope: Scope) -> Needs:
@@ -48,8 +48,8 @@ def needs_of(statement: Statement, scope: Scope) -> Needs:
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
     if isinstance(statement, Binding) and statement.name in scope.lost:
         wanted.pop(statement.name, None)  # what it meant before will do
-    bindings: list[Waiting] = []
-    for deferral in reversed(scope.waiting):
+    bindings: list[Deferred] = []
+    for deferral in reversed(scope.deferred):
         binding = deferral.binding
         if binding.name not in wanted:
             continue
@@ -90,7 +90,7 @@ class SampledPoints:
     def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
-        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.held, scope.lost]
+        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
         names = {*values, *(deferral.binding.name for deferral in self.needs.bindings)}
         before = [{name: table[name] for name in names if name in table} for table in tables]
         replaced = set(scope.replaced)
@@ -245,12 +245,12 @@ def deferred(program: Program, binding: Binding, needs: Needs, options: Options)
     scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
         scope.failed.pop(name, None)
-        scope.waiting.append(Waiting(binding, before, {} if before is None or leaf is None else {name: leaf}))
+        scope.deferred.append(Deferred(binding, before, {} if before is None or leaf is None else {name: leaf}))
         return None
     return record
 
 
 def keep_in_order(scope: Scope, binding: Binding | DataBinding) -> None:
     """Defer a binding that could be run, too, if others of its name are deferred: it has its place among them."""
-    if any(deferral.binding.name == binding.name for deferral in scope.waiting):
-        scope.waiting.append(Waiting(binding, None, {}))
+    if any(deferral.binding.name == binding.name for deferral in scope.deferred):
+        scope.deferred.append(Deferred(binding, None, {}))

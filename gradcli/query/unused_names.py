@@ -29,7 +29,7 @@ class UsedNames:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
-        self.had.update(waiting.binding.name for waiting in scope.waiting)
+        self.had.update(deferred.binding.name for deferred in scope.deferred)
         for binding in scope.bindings.values():
             if binding.name not in self.bound:
                 line, _ = binding.source.position(binding.span.start)

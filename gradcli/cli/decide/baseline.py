@@ -31,7 +31,7 @@ class Identities:
         self._tally = Tally()
 
     def of(self, outcome: Outcome) -> Identity:
-        identity = identity_of(outcome, self._file(outcome))
+        identity = identity_of(outcome.record, self._file(outcome))
         return replace(identity, number=self._tally.add(identity.digest))
 
     def _file(self, outcome: Outcome) -> str:
