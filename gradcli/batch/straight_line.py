@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.ops.elementwise import arithmetic

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.language.parser import RESERVED
+from gradcli.language.tokens import RESERVED
 from gradcli.language.scope import Scope
 from gradcli.ops.constants import NAMED
 from gradcli.query.options import Options

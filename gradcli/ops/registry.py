@@ -104,7 +104,7 @@ def composed(name: str, operands: str, body: Function, *, doc: str = "", scalars
     names = tuple(word.rstrip("?") for word in words)
     optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
     variadic, numbers = operands.startswith("*"), frozenset(scalars.split())
-    return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **record)
+    return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **grouped(record, "torch"))
 
 
 def is_number(parameter: Any) -> bool:

@@ -18,8 +18,8 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul

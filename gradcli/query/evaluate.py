@@ -17,10 +17,10 @@ import numpy as np
 from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.coercion import Held
 from gradcli.language.run import Lowered, Program, sources
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
+from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.query.blocked import by_plan, is_large
@@ -32,19 +32,19 @@ from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
     from gradcli.batch.compilation_cache import CompilationCache
-    from gradcli.check.claims import Given
+    from gradcli.check.given import Given
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with ``cache``, queries of one template are compiled once."""
+    """The results of a program as its lines come; with a cache, queries of one form are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
-        known = None if cache is None else cache.in_scope(program.scope, source, options)
-        if known is not None:
-            yield known
+        record = None if cache is None else cache.in_scope(program.scope, source, options)
+        if record is not None:
+            yield record
             continue
         for statement in parse_statements(source, limits.length):
             record = run_statement(program, statement, options)
@@ -100,13 +100,13 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
     scope, root = program.scope, lowered.value
     order = reachable([root])
-    wrt, warnings = variables(scope, order, options, lowered.held)
+    wrt, warnings = variables(scope, order, options, lowered.static_uses)
     record.warnings += warnings
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
-            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.held).nodes}
+            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
     planned = options.mode == "grad" and root.kind == "float" and is_large(order)
     if planned:
         record.seed, record.seed_given = _seed(program, root, options)
@@ -129,7 +129,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
-    excused = _remarks(scope, order, wrt, lowered.held, options, record) if wrt else {}
+    excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt and options.mode == "grad":
         from gradcli.query.derivative_formulas import derivative_formulas
 
@@ -150,7 +150,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
 
 
 def _remarks(
-    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], held: Sequence[Held], options: Options, record: Record
+    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], uses: Sequence[StaticUse], options: Options, record: Record
 ) -> dict[str, str]:
     """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the names that no verdict is about."""
     if record.mode == "jvp":
@@ -162,8 +162,8 @@ def _remarks(
         entries = (record.jacobian or record.hessian or {}).items()
         zero = [*wrt]
     excused: dict[str, str] = {}
-    if zero or held:
-        warnings, excused = remarks(scope, order, wrt, held, options, zero)
+    if zero or uses:
+        warnings, excused = remarks(scope, order, wrt, uses, options, zero)
         record.warnings += warnings
     if record.mode == "grad" and all(type(found) is np.float64 and found == found for _, found in entries):  # by far the most
         return excused
@@ -188,7 +188,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
-    from gradcli.check.claims import Given
+    from gradcli.check.given import Given
 
     scope = program.scope
     seed = None

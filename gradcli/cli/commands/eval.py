@@ -1,13 +1,22 @@
-"""``gradcli eval``: its options."""
+"""``gradcli eval``: its options, and what it does: records as they come, and the exit code."""
 
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
-from typing import Annotated
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gradcli.cli.arguments import ExpressionCommand
 from gradcli.cli.commands import STYLE
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.inputs.arguments import ExpressionCommand
+from gradcli.cli.request import FORMATS, EvalRequest
+from gradcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradcli.cli.write.saving import SavedArrays
 
 app = typer.Typer(**STYLE)
 
@@ -63,21 +72,55 @@ def evaluate(
         bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors, mismatches, false asserts.")
     ] = False,
     color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
-) -> None:
+) -> Callable[[], int]:
     """Evaluate expressions and their gradients.
 
     gradcli eval '3*a**3 - b**2' a=2,3 b=6,4
 
     Reads programs from standard input without an expression and without -f.
     """
-    from gradcli.cli.eval import run_eval
-    from gradcli.cli.exit_codes import until_pipe_closes
-    from gradcli.cli.request import Request
-
-    request = Request(
+    request = EvalRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
-    raise typer.Exit(until_pipe_closes(run_eval, request))
+    return partial(run, request)
+
+
+def run(request: EvalRequest) -> int:
+    """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
+    from gradcli.cli.decide.evaluation import Evaluation
+    from gradcli.cli.inputs.bound_values import programs_of
+    from gradcli.cli.inputs.option_values import limits_of
+    from gradcli.cli.inputs.positionals import eval_inputs
+    from gradcli.cli.inputs.query_options import eval_options
+    from gradcli.cli.write.writers import writer_of
+
+    limits = limits_of(request, FORMATS)
+    inputs = eval_inputs(request)
+    arrays = _saved_arrays(request.save)
+    options = eval_options(request, None if arrays is None else arrays.place)
+    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0)
+    evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
+    codes, said = set(), FINE
+    with closing(writer_of(request, None if arrays is None else arrays.save)) as writer:  # which shows what there is, whatever happens
+        for record in evaluation.records():
+            writer.write(record)
+            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            if request.fail_fast and max(codes):
+                break
+        else:
+            said = say_remarks(evaluation.remarks) if inputs.files else FINE
+    if not codes:
+        raise UsageError("nothing to evaluate")
+    return max(*codes, said)
+
+
+def _saved_arrays(texts: list[str]) -> "SavedArrays | None":
+    """What takes the arrays of ``--save``."""
+    if not texts:
+        return None
+    from gradcli.cli.write.saving import SavedArrays, targets_of
+
+    return SavedArrays(targets_of(texts))

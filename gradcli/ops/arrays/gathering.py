@@ -51,9 +51,9 @@ def _fitting(index: Any, n: int, mode: str) -> Any:
 
 
 def _take(x: Any, index: Any, axis: int | None, mode: str) -> Any:
-    if axis is None:
-        x, axis = reshape(x, shape=(-1,)), 0
-    place = one_axis(axis, len(x.shape))
+    place = 0 if axis is None else one_axis(axis, len(x.shape))
+    if axis is None or not x.shape:
+        x = reshape(x, shape=(-1,))
     flat = _fitting(reshape(index, shape=(-1,)), x.shape[place], mode)
     taken = take_along(x, spread_index(flat, x.shape, place), axis=place)
     return reshape(taken, shape=(*x.shape[:place], *index.shape, *x.shape[place + 1 :]))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.identities import number_of, unrepeated
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
 from gradcli.ops.text import SUM, Form
 
+_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
 
-def _comparison(name: str, symbol: str, latex: str, forward: Function, compare: Function, *aliases: str) -> Op:
+
+def _comparison(
+    name: str, symbol: str, latex: str, forward: Function, on_scalars: Function, reference: Function, *aliases: str
+) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
         if symbol == "<=" and b == 0 and x.op is not None and x.op.name == "relu":
@@ -22,22 +29,23 @@ def _comparison(name: str, symbol: str, latex: str, forward: Function, compare: 
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
-        on_scalars=compare, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.", algebra="comparison", simpler=simpler,
-        infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
+        commutes=symbol in ("==", "!="), on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
     )
 
 
-equal = _comparison("equal", "==", "=", np.equal, lambda x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, lambda x, y: x != y, "ne")
-less = _comparison("less", "<", "<", np.less, lambda x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, lambda x, y: x <= y, "le")
-greater = _comparison("greater", ">", ">", np.greater, lambda x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda x, y: x >= y, "ge")
+equal = _comparison("equal", "==", "=", np.equal, operator.eq, lambda m, x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, operator.ne, lambda m, x, y: x != y, "ne")
+less = _comparison("less", "<", "<", np.less, operator.lt, lambda m, x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, operator.le, lambda m, x, y: x <= y, "le")
+greater = _comparison("greater", ">", ">", np.greater, operator.gt, lambda m, x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, operator.ge, lambda m, x, y: x >= y, "ge")
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, **record)
+    pair = operands == "x y"
+    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, commutes=pair, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -122,6 +130,10 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves=("condition",),
+    algebraic=True,
+    selects=True,
+    sees_nan=True,
+    extended=Entrywise((None, lambda c, x, y: np.where(c, WIDE(1), WIDE(0)), lambda c, x, y: np.where(c, WIDE(0), WIDE(1)))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
     examples=("where(x > 0, x, 0.1*x)",),
     algebra="choice",
@@ -144,9 +156,14 @@ maximum = elementwise(
     symbolic=lambda s, x, y: s.Max(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
+    integral=True,
+    selects=True,
+    extended=Entrywise((lambda x, y: (x > y) + (x == y) * WIDE(0.5), lambda x, y: (y > x) + (x == y) * WIDE(0.5))),
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 minimum = elementwise(
@@ -160,9 +177,14 @@ minimum = elementwise(
     symbolic=lambda s, x, y: s.Min(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
+    integral=True,
+    selects=True,
+    extended=Entrywise((lambda x, y: (x < y) + (x == y) * WIDE(0.5), lambda x, y: (y < x) + (x == y) * WIDE(0.5))),
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 
@@ -219,9 +241,11 @@ clip = elementwise(
     ),
     saves=("x", "low", "high"),
     aliases=("clamp",),
+    integral=True,
     doc="x limited to the range from low to high; either bound may be None.",
     examples=("clip(x, -1, 1)",),
     ulps=0,
+    backward=pytorch.node_of_clip,
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",
