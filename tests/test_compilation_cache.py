@@ -418,7 +418,9 @@ def test_the_limit_on_operations_holds_for_long_sums() -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", [*OF_ONE_TEMPLATE, ("x1_a*f (2)+.5e+3-1.e5*abs(_b)/2.0", "3x + y3(4)")], ids=lambda lines: lines[0].strip()
+    "lines",
+    [*OF_ONE_TEMPLATE, ("x1_a*f (2)+.5e+3-1.e5*abs(_b)/2.0", "3 x + y3(4)", "e1 + 1e1 - .1e-1*e")],
+    ids=lambda lines: lines[0].strip(),
 )
 def test_a_text_is_cut_at_the_names_and_numbers_that_its_tokens_are(lines: tuple[str, ...]) -> None:
     """All but the names of functions, which stay."""
