@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -12,14 +15,17 @@ import gradcli
 from gradcli.check.crosscheck import cross_check
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
+from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.ops.arrays.shapes import broadcast_to, swapaxes
 from gradcli.ops.reductions.sums import spread
-from gradcli.ops.registry import find
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import named
+from gradcli.ops.spec import Composite, Op
 from gradcli.query.derivatives import gradient
+from gradcli.query.evaluate import run_statement
+from gradcli.query.options import Options
 from gradcli.report.records import Record
-from gradcli.tensors.short import short_way
+from gradcli.tensors.dispatch.fast_path import fast_path
 
 Values = Mapping[str, Any]
 
@@ -50,19 +56,19 @@ def verdict_of(scope: Scope, root: Expr, record: Record) -> Any:
 
 
 @contextmanager
-def planted(name: str, **fields: Any) -> Iterator[Op]:
-    """An operation with some fields of its record replaced; each is given as a function of what was there."""
-    op = find(name)
+def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
+    """An operation, or a function made of them, with some fields of its record replaced; each is given as a function of what was there."""
+    op = named(name)
     before = {field: getattr(op, field) for field in fields}
     try:
         for field, change in fields.items():
             object.__setattr__(op, field, change(before[field]))
-        short_way.cache_clear()  # which is made of the record
+        fast_path.cache_clear()  # which is made of the record
         yield op
     finally:
         for field, value in before.items():
             object.__setattr__(op, field, value)
-        short_way.cache_clear()
+        fast_path.cache_clear()
 
 
 Rule = Callable[..., Any]
@@ -135,3 +141,24 @@ def one_off(n: int, place: int, by: float) -> Callable[[Any], Any]:
     factors = np.ones(n)
     factors[place] += by
     return lambda part: part * factors
+
+
+def remembered_differs() -> str | None:
+    """What is wrong with verdicts that are kept: a sine is judged, a wrong one, and the right one again."""
+    wanted = ["agree", "mismatch", "agree"]
+    with TemporaryDirectory() as folder, patch.dict(os.environ, GRADCLI_CACHE_DIR=folder):
+        found = [_remembered()]
+        with planted("sin", forward=lambda sin: lambda x: sin(x) * 1.001):
+            found.append(_remembered())
+        found.append(_remembered())
+    return None if found == wanted else f"the verdicts on a right, a wrong and a right sine are {found}"
+
+
+def _remembered() -> str:
+    scope = Scope()
+    scope.bind_value("x", np.float64(0.7))
+    (statement,) = statements(["sin(x)*x"])
+    record = run_statement(Program(scope), statement, Options(formula=False, remembering=True))
+    assert record is not None
+    assert record.check is not None
+    return record.check.worst.word

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checking import judged, planted, said
+from checking import judged, partial, planted, remembered_differs, said, times
 
 import gradcli
 from gradcli.check import judge
+from gradcli.reference.budget import Budget
 
 # A finite slope where an infinite one meets a zero: from within the domain, and from both sides.
 EDGES = [
@@ -200,18 +201,51 @@ def rejudged(text: str, values: dict[str, Any], gradients: dict[str, Any]) -> An
     return cross_check(scope, root, {name: leaves[name] for name in gradients}, record, None)
 
 
-def test_a_difference_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 600 entries one is wrong; what is left of the budget does for two precisions."""
-    from gradcli.reference import budget
+def limited(monkeypatch: pytest.MonkeyPatch, work: int) -> list[Budget]:
+    """Every judgement from now on may take this many scalar operations; the list fills with their budgets."""
+    made: list[Budget] = []
 
-    x = np.linspace(0.1, 2, 600)
-    values = {"x": x}
-    wrong = np.cos(x)
-    wrong[3] *= 1.001
-    assert rejudged("sum(sin(x))", values, {"x": wrong}).verdict.word == "mismatch"
-    rules = gradcli.evaluate("sum(sin(x))", at=values, formula=False).check
-    monkeypatch.setattr(budget, "_WORK", 1)
-    assert rules.verdict.word == "agree"
+    def budget() -> Budget:
+        made.append(Budget(work))
+        return made[-1]
+
+    monkeypatch.setattr(judge, "Budget", budget)
+    return made
+
+
+def wrong_sine(way: str) -> Any:
+    """The verdict on sum(sin(x)) with a slope off by 1e-3: everywhere by the rule, or in one number that was computed."""
+    x = np.linspace(0.1, 2, 20)
+    if way == "rule":
+        with planted("sin", **partial(0, times(1.001))):
+            return judged("sum(sin(x))", {"x": x})
+    computed = np.where(np.arange(20) == 3, np.cos(x) * 1.001, np.cos(x))
+    return rejudged("sum(sin(x))", {"x": x}, {"x": computed})
+
+
+@pytest.mark.parametrize("way", ["rule", "number"])
+def test_a_difference_at_two_precisions_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """The work that is allowed does for 50 and for 100 digits, and not for 400, where differences are settled."""
+    unlimited = limited(monkeypatch, 10**9)
+    assert wrong_sine(way).verdict.word == "mismatch"
+    passes = 10**9 - unlimited[0].left  # of 50, 100 and 400 digits
+    one = passes // 3
+    assert passes == 3 * one, "three precisions are looked at where nothing limits them"
+    made = limited(monkeypatch, 2 * one)
+    check = wrong_sine(way)
+    assert made[0].left == 0, "both passes that are allowed were made"
+    assert check.verdict.word == "mismatch", said(check)
+    assert check.variables["x"].wrong == (20 if way == "rule" else 1)
+
+
+@pytest.mark.parametrize("way", ["rule", "number"])
+def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    unlimited = limited(monkeypatch, 10**9)
+    wrong_sine(way)
+    limited(monkeypatch, (10**9 - unlimited[0].left) // 3)
+    check = wrong_sine(way)
+    assert check.variables["x"].verdict.word == "undetermined", said(check)
+    assert check.variables["x"].reason == "a difference that was seen at 50 digits only: the limit of the cross-check"
 
 
 def test_where_long_doubles_are_doubles_large_arrays_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,27 +263,8 @@ def test_the_symbolic_reference_is_limited_by_work() -> None:
     assert judge.DIGITS[0] == 50
 
 
-def test_a_remembered_verdict_does_not_hide_what_was_computed_anew(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.language.run import Program, statements
-    from gradcli.language.scope import Scope
-    from gradcli.query.evaluate import run_statement
-    from gradcli.query.options import Options
-
-    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path))
-
-    def verdict() -> str:
-        scope = Scope()
-        scope.bind_value("x", np.float64(0.7))
-        (statement,) = statements(["sin(x)*x"])
-        record = run_statement(Program(scope), statement, Options(formula=False, remembering=True))
-        assert record is not None
-        assert record.check is not None
-        return record.check.worst.word
-
-    assert verdict() == "agree"
-    with planted("sin", forward=lambda sin: lambda x: sin(x) * 1.001):
-        assert verdict() == "mismatch"
-    assert verdict() == "agree"
+def test_a_remembered_verdict_does_not_hide_what_was_computed_anew() -> None:
+    assert (wrong := remembered_differs()) is None, wrong
 
 
 def test_a_formula_with_a_smaller_domain_agrees_and_says_so() -> None:

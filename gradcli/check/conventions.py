@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.judge import Judge
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.spec import Op
 from gradcli.report.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
 
 TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
 _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}

@@ -34,7 +34,6 @@ _BLOCK = 8_192  # entries that plans add up at a time
 _SMALLEST, _SMALLEST_NORMAL = 2.0**-1074, 2.0**-1022
 _A_FEW = 64
 _FAR, _WITHIN = 0.1, (-0.73, -0.41, 0.29, 0.83)
-_ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
 
 
 class Bounded(Operand):
@@ -91,7 +90,7 @@ class Bounded(Operand):
             relative = errors[0] / np.abs(values[0])
             if np.all(np.isfinite(relative)):
                 return np.abs(result) * np.sum(np.broadcast_to(relative, np.shape(values[0])))
-        if op.core_dims is not None and op.name != "matmul":
+        if op.core_dims is not None and op.accuracy.rounding != "terms":
             # backward stable: right for operands that are off by rounding, relative to their size
             errors = [e + self.unit * np.max(np.abs(v), initial=0.0) for v, e in zip(values, errors, strict=True)]
         if not any(np.any(e) for e in errors):
@@ -125,7 +124,7 @@ class Bounded(Operand):
         """How far an operation's own rounding may take its result."""
         if not op.accuracy.ulps or not _is_float(result) or _is_exact(op, values, result, self.unit):
             return 0.0
-        if op.name == "cumsum":  # each partial sum is rounded
+        if op.accuracy.rounding == "partial sums":
             return self.unit * op.forward(np.abs(result), **static)
         size = _rounded_relative_to(op, values, static, result)
         error = self.unit * (op.accuracy.ulps + 0.5 + _additions(op, values, result)) * size
@@ -215,9 +214,9 @@ def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], r
 
 def _is_exact(op: Op, values: list[Any], result: Any, unit: float) -> bool:
     """Whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-    if op.name not in _ALGEBRAIC:
+    if not op.accuracy.exact:
         return False
-    if np.size(result) <= _A_FEW and op.name == "mul":
+    if np.size(result) <= _A_FEW and op is mul:
         wide = [np.asarray(v, np.longdouble) for v in values]
         return bool(np.all(wide[0] * wide[1] == result) and np.all(np.frexp(result)[0] % (2 * unit) == 0))
     return all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 1 / unit)) for v in [*values, result])

@@ -19,8 +19,9 @@ from gradcli.graph.operand import Operand
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
 from gradcli.ops.constants import Constant
-from gradcli.ops.spec import Op, Shape
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_float, to_int
+from gradcli.ops.writing import Shape
 
 NO_STATIC: Mapping[str, Any] = {}
 NO_OPERATIONS: Mapping[Op, Op] = {}
@@ -40,7 +41,6 @@ class Expr(Operand):
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-    watch = None
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Graph:
             if type(operand) is not Expr:
                 nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes])
                 break
-        if op.plain and not static:
+        if op.broadcasts and not static:
             for operand in nodes:
                 if operand is None or operand.shape or operand.kind != FLOAT:
                     break

@@ -4,19 +4,11 @@ The parser, the engine, the judge, the formula printer, the documentation and th
 registry (registry.py). A rule is mathematics: it uses operators and other registered operations,
 branches on shapes and static parameters but never on values, and so serves arrays, graph nodes and
 multi-precision numbers alike. It never sums to an operand's shape; the sweep does.
-
-**Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
-for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again. They are a quarter more at
-least than the worst that was measured over these, each switched off in turn (NPY_DISABLE_CPU_FEATURES), rounded up; where the function is
-the C library's, also no less than the largest error known of those of Apple, FreeBSD, glibc, Microsoft and musl (B. Gladman,
-V. Innocente, J. Mather, P. Zimmermann, Accuracy of Mathematical Functions in Single, Double, Double Extended, and Quadruple Precision);
-0 where nothing is rounded, 1 where IEEE arithmetic rounds once. They are for results that neither overflow nor underflow. Beyond 4, an
-operation is only as good as its operands near its zeros: its result is right for operands that are off by a unit in their last place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
@@ -25,40 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.domains import EVERYWHERE, Domain
+from gradcli.ops.expansions import UNDER_WAY, expanded
+from gradcli.ops.extended import Rule
+from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
+from gradcli.ops.pytorch import USUAL, Torch
+from gradcli.ops.text import Text
 
-Shape = tuple[int, ...]
-Function = Callable[..., Any]
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Choice:
-    """What another library chooses at a kink: in words, and the rule by which it does, if that is not ours.
-
-    rule  partials, one for each operand, or a VJP: what stands in the operation's record, in that library's version
-    """
-
-    words: str
-    rule: tuple[Function | None, ...] | Function | None = None
-
-
-SAME = Choice("the same")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Kink:
-    """Where an operation is not differentiable, and the value that is chosen there.
-
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
-    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
-    ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
-    """
-
-    where: Function
-    place: str
-    convention: str
-    jax: Choice | None = None
 
 
 class Carrier:
@@ -74,52 +40,14 @@ class Carrier:
         return False
 
 
-@dataclass(frozen=True, eq=False)
-class Text:
-    """How an operation is written."""
+GROUPS = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch}
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What holds of an operation as mathematics, beside its rules.
-
-    linear  whether the result is linear in each operand
-    signed  operands whose zeros count by their sign: 0.0 and -0.0 give different results
-    work    scalar operations of the reference on a matrix of n rows, in units of n**3
-    """
-
-    linear: bool = False
-    signed: frozenset[str] = frozenset()
-    work: float = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Accuracy:
-    """What is known of the floats that an operation computes.
-
-    ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
-               whichever library NumPy computes with (see above)
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
-               or the "product" of those
-    power      near 0 the result is the first operand to this power, but for a factor
-    compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
-    decays     whether the result vanishes faster than any power where an operand is infinite
-    """
-
-    ulps: float = 1.0
-    rounding: str = "result"
-    power: float | None = None
-    compounds: bool = False
-    decays: bool = False
-
-
-GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy}
-
-
-def grouped(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record as they are written, one after the other, with those of a group gathered in it."""
+def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     rest = dict(record)
-    for name, group in GROUPS.items():
+    for name in names or GROUPS:
+        group = GROUPS[name]
         rest[name] = group(**{part.name: rest.pop(part.name) for part in fields(group) if part.name in rest})
     return rest
 
@@ -138,6 +66,8 @@ class Op:
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
+    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
+    extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
@@ -148,16 +78,17 @@ class Op:
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    domain      in words, for messages and documentation
+    domain      where it is defined (domains.py); messages and documentation print it
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
+    rewriting   what formulas and plans make of it
     accuracy    what is known of the floats that it computes
+    torch       what PyTorch makes of it
     """
 
     name: str
@@ -171,21 +102,24 @@ class Op:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     on_scalars: Function | None = None
     symbolic: Function | None = None
+    slopes: tuple[Function, ...] | None = None
+    extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
     optional: frozenset[str] = frozenset()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
-    backward: str | Function | None = None
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
-    domain: str = ""
+    domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
-    text: Text = Text()
-    facts: Facts = Facts()
-    accuracy: Accuracy = Accuracy()
+    text: Text = field(default_factory=Text)
+    facts: Facts = field(default_factory=Facts)
+    rewriting: Rewriting = field(default_factory=Rewriting)
+    accuracy: Accuracy = field(default_factory=Accuracy)
+    torch: Torch = USUAL
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -196,7 +130,7 @@ class Op:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
     @cached_property
-    def plain(self) -> bool:
+    def broadcasts(self) -> bool:
         """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
 
@@ -232,7 +166,7 @@ class Composite:
     lists       the operands that are lists of arrays, each of its own shape
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, where it has one of its own
+    torch       what PyTorch makes of it: its node's name, where it has one of its own
 
     A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
     composite's name in the room of witnesses.
@@ -250,8 +184,8 @@ class Composite:
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
-    backward: str | Function | None = None
-    domain: str = ""
+    torch: Torch = USUAL
+    domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -269,7 +203,13 @@ class Composite:
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
         missing = (None,) * (0 if self.variadic else len(self.operands) - len(operands))
-        return self.body(*operands, *missing, **{**self.static, **static})
+        parameters = {**self.static, **static}
+        calls = UNDER_WAY.get()
+        if calls is None:
+            return self.body(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+        calls.append(call)
+        return call.result
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"
@@ -283,73 +223,3 @@ class _Required:
 
 
 REQUIRED = _Required()
-
-
-class Witness:
-    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
-
-    def __init__(self, file: str, name: str) -> None:
-        self.file, self.name = file, name
-
-    @cached_property
-    def function(self) -> Function:
-        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
-        return function
-
-    def __call__(self, *arguments: Any, **static: Any) -> Any:
-        return self.function(*arguments, **static)
-
-
-def witness(place: str) -> Function:
-    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
-    return Witness(*place.split("."))
-
-
-def shape_by_example(forward: Function) -> Function:
-    """Shape rule for operations that only move entries: run them on zero-stride stand-ins."""
-
-    def shape(*shapes: Shape, **static: Any) -> Shape:
-        try:
-            result = forward(*[np.broadcast_to(np.float64(0), s) for s in shapes], **static)
-        except (ValueError, IndexError, TypeError) as error:
-            raise ShapeError(str(error)) from None
-        return np.shape(result)
-
-    return shape
-
-
-def scipy_special(name: str) -> Function:
-    """A function of scipy.special, imported when it is first called."""
-
-    def forward(*arrays: Any) -> Any:
-        from scipy import special
-
-        return getattr(special, name)(*arrays)
-
-    return forward
-
-
-def one_axis(axis: Any, ndim: int) -> int:
-    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
-    if isinstance(axis, (tuple, list)) and len(axis) != 1:
-        raise ShapeError(f"one axis is wanted here, not {axis}")
-    return next(iter(axes_of(axis, ndim)), 0)
-
-
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that an ``axis`` argument names (None: all), normalized and checked."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    if not ndim and axes and all(a in (0, -1) for a in axes):
-        return ()  # a number has one entry, along any axis
-    result = []
-    for a in axes:
-        if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
-            raise ShapeError(f"an axis is a whole number, not {a!r}")
-        if not -ndim <= a < ndim:
-            raise AxisError(int(a), ndim)
-        result.append(int(a) % ndim)
-    if len(set(result)) != len(result):
-        raise ShapeError(f"axis {axis} names an axis twice")
-    return tuple(result)

@@ -155,7 +155,7 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
     """An elementwise operation on plain numbers, by its reference."""
     # mpmath's functions do not all let a NaN through; operations that may ignore an operand see it
     for x in arguments:
-        if x is not None and x != x and op.result != "bool" and op.name not in ("where", "chain", "nan_to_num"):
+        if x is not None and x != x and op.result != "bool" and not op.facts.sees_nan:
             return m.nan
     return real(m, op.reference, *arguments, **static)
 

@@ -74,7 +74,7 @@ class Composed(Domain[Any]):
                 self.tape.events.append(Event(op, kink, reached))
 
     def _named(self, x: Any) -> Any:
-        return self.tape.arithmetic("mul", x, self.m.one) if type(x) is Traced else self.tape.variable(x)
+        return x * self.m.one if type(x) is Traced else self.tape.variable(x)
 
     def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
         """The vector-Jacobian product of arrays of scalars."""

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.arrays.extended import CHOSEN
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Kink, Op, Shape, one_axis, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, one_axis, witness
 
 
 def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -36,7 +39,7 @@ take_along: Op = structural(
     "take_along", "x index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0,
-    backward="Gather",
+    backward="Gather", extended=CHOSEN,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
 )  # fmt: skip
 

@@ -11,8 +11,10 @@ from gradcli.ops.arrays.reshaping import inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, shape_by_example, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
@@ -70,11 +72,11 @@ def _flipped(name: str, axis: int, doc: str) -> None:
 
 
 rot90 = composite(
-    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", examples=("rot90(x)",),
+    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", copied=True, examples=("rot90(x)",),
     doc="The array turned k times by 90 degrees, from the first of two axes towards the second.",
 )  # fmt: skip
 composite(
-    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip",
+    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip", copied=True,
     doc="torch.flip: the entries in reverse order along the axes given.",
 )  # fmt: skip
 _flipped("fliplr", 1, "The columns in reverse order.")

@@ -16,9 +16,11 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.logic import clip
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function, Shape, one_axis
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
+from gradcli.ops.writing import Shape, one_axis
 
 INDEX = frozenset({"index"})
 
@@ -51,9 +53,9 @@ def _fitting(index: Any, n: int, mode: str) -> Any:
 
 
 def _take(x: Any, index: Any, axis: int | None, mode: str) -> Any:
-    if axis is None:
-        x, axis = reshape(x, shape=(-1,)), 0
-    place = one_axis(axis, len(x.shape))
+    place = 0 if axis is None else one_axis(axis, len(x.shape))
+    if axis is None or not x.shape:
+        x = reshape(x, shape=(-1,))
     flat = _fitting(reshape(index, shape=(-1,)), x.shape[place], mode)
     taken = take_along(x, spread_index(flat, x.shape, place), axis=place)
     return reshape(taken, shape=(*x.shape[:place], *index.shape, *x.shape[place + 1 :]))

@@ -13,7 +13,8 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, one_axis
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
 
@@ -65,10 +66,11 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
 
 
 tile = composite(
-    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
+    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", copied=True,
+    doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
 )  # fmt: skip
 composite(
-    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat",
+    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat", copied=True,
     doc="Tensor.repeat: the array repeated along axes, a number for each.",
 )  # fmt: skip
 repeat_interleave = composite(

@@ -10,7 +10,8 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Op, Shape, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, witness
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
@@ -74,10 +75,12 @@ def _vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, subscri
         reached = "".join(c for c in letters if c in result or any(c in t for t, _ in others))
         text = ",".join([result, *(t for t, _ in others)]) + "->" + reached
         part = cotangent if not others and reached == result else einsum(cotangent, *(a for _, a in others), subscripts=text)
+        whole = tuple(extents[c] for c in letters)
         if len(reached) < len(letters):
-            # letters of this operand alone were summed over: every entry along them gets the same
-            part = reshape(part, shape=tuple(extents[c] if c in reached else 1 for c in letters))
-            part = broadcast_to(part, shape=tuple(extents[c] for c in letters))
+            own = dict(zip(reached, part.shape, strict=True))
+            part = reshape(part, shape=tuple(own.get(c, 1) for c in letters))
+        if part.shape != whole:  # what only this operand has more than one of was summed over: every entry along it gets the same
+            part = broadcast_to(part, shape=whole)
         if len(letters) < len(term):
             part = _onto_diagonal(part, term, letters, extents)
         parts.append(part if array.shape == part.shape else sum_to(part, shape=array.shape))
@@ -96,7 +99,7 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
 
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
-    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8,
-    doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.",
+    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8, integral=True,
+    doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
 )  # fmt: skip

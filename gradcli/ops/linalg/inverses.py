@@ -13,12 +13,16 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Shape, witness
+from gradcli.ops.text import POWER, Form
+from gradcli.ops.writing import Shape, witness
 
 
 def _inv(x: Any, check_errors: bool) -> Any:
@@ -46,8 +50,8 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 inv = structural(
     "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
-    saves=("out",), core_dims=(2,), aliases=("inverse",), domain="a regular matrix", backward="LinalgInvEx",
-    doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
+    saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
+    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
 )  # fmt: skip
 
 
@@ -75,8 +79,8 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 adjugate = structural(
-    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape,
-    saves=("x", "out"), core_dims=(2,), ulps=64,
+    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
+    work=for_rows(power=4), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
 )  # fmt: skip
 
@@ -127,9 +131,11 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 det = structural(
-    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",),
-    core_dims=(2,), work=0.4, backward="LinalgDet", doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
-    "(PyTorch returns zeros there).", examples=("log(det(A))",), ulps=64,
+    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
+    work=for_rows(0.4, power=2), backward="LinalgDet",
+    doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
+    "(PyTorch returns zeros there).",
+    sign=r"\det", examples=("log(det(A))",), ulps=64,
 )  # fmt: skip
 
 
@@ -139,8 +145,8 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), witness("factors.slogdet"), vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=0.4, domain="a regular matrix",
-    backward="LinalgSlogdet",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
+    domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip
 
@@ -151,7 +157,7 @@ def _logdet(x: Any) -> Any:
 
 
 logdet = composite(
-    "logdet", "x", _logdet, domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",),
+    "logdet", "x", _logdet, domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",),
     doc="The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0.",
 )  # fmt: skip
 

@@ -15,10 +15,12 @@ from gradcli.ops.linalg.matrices import as_column, column_range, matrix, nothing
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.spectra import svdvals_of
 from gradcli.ops.linalg.triangular import read
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, witness
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, to_int
+from gradcli.ops.writing import Shape, witness
 
 _EPSILON = float(np.finfo(float).eps)
 
@@ -60,8 +62,9 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 
 pinv: Op = structural(
-    "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape, static={"rtol": None, "atol": None, "hermitian": False},
-    saves=("x", "out"), core_dims=(2,), work=2, ulps=64, backward="LinalgPinv", examples=("pinv(A) @ b",),
+    "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
+    static={"rtol": None, "atol": None, "hermitian": False}, saves=("x", "out"), core_dims=(2,), work=for_rows(2), ulps=64,
+    backward="LinalgPinv", examples=("pinv(A) @ b",),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",
 )  # fmt: skip

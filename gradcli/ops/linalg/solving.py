@@ -11,12 +11,15 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
+from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, no_info, transposed
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.triangular import equations_shape
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, axes_of, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:
@@ -39,7 +42,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
-    domain="a regular matrix x", backward="LinalgSolveEx",
+    domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64,
 )  # fmt: skip
 

@@ -14,18 +14,22 @@ from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.elementwise import bent
 from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, maximum, where
+from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis, witness
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.probability import ndtr
+from gradcli.ops.writing import one_axis, witness
 
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
     lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0,
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),), doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",),
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
+    extended=Entrywise((lambda x: np.where(x > 0, WIDE(1), WIDE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
+    doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
 )
 
 
@@ -77,7 +81,7 @@ leaky_relu = elementwise(
     "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
     lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
     lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
-    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",),
+    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True,
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
     wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),

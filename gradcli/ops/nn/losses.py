@@ -7,14 +7,16 @@ from typing import Any
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
-from gradcli.ops.elementwise.logic import greater, maximum, where
+from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, maximum, where
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, is_number
-from gradcli.ops.spec import Composite, Function, Kink
+from gradcli.ops.spec import Composite
 from gradcli.ops.structure import detach
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -120,6 +122,19 @@ kl_div = loss(
     doc="target*(log(target) - input), the input being log-probabilities, the target too if log_target; "
     "'batchmean' divides by the first extent.",
 )  # fmt: skip
+
+
+def _scipy_kl_div(x: Any, y: Any) -> Any:
+    none = equal(x, 0)
+    inside = xlogy(x, x / where(none, 1, y)) - x + y
+    return where(logical_or(less(x, 0), less(y, 0)), math.inf, where(none, y, inside))
+
+
+composite(
+    "scipy_kl_div", "x y", _scipy_kl_div, public=False, domain=of(x="(0, inf)", y="(0, inf)").within(),
+    doc="scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0.",
+)  # fmt: skip
+declare(SCIPY, kl_div=signature("scipy_kl_div", "x, y, -out"))
 
 
 def _gaussian_nll(x: Any, y: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:

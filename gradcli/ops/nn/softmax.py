@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
 from gradcli.ops.reductions.sums import max_, reduction, spread, sum_
 from gradcli.ops.registry import composed, structural
-from gradcli.ops.spec import Op, Shape, axes_of, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -32,6 +34,7 @@ def _plain(x: Any, **axes: Any) -> Any:
 
 logsumexp: Op = reduction(
     "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
+    extended=extended.LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     wider=composed(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
@@ -62,7 +65,7 @@ def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tu
 
 softmax = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+    extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
 )
 
 
@@ -80,7 +83,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 
 
 log_softmax = structural(
-    "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"),
-    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12,
+    "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
+    saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
     doc="log(softmax(x)) along an axis, without overflow.",
 )

@@ -14,8 +14,11 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.facts import Function
+from gradcli.ops.reductions import extended
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _cumsum(x: Any, axis: int | None) -> Any:
@@ -35,7 +38,8 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
-    doc="Running sums along an axis (of all entries in order by default).", rounding="terms", ulps=8,
+    doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
+    extended=extended.CUMSUM,
 )  # fmt: skip
 
 
@@ -104,6 +108,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
+    integral=True,
 )  # fmt: skip
 
 

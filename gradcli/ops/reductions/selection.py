@@ -13,14 +13,17 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.extended import ORDER
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import maximum, minimum
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, one_axis, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
 def _first(forward: Function) -> Function:
@@ -69,8 +72,8 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 
 argsort = structural(
-    "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape,
-    static={"axis": -1, "descending": False}, result="int", ulps=0,
+    "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
+    ulps=0, extended=ORDER,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
 )  # fmt: skip
 

@@ -1,0 +1,178 @@
+"""Mistakes planted into the catalogue, one at a time: each of them has to be found by the oracles.
+
+A record is frozen, and everything else holds it by identity: what is planted is put into the record itself and taken out again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from gradcli.language import calls
+from gradcli.ops import registry as catalogue_of_records
+from gradcli.ops.registry import composites, find, registry
+from gradcli.ops.spec import Composite, Op
+from oracles.catalogue import catalogue
+from oracles.compare import faults
+from oracles.explicit import EXPLICIT, explicit_faults
+
+FACTOR = 1.001
+
+
+def all_faults(name: str, every: bool = True) -> Iterator[str]:
+    yield from faults(name, every)
+    yield from explicit_faults(name)
+
+
+def records() -> list[Op | Composite]:
+    return [*registry().values(), *composites().values()]
+
+
+@contextlib.contextmanager
+def planted(record: Any, **fields: Any) -> Iterator[None]:
+    """A record with other fields, for a while."""
+    kept = {name: getattr(record, name) for name in fields}
+    try:
+        for name, value in fields.items():
+            object.__setattr__(record, name, value)
+        yield
+    finally:
+        for name, value in kept.items():
+            object.__setattr__(record, name, value)
+
+
+@contextlib.contextmanager
+def exchanged(one: str, other: str) -> Iterator[None]:
+    """Two names of the catalogue that mean each other's function, for a while."""
+    table = catalogue_of_records._BY_NAME
+    try:
+        table[one], table[other] = table[other], table[one]
+        calls.operation.cache_clear()
+        yield
+    finally:
+        table[one], table[other] = table[other], table[one]
+        calls.operation.cache_clear()
+
+
+def _moved(value: Any) -> Any:
+    """A result that is wrong by a factor, or by one, or the other way round."""
+    if isinstance(value, (tuple, list)):
+        parts = map(_moved, value)
+        return type(value)(parts) if type(value) in (tuple, list) else type(value)(*parts)
+    kind = getattr(value, "kind", None)
+    if isinstance(kind, str):  # a node of a graph
+        return value * FACTOR if kind == "float" else find("logical_not")(value)
+    array = np.asarray(value)
+    if array.dtype.kind == "b":
+        return np.logical_not(array)[()]
+    return value if array.dtype.kind not in "fiu" else (array * FACTOR if array.dtype.kind == "f" else array + 1)[()]
+
+
+def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *operands, **static: _moved(function(*operands, **static))
+
+
+def wrong_value(record: Op | Composite) -> dict[str, Any]:
+    """The fields of a record whose function is wrong by a factor."""
+    if isinstance(record, Composite):
+        return {"body": wrong(record.body)}
+    return {"forward": wrong(record.forward), "on_scalars": None}
+
+
+def constants(function: Any) -> Iterator[tuple[str, FunctionType]]:
+    """A function with each of its floats moved, one at a time: those in its code, and those of its file that it names."""
+    if not isinstance(function, FunctionType):
+        return
+    code = function.__code__
+    for place, value in enumerate(code.co_consts):
+        if isinstance(value, float):
+            moved = code.replace(co_consts=_with(code.co_consts, place, value * FACTOR or 0.001))
+            yield repr(value), _remade(function, moved, function.__globals__)
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, float):
+            yield name, _remade(function, code, {**function.__globals__, name: float(value) * FACTOR})
+
+
+def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+def _remade(function: FunctionType, code: CodeType, names: dict[str, Any]) -> FunctionType:
+    made = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+@cache
+def touched() -> Mapping[str, list[str]]:
+    """The names whose calls run a record's function, by records."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for record in records():
+        found[record.name] = []
+    current = ""
+
+    def watched(record: Op | Composite, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*operands: Any, **static: Any) -> Any:
+            if current not in found[record.name][-1:]:
+                found[record.name].append(current)
+            return function(*operands, **static)
+
+        return run
+
+    with contextlib.ExitStack() as stack:
+        for record in records():
+            fields = ("body",) if isinstance(record, Composite) else ("forward", "on_scalars")
+            functions = {field: getattr(record, field) for field in fields}
+            watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
+            stack.enter_context(planted(record, **watching))
+        for name in dict.fromkeys([*catalogue(), *EXPLICIT]):
+            current = name
+            for _ in all_faults(name, every=False):
+                pass
+    return found
+
+
+def first_found(record: Op | Composite, **fields: Any) -> str | None:
+    """The first thing that the oracles say of a planted mistake."""
+    own = (record.name, *record.aliases)
+    names = sorted(touched()[record.name], key=lambda name: (name not in own, len(name)))
+    with planted(record, **fields):
+        for name, every in (*((name, False) for name in names), *((name, True) for name in own)):
+            with contextlib.suppress(Exception):
+                for fault in all_faults(name, every):
+                    return fault
+    return None
+
+
+def aliases() -> list[tuple[str, str]]:
+    """Every alias, and the next one, which belongs to another record."""
+    table = catalogue_of_records._BY_NAME
+    every = [alias for record in records() if record.public for alias in record.aliases if "." not in alias]
+    return [(one, next(two for two in (*every[i + 1 :], *every) if table[two] is not table[one])) for i, one in enumerate(every)]
+
+
+def found_in(*names: str) -> str | None:
+    """The first thing that the oracles say of these names."""
+    for name in names:
+        try:
+            for fault in all_faults(name):
+                return fault
+        except Exception as error:
+            return f"{name}: {error!r}"
+    return None
+
+
+def other_default(value: Any) -> Any:
+    """Another value of a parameter, or None if it has no other that is known to mean something."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return value * 1.5 + 0.01 if isinstance(value, float) else None

@@ -1,0 +1,87 @@
+"""Programs that reach an operation or a function: the cases of the tests, and the calls of the oracles."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cache
+
+import numpy as np
+from cases import EVERY as CASES
+from helpers import lowered
+from oracles.catalogue import calls_of, meant
+from oracles.explicit import EXPLICIT
+from oracles.libraries import PLACES, has, spelled, used
+from oracles.planting import touched
+from oracles.values import VALUES
+
+from gradcli.graph import transforms
+from gradcli.graph.nodes import reachable
+from gradcli.ops.spec import Composite, Op
+from gradcli.query import catalogue
+from planting.mistakes import Program
+
+_MOST = 12
+_FEW = 3  # programs, below which more are looked for
+
+
+@cache
+def _cases() -> dict[str, list[Program]]:
+    """The cases by the operations of their functions and gradients, the small ones first."""
+    found: dict[str, list[Program]] = defaultdict(list)
+    for case in sorted(CASES, key=lambda case: sum(map(np.size, case.values.values()))):
+        scope, root = lowered(case.text, case.values)
+        slopes = transforms.vjp(root, [scope.names[name] for name in case.values], transforms.ones_like(root))
+        program = Program(case.text, case.values)
+        for name in {node.op.name for node in reachable([root, *slopes]) if node.op is not None}:
+            if len(found[name]) < _MOST:
+                found[name] += [p for p in (program, of_second_order(program)) if p is not None]
+    return found
+
+
+@cache
+def _texts() -> dict[str, list[Program]]:
+    """The cases by the names that they call."""
+    found: dict[str, list[Program]] = defaultdict(list)
+    for case in CASES:
+        for name in set(re.findall(r"(\w+)\(", case.text)):
+            found[name].append(Program(case.text, case.values))
+    return found
+
+
+@cache
+def reaching(record: Op | Composite, wide: bool) -> list[Program]:
+    """Programs that run a record; where these are few, of any function that does, if it is to be looked for."""
+    found = list(_cases()[record.name][:_MOST]) if isinstance(record, Op) else []
+    if (example := catalogue.entry(record).example) is not None:
+        found.append(Program(example.expr, example.at))
+    for name in (record.name, *record.aliases):
+        found += [Program(case.text, {word: VALUES[word] for word in used(case.text)}) for case in EXPLICIT.get(name, ())]
+        found += _texts()[name][:_MOST]
+        found += calling(name)
+    if wide and len(found) < _FEW:
+        for name in touched()[record.name][:_MOST]:
+            found += calling(name)
+        found += [second for program in found if (second := of_second_order(program)) is not None]
+    kept = {program.text: program for program in reversed(found)}
+    return list(reversed(kept.values()))[: 3 * _MOST]
+
+
+@cache
+def calling(name: str) -> list[Program]:
+    """The oracles' calls of a name, under each library's prefix."""
+    found = []
+    for place in PLACES:
+        if has(place, name) and meant(place, name) is not None:
+            for arguments in calls_of(name, place)[:3]:
+                text = spelled(place, name, arguments)
+                found.append(Program(text, {word: VALUES[word] for word in used(text)}))
+    return found
+
+
+def of_second_order(program: Program) -> Program | None:
+    """The squares of a program's slopes: what only gradients are made of has slopes here."""
+    if "\n" in program.text or ";" in program.text or not program.values:
+        return None
+    word = next(iter(program.values))
+    return Program(f"sum(grad(sum(({program.text})**2), {word})**2)", program.values)
