@@ -9,8 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import gradcli
 from gradcli.ops.registry import named, registry
 from gradcli.ops.spec import Composite, Op

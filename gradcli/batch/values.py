@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.language.tokens import RESERVED
 from gradcli.language.scope import Scope
+from gradcli.language.tokens import RESERVED
 from gradcli.ops.constants import NAMED
 from gradcli.query.options import Options
 

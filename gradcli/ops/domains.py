@@ -138,6 +138,11 @@ class Domain:
             return False
         return all(condition(**named) for condition, _ in self.conditions)
 
+    @property
+    def names(self) -> list[str]:
+        """The names that its boxes and points are about."""
+        return list(dict.fromkeys(name for part in (*self.boxes, *self.less) for name in part))
+
     def borders(self, named: Mapping[str, Any]) -> bool:
         """Whether some number is an end of one of its intervals."""
         return any(part.touches(named[name]) for box in self.boxes for name, part in box.items())

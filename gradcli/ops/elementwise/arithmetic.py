@@ -147,16 +147,18 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 
 floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
-    infix="//", kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),),
-    domain=EVERYWHERE - at(y=0), operator="floordiv",
+    infix="//",
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
+    operator="floordiv",
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
-    domain=EVERYWHERE - at(y=0), doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod",
-    backward=pytorch.by_last("Remainder"), infix="%",
+    domain=EVERYWHERE - at(y=0),
+    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
+    infix="%",
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),

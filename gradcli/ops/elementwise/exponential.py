@@ -88,16 +88,16 @@ expm1 = elementwise(
     saves=("x",), math="expm1", doc="exp(x) - 1, accurate near 0.", ulps=3,
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"), sign=r"\log",
-    math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4,
+    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
+    sign=r"\log", math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4,
 )
 log2 = elementwise(
-    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"), math="log2",
-    doc="The logarithm to base 2.", ulps=3,
+    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
+    math="log2", doc="The logarithm to base 2.", ulps=3,
 )
 log10 = elementwise(
-    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"), math="log10",
-    doc="The logarithm to base 10.", ulps=3,
+    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
+    math="log10", doc="The logarithm to base 10.", ulps=3,
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),

@@ -125,8 +125,8 @@ betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
     symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
-    domain=of(x="(0, inf)", y="(0, inf)").within(), doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
-    commutes=True,
+    domain=of(x="(0, inf)", y="(0, inf)").within(),
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
 )
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
@@ -136,7 +136,8 @@ binomial = elementwise(
     doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
 )
 factorial = composite(
-    "factorial", "x", lambda x: gamma(x + 1), domain=of(x="(-1, inf)"), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
+    "factorial", "x", lambda x: gamma(x + 1),
+    domain=of(x="(-1, inf)").within(), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
 )
 
 perm = composite(
@@ -157,7 +158,7 @@ def _mvlgamma(x: Any, p: Any) -> Any:
 
 mvlgamma = composite(
     "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",), backward="Mvlgamma",
-    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2"),
+    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
     doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
 )
 

@@ -29,8 +29,8 @@ polygamma: Op = elementwise(
 )
 digamma = elementwise(
     "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
-    aliases=("psi",), saves=("x",), domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\psi", doc="The derivative of lgamma.",
-    ulps=200,
+    aliases=("psi",), saves=("x",),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\psi", doc="The derivative of lgamma.", ulps=200,
 )
 gamma = elementwise(
     "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),

@@ -116,8 +116,8 @@ def _expn(x: Any, n: int) -> Any:
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
-    static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",), written="expn({n}, {x})",
-    latex=r"E_{{{n}}}\left({x}\right)",
+    static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",),
+    written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
 )
 spherical_bessel_j0 = composite(
