@@ -12,9 +12,8 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.identities import number_of, unrepeated
-from gradcli.ops.kinks import SAME, Choice, Kink
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import Function, Op
+from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
 from gradcli.ops.text import SUM, Form
 
 _EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")

@@ -16,10 +16,9 @@ from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, maximum, where
 from gradcli.ops.extended import WIDE, Entrywise
-from gradcli.ops.kinks import SAME, Choice, Kink
 from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import REQUIRED, Function, one_axis, witness
+from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis, witness
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.probability import ndtr
 

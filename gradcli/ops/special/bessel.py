@@ -12,9 +12,8 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.kinks import Kink
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import Function, Op, scipy_special
+from gradcli.ops.spec import Function, Kink, Op, scipy_special
 
 
 def _far(x: Any, v: float) -> tuple[Any, Any]:
