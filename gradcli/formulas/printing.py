@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
+from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NEGATION, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
 
 
@@ -21,18 +23,56 @@ def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] |
     order = reachable([root])
     if limit is not None and _tree_size(order) > limit:
         return None
-    pieces: dict[Expr, Piece] = {}
+    labels: dict[Expr, Any] = {node: Piece((label, ATOM)) for node, label in (names or {}).items()}
     try:
-        for node in order:
-            if names and node in names:
-                pieces[node] = Piece((names[node], ATOM))
-            elif node.op is None:
-                pieces[node] = _terminal(node, taken)
-            else:
-                pieces[node] = _operation(node, [None if o is None else pieces[o] for o in node.operands], taken)
+        text: str = interpret(order, Written(taken), labels)[root][0]
     except Unprintable:
         return None
-    return pieces[root][0]
+    return text
+
+
+class Written(Transcription[Piece]):
+    """Nodes as text of the language. Raises Unprintable for what has none, or whose name means something else here.
+
+    taken  names that the program has given to something of its own
+    """
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self.taken = taken
+
+    def leaf(self, node: Expr) -> Piece:
+        return Piece((node.payload.name, ATOM))
+
+    def constant(self, node: Expr) -> Piece:
+        payload = node.payload
+        if isinstance(payload, Constant):
+            return _number(float(payload)) if payload.text in self.taken else Piece((payload.text, ATOM))
+        if not isinstance(payload, np.ndarray):
+            return _number(payload)
+        square = payload.ndim == 2 and payload.shape[0] == payload.shape[1] > 1
+        if square and "eye" not in self.taken and (payload == np.eye(len(payload))).all():
+            return Piece((f"eye({len(payload)})", ATOM))
+        if payload.size > LARGEST_ARRAY or 0 in payload.shape:
+            raise Unprintable
+        return Piece((_nested(payload.tolist()), ATOM))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
+        text, x = op.text, operands[0]
+        if x is not None:
+            if text.transparent:
+                first: Piece = x
+                return first
+            if text.infix:
+                return _infix(text.infix, x, *operands[1:])
+            if text.prefix:
+                power, inside = (NEGATION, NEGATION) if text.prefix[0].isalpha() else (UNARY, POWER)
+                return Piece((text.prefix + x.at(inside), power))
+        written = in_form(text.written, node, operands, _literal) if text.written is not None else None
+        if written is not None:
+            return Piece(written)
+        if not op.public or op.name in self.taken:
+            raise Unprintable
+        return Piece((_call(node, op, operands), ATOM))
 
 
 def _tree_size(order: list[Expr]) -> int:
@@ -51,49 +91,8 @@ def _number(value: Any) -> Piece:
     return Piece((text, UNARY if text.startswith("-") else ATOM))
 
 
-def _terminal(node: Expr, taken: Collection[str]) -> Piece:
-    payload = node.payload
-    if node.is_leaf:
-        return Piece((payload.name, ATOM))
-    if isinstance(payload, Constant):
-        return _number(float(payload)) if payload.text in taken else Piece((payload.text, ATOM))
-    if isinstance(payload, np.ndarray):
-        if (
-            payload.ndim == 2
-            and payload.shape[0] == payload.shape[1] > 1
-            and "eye" not in taken
-            and (payload == np.eye(len(payload))).all()
-        ):
-            return Piece((f"eye({len(payload)})", ATOM))
-        if payload.size > LARGEST_ARRAY or 0 in payload.shape:
-            raise Unprintable
-        return Piece((_nested(payload.tolist()), ATOM))
-    return _number(payload)
-
-
 def _nested(value: Any) -> str:
     return "[" + ", ".join(_nested(v) for v in value) + "]" if isinstance(value, list) else _number(value).text
-
-
-def _operation(node: Expr, operands: list[Piece | None], taken: Collection[str]) -> Piece:
-    op = node.op
-    assert op is not None
-    text, x = op.text, operands[0]
-    if x is not None:
-        if text.transparent:
-            return x
-        if text.infix:
-            return _infix(text.infix, x, *operands[1:])
-        if text.prefix:
-            power, inside = (NEGATION, NEGATION) if text.prefix[0].isalpha() else (UNARY, POWER)
-            return Piece((text.prefix + x.at(inside), power))
-    written = in_form(text.written, node, operands, _literal) if text.written is not None else None
-    if written is not None:
-        return Piece(written)
-    name = op.name
-    if not op.public or name in taken:
-        raise Unprintable
-    return Piece((_call(node, operands), ATOM))
 
 
 def _infix(symbol: str, x: Piece, y: Piece | None) -> Piece:
@@ -105,9 +104,7 @@ def _infix(symbol: str, x: Piece, y: Piece | None) -> Piece:
     return Piece((f"{first}{join}{y[0] if y[1] >= right else y.bracketed()}", power))
 
 
-def _call(node: Expr, operands: list[Piece | None]) -> str:
-    op = node.op
-    assert op is not None
+def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
     parts = ["[" + ", ".join(p.text for p in operands if p) + "]"] if op.variadic else []
     if not op.variadic:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)

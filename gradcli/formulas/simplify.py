@@ -10,20 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from gradcli.formulas.coefficients import ONE, Coefficient, plus, raised, times
 from gradcli.formulas.collect import Collector, Factors, Terms, given, is_zero, merge, number_of, unbroadcast
+from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, stack, sum_to
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg import products
 from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.spec import Op
 
 
-class Simplifier(Collector):
+class Simplifier(Collector, Transcription[Expr]):
     """Simplifies nodes of one graph into another; ``graph`` is where results live."""
 
     def __init__(self, graph: Graph) -> None:
@@ -44,20 +47,18 @@ class Simplifier(Collector):
         }
 
     def simplify(self, root: Expr) -> Expr:
-        for node in reachable([root]):
-            if node not in self.done:
-                self.done[node] = self._node(node)
-        return self.done[root]
+        simple: Expr = interpret(reachable([root]), self, self.done)[root]
+        return simple
 
-    def _node(self, node: Expr) -> Expr:
-        if node.op is None:
-            return self._constant(node) if node.is_constant else node
-        operands = [None if o is None else self.done[o] for o in node.operands]
-        collect = self._collect.get(node.op.rewriting.algebra)
+    def leaf(self, node: Expr) -> Expr:
+        return node
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        collect = self._collect.get(op.rewriting.algebra)
         if collect is not None:
             result = collect(node, [o for o in operands if o is not None])
         else:
-            result = self._simpler(node, _unbroadcast(node, operands) if node.op.elementwise else operands)
+            result = self._simpler(node, _unbroadcast(node, operands) if op.elementwise else operands)
         return result if result.shape == node.shape else broadcast_to(result, shape=node.shape)
 
     def _simpler(self, node: Expr, operands: list[Expr | None]) -> Expr:
@@ -69,7 +70,7 @@ class Simplifier(Collector):
             return self.graph.apply(node.op, operands, node.static)
         return found if isinstance(found, Expr) else self.graph.constant(found)
 
-    def _constant(self, node: Expr) -> Expr:
+    def constant(self, node: Expr) -> Expr:
         """2.0 as 2."""
         value = node.payload
         if type(value) is float and value.is_integer() and abs(value) < 1e15 and str(value) != "-0.0":

@@ -81,7 +81,27 @@ def interpret(order: Iterable[Expr], domain: Domain[V], table: dict[Expr, Any] |
     return found
 
 
-class Rebuilding(Domain[Expr]):
+class Transcription(Domain[V]):
+    """A domain in which operations about the program are operations as any other: where they are written, or taken over."""
+
+    def part(self, node: Expr, whole: Any, place: int) -> V:
+        found: V = self.operation(node, output, [whole])
+        return found
+
+    def alias(self, node: Expr, x: V) -> V:
+        found: V = self.operation(node, alias, [x])
+        return found
+
+    def detach(self, node: Expr, x: V) -> V:
+        found: V = self.operation(node, detach, [x])
+        return found
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> V:
+        found: V = self.operation(node, derivative, [table[node.operand]])
+        return found
+
+
+class Rebuilding(Transcription[Expr]):
     """The same expressions in a graph, with other operations in the place of some: shapes are inferred anew."""
 
     def __init__(self, graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> None:
@@ -95,18 +115,6 @@ class Rebuilding(Domain[Expr]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         return self.graph.apply(self.operations.get(op, op), operands, node.static)
-
-    def part(self, node: Expr, whole: Expr, place: int) -> Expr:
-        return self.graph.apply(output, (whole,), node.static)
-
-    def alias(self, node: Expr, x: Expr) -> Expr:
-        return self.graph.apply(alias, (x,), node.static)
-
-    def detach(self, node: Expr, x: Expr) -> Expr:
-        return self.graph.apply(detach, (x,))
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
-        return self.graph.apply(derivative, (table[node.operand],), node.static)
 
 
 def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> list[Expr]:

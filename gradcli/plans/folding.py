@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.promotion import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.spec import Op
 
 _MODERATE = 2.0**10  # coefficients that may move through a product: what it costs in the subnormal range is bounded
 
 
-class Folder:
+class Folder(Transcription[Expr]):
     """Folds nodes of one graph into another. A folded node may have a smaller shape, which broadcasts to the old one."""
 
     def __init__(self, graph: Graph, *, assume_finite: bool) -> None:
@@ -43,9 +46,7 @@ class Folder:
 
     def fold(self, roots: Sequence[Expr]) -> list[Expr]:
         """The same values, each in its old shape."""
-        for node in reachable(roots):
-            if node not in self.done:
-                self.done[node] = self._node(node)
+        interpret(reachable(roots), self, self.done)
         return [self._shaped(root) for root in roots]
 
     def _shaped(self, node: Expr) -> Expr:
@@ -54,15 +55,14 @@ class Folder:
             return folded
         return self.graph.apply(shapes.broadcast_to, (folded,), {"shape": node.shape})
 
-    def _node(self, node: Expr) -> Expr:
-        op = node.op
-        if op is None:
-            return self._constant(node) if node.is_constant else node
+    def leaf(self, node: Expr) -> Expr:
+        return node
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if op.rewriting.unchanged or (op.rewriting.reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
             return self.done[node.operand]
         if not op.elementwise:
             return self.graph.apply(op, [None if o is None else self._shaped(o) for o in node.operands], node.static)
-        operands = [None if o is None else self.done[o] for o in node.operands]
         numbers = [constant_of(o) for o in operands if o is not None]
         if None not in numbers and node.kind != INT:
             with np.errstate(all="ignore"):
@@ -75,7 +75,7 @@ class Folder:
         folded = rule(*operands) if rule is not None else None
         return self.graph.apply(op, operands, node.static) if folded is None else folded
 
-    def _constant(self, node: Expr) -> Expr:
+    def constant(self, node: Expr) -> Expr:
         if node.kind != FLOAT:
             return node
         value = constant_value(node.payload, numpy_dtype(FLOAT, "float64"), FLOAT)
