@@ -157,8 +157,8 @@ def oracles(name: str) -> list[str]:
     return [place for place in PLACES if has(place, name) and taken(place, name) and f"{place}.{name}" not in SPELLINGS]
 
 
-def faults(name: str) -> Iterator[str]:
-    """What is wrong with a name, under every prefix of each library that has it, and without one."""
+def faults(name: str, every: bool = True) -> Iterator[str]:
+    """What is wrong with a name, under every prefix of each library that has it, and without one; or under one prefix of each."""
     places = oracles(name)
     own = BARE.get(name, next((place for place in places if place not in METHODS), None))
     for place in places:
@@ -167,13 +167,13 @@ def faults(name: str) -> Iterator[str]:
             yield from faults_of(place, name, arguments, wanted)
             if wanted.several and not tried:
                 yield from _further_parts(spelled(place, name, arguments), len(wanted.parts))
-            for prefix in () if tried else ALSO.get(place, ()):
+            for prefix in () if tried or not every else ALSO.get(place, ()):
                 yield from faults_of(place, name, arguments, wanted, f"{prefix}.")
             tried = True
-            if place == own:
+            if place == own and every:
                 yield from faults_of(place, name, arguments, wanted, "")
                 bare = bare or is_taken(f"{name}({arguments})")
-        if place == own and not bare:
+        if place == own and every and not bare:
             yield f"no call of {name}(...) without a prefix is taken: add its arguments to tests/oracles/calls"
         if not tried and f"{place}.{name}" not in SPELLINGS:
             yield f"no call of {spelled(place, name, '...')} that the library takes: add its arguments to tests/oracles/calls"

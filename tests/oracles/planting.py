@@ -25,8 +25,8 @@ from oracles.explicit import EXPLICIT, explicit_faults
 FACTOR = 1.001
 
 
-def all_faults(name: str) -> Iterator[str]:
-    yield from faults(name)
+def all_faults(name: str, every: bool = True) -> Iterator[str]:
+    yield from faults(name, every)
     yield from explicit_faults(name)
 
 
@@ -134,19 +134,19 @@ def touched() -> Mapping[str, list[str]]:
             stack.enter_context(planted(record, **watching))
         for name in dict.fromkeys([*catalogue(), *EXPLICIT]):
             current = name
-            for _ in all_faults(name):
+            for _ in all_faults(name, every=False):
                 pass
     return found
 
 
 def first_found(record: Op | Composite, **fields: Any) -> str | None:
     """The first thing that the oracles say of a planted mistake."""
-    own = {record.name, *record.aliases}
+    own = (record.name, *record.aliases)
     names = sorted(touched()[record.name], key=lambda name: (name not in own, len(name)))
     with planted(record, **fields):
-        for name in names:
+        for name, every in (*((name, False) for name in names), *((name, True) for name in own)):
             with contextlib.suppress(Exception):
-                for fault in all_faults(name):
+                for fault in all_faults(name, every):
                     return fault
     return None
 

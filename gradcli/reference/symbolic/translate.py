@@ -22,7 +22,7 @@ class Smooth:
 
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
-        self._program: Program | None = None
+        self._program: Steps | None = None
         self._on_arrays: Callable[..., Any] | None = None
         self._magnitude: Smooth | None = None
         self._partials: dict[int, Smooth] = {}
@@ -50,7 +50,7 @@ class Smooth:
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         if self._program is None:
-            self._program = Program([self.expression], self.symbols)
+            self._program = Steps([self.expression], self.symbols)
         return self._program.run(m, arguments)[0]
 
 
@@ -88,7 +88,7 @@ def _in_mpmath(function: Any) -> str | None:
     return name
 
 
-class Program:
+class Steps:
     """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
 
     def __init__(self, roots: list[Any], symbols: tuple[Any, ...]) -> None:
