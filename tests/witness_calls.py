@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import mpmath
@@ -11,10 +11,13 @@ from helpers import lowered
 
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.scope import Scope
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.spec import Composite, Op
 from gradcli.reference.algebra import Numbers
 from gradcli.reference.exact_values import constant_array, exact_array
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import Composed
 
 
 class Call(NamedTuple):
@@ -70,9 +73,12 @@ def parameter(value: Any, table: Mapping[Expr, Any]) -> Any:
     return np.asarray(value.array) if isinstance(value, StaticArray) else value
 
 
-def calls(text: str, values: Mapping[str, Any]) -> list[Call]:
-    """Every composite that a program calls, those that bodies call included."""
-    made: list[tuple[Composite, list[Any], dict[str, Any], Any]] = []
+Made = tuple[Composite, list[Any], dict[str, Any], Any]
+
+
+def recorded(text: str, values: Mapping[str, Any]) -> tuple[Scope, list[Expr], list[Made]]:
+    """A program's scope, the nodes that are wanted of it, and each call of a composite, those by other bodies included."""
+    made: list[Made] = []
     original = Composite.__call__
 
     def noted(self: Composite, *operands: Any, **static: Any) -> Any:
@@ -86,13 +92,44 @@ def calls(text: str, values: Mapping[str, Any]) -> list[Call]:
         scope, root = lowered(text, values)
     finally:
         Composite.__call__ = original  # type: ignore[method-assign]
-    domain = Exact(mpmath.mp)
+    return scope, reachable([root, *nodes_in([part for call in made for part in call[1:]])]), made
+
+
+def calls(text: str, values: Mapping[str, Any]) -> list[Call]:
+    """Every call of a composite by a program, in multi-precision numbers."""
+    scope, order, made = recorded(text, values)
     table = {leaf: exact_array(mpmath.mp, value, leaf.kind) for leaf, value in scope.values.items()}
-    interpret(reachable([root, *nodes_in([part for call in made for part in call[1:]])]), domain, table)
+    interpret(order, Exact(mpmath.mp), table)
     return [
         Call(composite, numbers(operands, table), {k: parameter(v, table) for k, v in static.items()}, numbers(result, table))
         for composite, operands, static, result in made
     ]
+
+
+def slopes(text: str, values: Mapping[str, Any]) -> Iterator[tuple[Composite, list[Any], list[Any]]]:
+    """For each call, the derivatives of a weighted sum of what the reference gives, by each name of the program, and those of the body."""
+    scope, order, made = recorded(text, values)
+    domain = Composed(mpmath.mp, scope.values, "float64")
+    interpret(order, domain, domain.table)
+    for composite, operands, static, result in made:
+        assert composite.reference is not None
+        given = {k: parameter(v, domain.table) for k, v in static.items()}
+        found = composite.reference(domain.tape, *numbers(operands, domain.table), **given)
+        sums = [entries_of(part) for part in (found, numbers(result, domain.table))]
+        seed = np.array([mpmath.mpf(7 + i) / 7 for i in range(len(sums[0]))], dtype=object)
+        pulled = [[values_of(domain.gradient(y, seed, domain.table[scope.names[name]])) for name in values] for y in sums]
+        yield composite, pulled[0], pulled[1]
+
+
+def entries_of(value: Any) -> np.ndarray:
+    """All scalars of a result, of several parts one after the other."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    flat = [v for part in parts if part is not None for v in np.asarray(part, dtype=object).ravel().tolist()]
+    return np.fromiter(flat, dtype=object)
+
+
+def values_of(array: Any) -> Any:
+    return Numbers.map(plain, array)
 
 
 def difference(found: Any, wanted: Any, digits: int) -> str | None:

@@ -33,7 +33,7 @@ def _cosine_similarity(x: Any, y: Any, axis: int, eps: float) -> Any:
 
 cosine_similarity = composite(
     "cosine_similarity", "x1 x2", _cosine_similarity, static={"axis": 1, "eps": 1e-8}, kinks=_AT_ZERO,
-    doc="The cosine of the angle of two vectors along an axis. A length below eps counts as eps, as a constant.",
+    doc="The cosine of the angle of two vectors along an axis. A length below eps counts as eps, and its gradient is its own.",
     examples=("cosine_similarity(x, y, axis=0)",),
 )  # fmt: skip
 

@@ -194,7 +194,7 @@ adjugate_jvp = over_batches(_adjugate_jvp, _same)
 
 def _inv(m: Any, x: Matrix, check_errors: bool) -> Matrix:
     if not check_errors and m.plain(size := berkowitz(m, x)) == 0:
-        return m.map(lambda v: quotient(m, v, size), cofactors(m, x))
+        return array([quotient(m, v, size) for v in entries(cofactors(m, x))], x.shape)
     return eliminate(m, x, identity(m, len(x)))
 
 
@@ -221,10 +221,9 @@ matrix_exp_jvp = over_batches(_matrix_exp_jvp, _same)
 
 
 def _eigh(m: Any, x: Matrix, UPLO: str, signs: str) -> tuple[Matrix, Matrix]:
+    like: Any = np.linalg.eigh
     if signs == "torch":
         from gradcli.ops.linalg.sign_conventions import eigh as like
-    else:
-        like = np.linalg.eigh
     return symmetric_eigen(m, symmetric(m, x, UPLO.upper() == "U"), like(floats(m, x), UPLO)[1])
 
 
@@ -232,10 +231,9 @@ eigh = over_batches(_eigh, lambda x, UPLO, signs: [x[:1], x])
 
 
 def _svd(m: Any, x: Matrix, full_matrices: bool, signs: str) -> tuple[Matrix, Matrix, Matrix]:
+    like: Any = np.linalg.svd
     if signs == "torch":
         from gradcli.ops.linalg.sign_conventions import svd as like
-    else:
-        like = np.linalg.svd
     u, _, vh = like(floats(m, x), True)
     if x.shape[0] < x.shape[1]:
         right, sizes, left = _tall_svd(m, x.T, vh.T, u)

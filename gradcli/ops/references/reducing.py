@@ -206,7 +206,8 @@ def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def log_softmax(m: Any, x: Any, axis: Any) -> Array:
-    return x - logsumexp(m, x, axis, True) if size_of(np.shape(x)) else x
+    apart: Array = x - logsumexp(m, x, axis, True) if size_of(np.shape(x)) else x
+    return apart
 
 
 def sorted_numbers(m: Any, x: Any) -> list[Any]:
