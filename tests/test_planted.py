@@ -30,6 +30,9 @@ from checking import (
     vjp,
 )
 from helpers import applied, exact, lowered
+from planting.everything import sampled
+from planting.mistakes import Mistake, table, tried
+from planting.records import meanings, slopes
 
 from gradcli.graph import sweep
 from gradcli.ops.arrays.shapes import reshape, scatter_add, transpose
@@ -378,3 +381,27 @@ def test_exit_code_of_a_mismatch(call_cli: Callable[..., Any]) -> None:
         assert "-1.529" in shown
         assert "1.529" in shown.replace("-1.529", "")
     assert call_cli(*arguments).returncode == 0, "the mistake is gone again"
+
+
+# -- a sample of what `python -m tests.planting` plants ---------------------------------------------------------------
+
+
+SAMPLE = sampled(60, seed=23)
+
+
+@pytest.mark.parametrize("mistake", [pytest.param(m, id=f"{m.kind} in {m.place}") for m in SAMPLE])
+def test_planted_mistake_is_found_by_the_verdict_or_by_a_test_with_a_name(mistake: Mistake) -> None:
+    found = tried(mistake, wide=False)
+    assert found.by != "missed", f"{mistake.kind} in {mistake.place} shows in {found.words}: neither the verdict nor a test sees it"
+
+
+def test_a_mistake_that_nobody_looks_for_is_missed() -> None:
+    """The harness itself: a function that is another everywhere, with no test to be asked."""
+    (wrong,) = [m for m in meanings() if m.kind == "function: everywhere" and m.place == "asinh"]
+    assert tried(wrong, wide=False).by.startswith("tests/test_oracles.py")
+    found = tried(wrong._replace(tests=lambda wide: []), wide=False)
+    assert found.by == "missed"
+    assert "missed: function: everywhere in asinh" in table([found])
+    (slope,) = [m for m in slopes() if m.kind == "slope: a factor" and m.place == "sin by x"]
+    assert tried(slope, wide=False).by == "verdict"
+    assert judged("sin(x)", {"x": 0.7}).verdict.word == "agree", "all is taken out again"

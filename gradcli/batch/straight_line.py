@@ -1,4 +1,4 @@
-"""Transcripts: what the forward pass and the sweep do with numbers, written out as a straight line of Python.
+"""Straight-line programs: what the forward pass and the sweep do with numbers, written out as a straight line of Python.
 
 Nothing is folded, moved or shared that they would not, so that results are theirs to the bit, in a tenth of the time.
 """
@@ -18,7 +18,7 @@ from gradcli.plans.assembly import compiled
 from gradcli.plans.schedule import schedule
 
 
-class Transcript:
+class StraightLine:
     """The value of a root, which is a number, and its derivatives, as a function of the values of leaves."""
 
     def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr]) -> None:

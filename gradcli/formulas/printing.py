@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
-from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NOT, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
+from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NEGATION, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
 
 
 def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] | None = None, taken: Collection[str] = ()) -> str | None:
@@ -85,7 +85,7 @@ def _operation(node: Expr, operands: list[Piece | None], taken: Collection[str])
         if text.infix:
             return _infix(text.infix, x, *operands[1:])
         if text.prefix:
-            power, inside = (NOT, NOT) if text.prefix[0].isalpha() else (UNARY, POWER)
+            power, inside = (NEGATION, NEGATION) if text.prefix[0].isalpha() else (UNARY, POWER)
             return Piece((text.prefix + x.at(inside), power))
     written = in_form(text.written, node, operands, _literal) if text.written is not None else None
     if written is not None:

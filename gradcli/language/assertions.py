@@ -19,7 +19,10 @@ Range = tuple[int, int]  # places of tokens: from the first, up to the one after
 
 
 def parse_assertion(source: Source, span: Span, tokens: list[Token], start: int, stop: int) -> Assertion:
-    """assertion = "assert" relation { "and" relation } [ "within" sum ]; the tokens are those after "assert"."""
+    """assertion = "assert" relation { "and" relation } [ "within" sum ]; the tokens are those after "assert".
+
+    Raises ParseError for what else stands at its top, with what to write where that can be read.
+    """
     return _Assertion(source, tokens, start, stop).parse(span)
 
 
@@ -166,12 +169,12 @@ class _Assertion:
 
     def _unwrapped(self, part: Range) -> list[str]:
         """The relations of a part, without brackets around them."""
-        found, waiting = [], [part]
-        while waiting:
-            start, end = waiting.pop()
+        found, pending = [], [part]
+        while pending:
+            start, end = pending.pop()
             inside = self._outside_of_brackets(start, end)
             if len(inside) == 2 and self.tokens[start].text == "(" and not self._signs((start, end)):
-                waiting += reversed(self._split(start + 1, end - 1))
+                pending += reversed(self._split(start + 1, end - 1))
             else:
                 found.append(self._text((start, end)))
         return found

@@ -6,10 +6,10 @@ import re
 
 from gradcli.errors import Span
 from gradcli.language.brackets import ARGUMENTS, ARRAY, GROUP, SUBSCRIPTS, closed_empty, colon, inside, item, keyword, opened
-from gradcli.language.precedence import NEGATION, UNARY
 from gradcli.language.stacks import Stacks
 from gradcli.language.tokens import NAME, NUMBER, RESERVED, STRING, SYMBOL, Token
 from gradcli.language.tree import Dots, Name, Number, Text
+from gradcli.ops.text import NEGATION, UNARY
 
 _GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
 

@@ -10,7 +10,7 @@ from gradcli.errors import UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import callables
 from gradcli.language.builder import Builder
-from gradcli.language.names import Function, Module, Results, Unbound
+from gradcli.language.names import FreeVariable, Function, Module, Results
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.dialects import qualified
@@ -18,8 +18,8 @@ from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH, named_constant
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
-    """``base.name`` of what the base was lowered to."""
-    if isinstance(base, Unbound):
+    """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
+    if isinstance(base, FreeVariable):
         raise missing_value(builder.scope, base)
     if isinstance(base, Module):
         return _of_library(builder, base.path, name)
@@ -48,7 +48,7 @@ def _of_library(builder: Builder, library: str, name: str) -> Any:
 
 
 def property_of(builder: Builder, name: str, base: Expr) -> Any:
-    """``x.T``, ``x.mT``, ``x.shape``, ``x.ndim`` and ``x.size``."""
+    """``x.T`` (axes reversed), ``x.mT`` (the last two exchanged, ShapeError if there are fewer), ``x.shape``, ``x.ndim``, ``x.size``."""
     if name == "T":
         return base if base.ndim < 2 else shapes.transpose(base, axes=None)
     if name == "mT":

@@ -15,7 +15,7 @@ class Builder(Host, Protocol):
     """Takes results of lowering for nodes or for parameters of the program; `coercion.Coercion` is the one there is.
 
     A result is a node, or, where the language has them, a tuple, a list (an array not made yet), a string, None, a `Module`, a
-    `Function` or an `Unbound` name.
+    `Function` or a `FreeVariable`.
     """
 
     @property

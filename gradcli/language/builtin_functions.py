@@ -19,6 +19,7 @@ from gradcli.ops.registry import find
 
 
 def as_is(builder: Builder, x: Any) -> Expr:
+    """x itself, as a node: for methods that change no entry of a number in the program's precision."""
     return builder.value(x)
 
 
@@ -31,6 +32,7 @@ def maximum_of(builder: Builder, *values: Any) -> Expr:
 
 
 def minimum_of(builder: Builder, *values: Any) -> Expr:
+    """Unprefixed min: of several values the smallest, of one array its smallest entry."""
     result = builder.value(values[0])
     for value in values[1:]:
         result = logic.minimum(result, builder.value(value))
@@ -49,6 +51,7 @@ def einsum(builder: Builder, arguments: Any) -> Any:
 
 
 def length(builder: Builder, x: Any) -> Any:
+    """How many entries a tuple, a list or the first axis of an array has. Raises TypeMismatchError for a number, which has none."""
     if isinstance(x, (tuple, list)):
         return builder.graph.constant(len(x))
     node = builder.value(x)
@@ -58,6 +61,7 @@ def length(builder: Builder, x: Any) -> Any:
 
 
 def item(builder: Builder, x: Any) -> Any:
+    """The number in an array of one entry. Raises ShapeError for any other."""
     node = builder.value(x)
     if math.prod(node.shape) != 1:
         raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")

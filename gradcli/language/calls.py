@@ -47,7 +47,7 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     given = binding.bind(builder, name, found, arguments, keywords)
     composition = builtin_functions.FUNCTIONS.get(found.target)
     if composition is not None:
-        return expanded(found.target, (arguments, keywords), lambda: _composed(builder, composition, given))
+        return expanded(found.target, (arguments, keywords), lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
@@ -58,7 +58,7 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     return made
 
 
-def _composed(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     try:
         inspect.signature(composition).bind(builder, **given)
     except TypeError as error:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.names import Unbound, described, dtype_of
+from gradcli.language.names import FreeVariable, described, dtype_of
 from gradcli.language.scope import Scope
 from gradcli.language.static_uses import MASK, QUANTITY, WHOLE, StaticUse
 from gradcli.language.undefined_names import missing_value
@@ -33,12 +33,16 @@ class Coercion:
         return self.scope.random
 
     def value(self, result: Any, depth: int = 0) -> Expr:
-        """A result as a node: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else."""
+        """A result as a node: numbers as they are, lists as arrays along a new first axis.
+
+        Raises MissingValueError (or AmbiguousError) for a name without a value, TypeMismatchError for anything else, ShapeError where the
+        entries of a list differ in shape, LimitError for lists nested too deep.
+        """
         if isinstance(result, Expr):
             return result
         if isinstance(result, list):
             return self._array(result, depth)
-        if isinstance(result, Unbound):
+        if isinstance(result, FreeVariable):
             raise missing_value(self.scope, result)
         if isinstance(result, (bool, int, float)):
             return self.graph.constant(result)
@@ -46,7 +50,7 @@ class Coercion:
         raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
 
     def whole(self, result: Any, of: Use | None = None) -> Expr:
-        """A result as whole numbers by which entries are addressed."""
+        """A result as whole numbers by which entries are addressed; a static use of the names in it. Raises as `value` does."""
         node = self.value(result)
         self._note_use(node, WHOLE, _place(of))
         whole: Expr = self.graph.whole(node)
@@ -72,7 +76,11 @@ class Coercion:
         return rows
 
     def static(self, result: Any, of: Use | str | None = None) -> Any:
-        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
+        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated.
+
+        Entries that are whole by construction come as integers. Raises as `value` does, EvaluationError where the value cannot be computed,
+        and LimitError for whole numbers beyond 2**53, which floats do not tell apart.
+        """
         kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
         return self._static(result, kind, _place(of))
 
@@ -82,7 +90,7 @@ class Coercion:
                 raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
             parts = [self._static(part, kind, place, depth + 1) for part in result]
             return tuple(parts) if isinstance(result, tuple) else parts
-        if isinstance(result, Unbound):
+        if isinstance(result, FreeVariable):
             raise missing_value(self.scope, result)
         if isinstance(result, Expr):
             return self._static_value(result, kind, place)

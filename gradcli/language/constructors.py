@@ -70,7 +70,7 @@ def _filled(builder: Builder, name: str, value: Any, extents: tuple[Any, ...], d
     if extents and isinstance(extents[0], tuple) and len(extents) == 1:
         extents = extents[0]
     if len(extents) > 1 and dtype is None and dtype_of(extents[-1]) is not None:
-        *extents, dtype = extents  # type: ignore[assignment]  # np.zeros(3, float)
+        extents, dtype = extents[:-1], extents[-1]  # np.zeros(3, float)
     return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
 
@@ -81,43 +81,59 @@ def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dty
 
 
 def zeros(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Zeros of a shape. The shape of a constructor is a whole number or several of them, known beforehand; ArgumentError otherwise.
+
+    A dtype may say what holds anyway: the program's own precision, whole numbers where the entries are; else UnreadArgumentError.
+    """
     return _filled(builder, "zeros", 0.0, (shape,), dtype)
 
 
 def ones(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Ones of a shape."""
     return _filled(builder, "ones", 1.0, (shape,), dtype)
 
 
 def full(builder: Builder, shape: Any, value: Any, dtype: Any = None) -> Expr:
+    """An array of a shape whose entries are all a value, which keeps its derivative."""
     return _spread(builder, "full", builder.value(value), shape_of(builder, shape), dtype)
 
 
 def zeros_like(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+    """Zeros of the shape of x."""
     return _spread(builder, "zeros_like", 0.0, builder.value(x).shape, dtype)
 
 
 def ones_like(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+    """Ones of the shape of x."""
     return _spread(builder, "ones_like", 1.0, builder.value(x).shape, dtype)
 
 
 def full_like(builder: Builder, x: Any, value: Any, dtype: Any = None) -> Expr:
+    """An array of the shape of x whose entries are all a value, which keeps its derivative."""
     return _spread(builder, "full_like", builder.value(value), builder.value(x).shape, dtype)
 
 
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
+    """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right of the main one."""
     rows, columns = shape_of(builder, n, n if m is None else m)
     return _typed(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
 
 
 def identity(builder: Builder, n: Any, dtype: Any = None) -> Expr:
+    """The identity matrix of n rows."""
     return eye(builder, n, dtype=dtype)
 
 
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+    """A value or a nested list as an array."""
     return _typed(builder, "array", builder.value(x), dtype)
 
 
 def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Expr:
+    """Numbers from start (0) up to stop, which is not among them, by step. How many there are is decided beforehand, of the bound values.
+
+    Raises ArgumentError for bounds that are not finite and for a step of 0, LimitError for too many.
+    """
     if stop is None or dtype_of(stop) is not None:
         dtype, start, stop = stop if dtype is None else dtype, 0, start
     step = 1 if step is None else step
@@ -174,6 +190,11 @@ def _line(builder: Builder, start: Expr, stop: Expr, count: int, endpoint: bool)
 def linspace(
     builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
 ) -> Any:  # fmt: skip
+    """So many (50) evenly spaced numbers from start to stop, which broadcast, along a new axis: the first by default.
+
+    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises ShapeError for ends that do not
+    broadcast together, ArgumentError for a count that is no whole number.
+    """
     return _spaced(
         builder, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=builder.static(retstep, "'retstep' of linspace")
     )
@@ -182,6 +203,8 @@ def linspace(
 def logspace(
     builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
 ) -> Expr:  # fmt: skip
+    """Powers of a base (10) whose exponents are those of `linspace`."""
+
     def raised(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
         made: Expr = builder.value(base) ** _line(builder, first, last, count, ends)[0]
         return made
@@ -192,6 +215,8 @@ def logspace(
 
 
 def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Expr:
+    """Numbers of constant ratio from start to stop, both of one sign. Raises ArgumentError for ends of two signs, and for 0."""
+
     def multiplied(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
         exponents, _ = _line(builder, log(abs_(first)), log(abs_(last)), count, ends)
         made: Expr = sign(first) * exp(exponents)
@@ -233,10 +258,12 @@ def _spaced(
 
 
 def rand(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Random numbers, uniform on [0, 1), from the program's generator; constants, so that nothing is differentiated through them."""
     return _drawn(builder, "rand", builder.random.random, shape, dtype)
 
 
 def randn(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Random numbers of the standard normal distribution, from the program's generator."""
     return _drawn(builder, "randn", builder.random.standard_normal, shape, dtype)
 
 

@@ -17,7 +17,10 @@ class _SliceParts(list[Any]):
 
 
 def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
-    """``base[items]``: of an array as in NumPy, or one entry of a tuple."""
+    """``base[items]``: of an array as in NumPy, with its shapes; of a tuple one entry, or a slice of it.
+
+    Raises ShapeError for an index out of bounds and for too many, TypeMismatchError for what is no index, ArgumentError for a step of 0.
+    """
     base = results[node.base.place]
     if isinstance(base, tuple):
         if len(node.items) == 1 and isinstance(node.items[0], Slice):

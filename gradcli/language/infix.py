@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from gradcli.errors import AmbiguousError, Span
-from gradcli.language.precedence import COMPARISON, EXPRESSION, INFIX, POWER, PREFIX, PRODUCT, SUM, Operator, symbol
+from gradcli.language.precedence import PREFIX, Operator, symbol
 from gradcli.language.stacks import Stacks
 from gradcli.language.tokens import NAME, NUMBER, STRING, Token
 from gradcli.language.tree import Name
+from gradcli.ops.text import BINDING, COMPARISON, EXPRESSION, POWER, PRODUCT, SUM
 
 
 def infix(stacks: Stacks, token: Token, power: int) -> None:
@@ -75,7 +76,7 @@ def refuse_chain(stacks: Stacks, token: Token) -> NoReturn:
     while stop < len(tokens) - 1 and depth >= 0:
         word = tokens[stop].text
         depth += (word in ("(", "[")) - (word in (")", "]"))
-        if depth < 0 or (depth == 0 and (INFIX.get(word, SUM) < SUM or word in (",", ";", "if", "else"))):
+        if depth < 0 or (depth == 0 and (BINDING.get(word, SUM) < SUM or word in (",", ";", "if", "else"))):
             break
         stop += 1
     last = tokens[stop - 1]

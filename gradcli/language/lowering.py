@@ -1,8 +1,8 @@
 """From the tree to the graph: names are looked up, functions inlined, derivatives taken, indices made static.
 
-One loop over a statement's nodes; a call of a user's function opens an frame of its body on an explicit
+One loop over a statement's nodes; a call of a user's function opens a frame for its body on an explicit
 stack. What a node lowers to is a graph node, or, where the language has them, a tuple, a list (an array not
-made yet), a string, None, a `Module`, a `Function`, or an `Unbound` name that fails only where it is used.
+made yet), a string, None, a `Module`, a `Function`, or a `FreeVariable`, which fails only where it is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradcli.language.frames import Frame
 from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
 from gradcli.language.masks import refuse_other_readings
-from gradcli.language.names import Function, Module, Unbound
+from gradcli.language.names import FreeVariable, Function, Module
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Attribute,
@@ -60,7 +60,11 @@ class Lowering:
         self._inlining = Inlining(self.coercion, self._stack)
 
     def lower(self, expression: Expression, source: Source) -> Any:
-        """What an expression stands for. Errors carry their place in the text."""
+        """What an expression stands for, in any of the forms above.
+
+        Raises a GradcliError with the smallest place in the text that it is about: UnknownNameError, MissingValueError and
+        AmbiguousError for names, ArgumentError, ShapeError and TypeMismatchError for what functions and operators cannot take, LimitError.
+        """
         self.mentions = False
         self.coercion.static_uses = {}
         self._stack = [Frame(expression, source, self.statement, {})]
@@ -110,11 +114,11 @@ class Lowering:
             raise error.at(call.span, caller.source) from None
 
     def lower_value(self, expression: Expression, source: Source) -> Expr:
-        """The same, as a node of the graph."""
+        """The same, as a node of the graph: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else, too."""
         return self.coerced(self.lower(expression, source), expression, source)
 
     def coerced(self, result: Any, expression: Expression, source: Source) -> Expr:
-        """What the last expression was lowered to, as a node of the graph."""
+        """What the last expression was lowered to, as a node of the graph. Raises TypeMismatchError where it is no number or array."""
         try:
             node = self.coercion.value(result)
         except GradcliError as error:
@@ -186,7 +190,7 @@ class Lowering:
             return self.graph.constant(NAMED[name])
         if name in PREFIXES:
             return Module(name)
-        return Unbound(name)
+        return FreeVariable(name)
 
     def _attribute(self, node: Attribute, frame: Frame) -> Any:
         return attribute(self.coercion, frame.results[node.base.place], node.name)

@@ -37,7 +37,7 @@ class Results(tuple[Any, ...]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unbound:
+class FreeVariable:
     """A name without a value, which is an error only where a value is wanted."""
 
     name: str
@@ -47,7 +47,7 @@ def dtype_of(argument: Any) -> DType | None:
     """The dtype that an argument names, None where it names none: np.float64, float, torch.float, 'float64'."""
     if isinstance(argument, DType):
         return argument
-    name = argument.name if isinstance(argument, (Unbound, Function)) else argument
+    name = argument.name if isinstance(argument, (FreeVariable, Function)) else argument
     if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
         name = "float32"
     return DType(name) if isinstance(name, str) and name in DTYPES else None

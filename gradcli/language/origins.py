@@ -97,11 +97,11 @@ def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
         ends = [frame.results[part.place] for part in _parts(tree)]
         return dict.fromkeys(_between(_nodes_in(result), _nodes_in(ends)), ())
     made: dict[Expr, tuple[str, ...]] = {}
-    waiting: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
-    for call, outer in waiting:  # which grow; the inner calls come after, and are right about their nodes
+    pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
+    for call, outer in pending:  # which grow; the inner calls come after, and are right about their nodes
         calls = (*outer, call.name)
         made.update(dict.fromkeys(_between(_nodes_in(call.result), _nodes_in(call.given)), calls))
-        waiting += [(inner, calls) for inner in call.inner]
+        pending += [(inner, calls) for inner in call.inner]
     return made
 
 
@@ -115,33 +115,33 @@ def _taken_for(tree: Node, frame: Frame) -> Iterable[Expr]:
 
 def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
     """The nodes from roots down to ends, without these. A derivative uses nodes of what is differentiated, which are not its own."""
-    waiting = list(roots)
+    pending = list(roots)
     seen = set(ends)
-    if any(root.op is derivative for root in waiting):
+    if any(root.op is derivative for root in pending):
         seen.update(reachable(seen))
     found = []
-    while waiting:
-        node = waiting.pop()
+    while pending:
+        node = pending.pop()
         if node not in seen:
             seen.add(node)
             found.append(node)
-            waiting += [operand for operand in node.operands if operand is not None]
+            pending += [operand for operand in node.operands if operand is not None]
     return found
 
 
 def _nodes_in(result: Any) -> Iterator[Expr]:
     """The nodes in a result of lowering, however it is nested."""
-    waiting = [result]
-    while waiting:
-        part = waiting.pop()
+    pending = [result]
+    while pending:
+        part = pending.pop()
         if isinstance(part, Expr):
             yield part
         elif isinstance(part, (tuple, list)):
-            waiting += part
+            pending += part
         elif isinstance(part, dict):
-            waiting += part.values()
+            pending += part.values()
         elif isinstance(part, Function):
-            waiting.append(part.base)
+            pending.append(part.base)
 
 
 def _parts(tree: Node) -> list[Node]:

@@ -3,11 +3,12 @@
 ::
 
     program    = { [ statement ] ( NEWLINE | ";" ) }
-    statement  = [ "const" ] NAME "=" expression
-               | NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
-               | NAME "(" NAME { "," NAME } ")" "=" expression
-               | "assert" relation { "and" relation } [ "within" sum ]
-               | expression
+    statement  = constant | data | binding | augmented | definition | assertion | query
+    constant   = "const" NAME "=" expression              data  = NAME "=" "@" FILE
+    binding    = NAME "=" expression                      query = expression
+    augmented  = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
+    definition = NAME "(" NAME { "," NAME } ")" "=" expression
+    assertion  = "assert" relation { "and" relation } [ "within" sum ]
     relation   = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum
     expression = disjunction [ "if" disjunction "else" expression ]
     disjunction = conjunction { "or" conjunction }       conjunction = negation { "and" negation }
@@ -36,10 +37,10 @@ from gradcli.errors import Source
 from gradcli.language.atoms import atom
 from gradcli.language.brackets import ARGUMENTS, SUBSCRIPTS, closed, colon, comma, inside, opened, refuse_open
 from gradcli.language.infix import expression, infix, product
-from gradcli.language.precedence import EXPRESSION, INFIX
 from gradcli.language.stacks import Stacks
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, SUPERSCRIPT, SYMBOL, Token, superscript_value
 from gradcli.language.tree import Attribute, Binary, Expression, Name, Number
+from gradcli.ops.text import BINDING, EXPRESSION
 
 
 def parsed(source: Source, tokens: list[Token], at: int, stop: int) -> Expression:
@@ -54,7 +55,7 @@ def parsed(source: Source, tokens: list[Token], at: int, stop: int) -> Expressio
         stacks.at += 1
         if expects_atom:
             expects_atom = atom(stacks, token)
-        elif (binding := INFIX.get(token[1])) is not None:
+        elif (binding := BINDING.get(token[1])) is not None:
             infix(stacks, token, binding)
             expects_atom = True
         else:

@@ -1,14 +1,10 @@
-"""Operator precedence: the rules of the grammar from `expression` to `power`, each as the power by which its operators bind."""
+"""Operators that wait for their right operand, each with the power by which it binds (`gradcli.ops.text`)."""
 
 from __future__ import annotations
 
 from gradcli.language.tokens import Token
+from gradcli.ops.text import NEGATION, PRODUCT, UNARY
 
-EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, SUM, TERM, PRODUCT, UNARY, POWER = range(10)
-INFIX = {
-    "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
-    "!=": COMPARISON, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
-}  # fmt: skip
 PREFIX = (NEGATION, UNARY)
 
 Operator = tuple[int, Token]  # one that waits for its right operand: its binding power and its token

@@ -23,7 +23,7 @@ from gradcli.ops.structure import detach
 
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
-    """The logical lines of a program, as its lines come, but for blank ones."""
+    """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
     for first, line in logical_lines(lines, limits.length):
         text = line if line.isascii() else unicodedata.normalize("NFC", line)
         if text.strip():
@@ -64,7 +64,7 @@ class Program:
         self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def execute(self, statement: Statement) -> Lowered | None:
-        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place.
+        """Run one statement; queries and asserts give something to evaluate. Raises any GradcliError, with its place in the text.
 
         The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
         """
@@ -191,11 +191,14 @@ class Program:
         return value
 
     def constant(self, text: str, what: str) -> Any:
-        """The value of a VALUE on the command line or in a record: a constant expression."""
+        """The value of a VALUE on the command line or in a record: a constant expression. Raises as `read` does."""
         return self.raw(self.read(text, what))
 
     def read(self, text: str, what: str) -> Expr:
-        """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``."""
+        """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.
+
+        ``what`` names the text in errors. Raises ParseError, LimitError, and what lowering raises.
+        """
         source = Source(text, what)
         depth = 0
         for token in tokenize(source):

@@ -70,7 +70,10 @@ class Scope:
         return self._random
 
     def bind_value(self, name: str, value: Any, *, const: bool = False) -> Expr:
-        """Make a name a leaf with a value: a number, a boolean, or an array of these."""
+        """Make a name a leaf with a value: a number, a boolean, or an array of these, of any shape.
+
+        Numbers are kept in the program's precision; whole ones (of an integer dtype) count as whole by construction.
+        """
         raw = np.asarray(value)
         kind = kind_of(raw)
         leaf = self.graph.leaf(name, raw.shape, kind)
@@ -131,7 +134,7 @@ class Scope:
         return renamed
 
     def evaluate(self, node: Expr) -> Any:
-        """The value of a node under the bindings so far."""
+        """The value of a node under the bindings so far. Raises EvaluationError, with the node, where it cannot be computed."""
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
-from gradcli.language.precedence import COMPARISON, EXPRESSION, PREFIX, Operator, symbol
+from gradcli.language.precedence import PREFIX, Operator, symbol
 from gradcli.language.tokens import END, Token
 from gradcli.language.tree import Binary, Conditional, Node, Unary
+from gradcli.ops.text import COMPARISON, EXPRESSION
 
 
 class Bracket:

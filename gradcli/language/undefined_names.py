@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, UnknownNameError, suggestion
 from gradcli.language import callables
-from gradcli.language.names import Unbound
+from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
 
 _LONGEST = 40  # characters of a name that may be two names written together
 
 
-def missing_value(scope: Scope, unbound: Unbound) -> GradcliError:
+def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     """The error of a name used where it needs a value."""
-    name = unbound.name
+    name = variable.name
     if name in scope.failed:
         return MissingValueError(f"'{name}' has no value: its binding on line {scope.failed[name]} has an error")
     if name in scope.functions or callables.is_function(name):

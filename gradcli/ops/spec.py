@@ -26,6 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
 from gradcli.ops.pytorch import USUAL, Torch
@@ -199,7 +200,7 @@ class Op:
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    domain      in words, for messages and documentation
+    domain      where it is defined (domains.py); messages and documentation print it
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     accuracy    what is known of the floats that it computes
@@ -228,7 +229,7 @@ class Op:
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
-    domain: str = ""
+    domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
     text: Text = field(default_factory=Text)
     facts: Facts = Facts()
@@ -299,7 +300,7 @@ class Composite:
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
     torch: Torch = USUAL
-    domain: str = ""
+    domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()

@@ -9,9 +9,10 @@ from operator import itemgetter
 from types import EllipsisType
 from typing import Any, ClassVar, NamedTuple
 
-TERNARY, OR, AND, NOT, COMPARISON, SUM, TERM, JUXTAPOSITION, UNARY, POWER, ATOM = range(11)  # how tightly a text holds together
+# The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
+EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, SUM, TERM, PRODUCT, UNARY, POWER, ATOM = range(11)
 BINDING = {
-    "or": OR, "and": AND, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
+    "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
     "!=": COMPARISON, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
 }  # fmt: skip
 LARGEST_ARRAY = 64  # entries that are written out

@@ -23,7 +23,6 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
-from gradcli.query.blocked import by_plan, is_large
 from gradcli.query.derivatives import gradient, hessian, jacobian, jvp
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
@@ -31,14 +30,15 @@ from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, var
 from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import Alike
+    from gradcli.batch.compilation_cache import CompilationCache
     from gradcli.check.given import Given
 
 
+_LARGE = 1 << 17  # entries of an array
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: Alike | None) -> Iterator[Record]:
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
     """The results of a program as its lines come; with a cache, queries of one form are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
@@ -107,8 +107,10 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
             wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
-    planned = options.mode == "grad" and root.kind == "float" and is_large(order)
+    planned = options.mode == "grad" and root.kind == "float" and _pays_to_plan(order)
     if planned:
+        from gradcli.query.blocked import by_plan
+
         record.seed, record.seed_given = _seed(program, root, options)
         record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
         if first_nonfinite(record.value) is not None:
@@ -147,6 +149,11 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.check = cross_check(
             scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
         )  # fmt: skip
+
+
+def _pays_to_plan(order: Sequence[Expr]) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
+    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
 
 
 def _remarks(

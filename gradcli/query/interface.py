@@ -9,7 +9,7 @@ from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.language.tree import Program
+    from gradcli.language.tree import ParsedProgram
     from gradcli.report.records import Record
 
 
@@ -91,12 +91,12 @@ def _by_name(name: str) -> str:
     return f'at={{"{name}": ...}}'
 
 
-def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
+def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
     """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
     from gradcli.language.run import statements
-    from gradcli.language.tree import Program
+    from gradcli.language.tree import ParsedProgram
 
-    program = Program()
+    program = ParsedProgram()
     for statement in statements(text_lines(text), None, limits):
         if isinstance(statement, GradcliError):
             raise statement

@@ -13,7 +13,7 @@ from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import Alike
+    from gradcli.batch.compilation_cache import CompilationCache
 
 Loader = Callable[[str], Any]  # reads the data file that a program names
 
@@ -51,8 +51,8 @@ class Programs:
         return load
 
     @cached_property
-    def cache(self) -> Alike:
+    def cache(self) -> CompilationCache:
         """Queries of one form, which are compiled once for all programs."""
-        from gradcli.batch.compilation_cache import Alike
+        from gradcli.batch.compilation_cache import CompilationCache
 
-        return Alike(self.limits, self.precision)
+        return CompilationCache(self.limits, self.precision)

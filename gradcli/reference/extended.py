@@ -6,7 +6,7 @@ of smooth operations are sympy's, as everywhere; accumulation, broadcasting and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.extended import WIDE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
 from gradcli.ops.spec import Op, axes_of
+from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
 
 _UNIT = float(np.finfo(WIDE).eps)
@@ -46,20 +47,19 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision))
         start = np.broadcast_to(np.asarray(seed, WIDE), root.shape)
-        adjoints: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
         needed = _needed(order, wrt)
-        for node in reversed(order):
-            adjoint = adjoints.get(node)
-            if adjoint is None or node.op is None or node not in needed:
-                continue
+
+        def pull(node: Expr, adjoint: Part) -> Iterator[tuple[Expr, Part]]:
+            if node.op is None or node not in needed:
+                return
             operands = [table[o] for o in node.operands if o is not None]
             for operand, part in zip(node.operands, _pulled(node, node.op, adjoint, operands), strict=True):
                 if operand is not None and operand in needed and part is not None:
                     slope, error, live = (_summed(p, operand.shape) for p in part)
-                    earlier = adjoints.get(operand)
-                    if earlier is not None:
-                        slope, error, live = slope + earlier[0], error + earlier[1], live + earlier[2]
-                    adjoints[operand] = slope, error, live
+                    yield operand, (slope, error, live)
+
+        seeds: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
+        adjoints = accumulate(reversed(order), seeds, pull, _plus)
     nothing = [(np.zeros(x.shape, WIDE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
     return Reference(table[root], [np.asarray(f[0], WIDE) for f in found], [np.asarray(f[1], float) for f in found])
@@ -69,6 +69,10 @@ def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
     """The value of an expression in long double. Raises Unsupported."""
     with np.errstate(all="ignore"):
         return interpret(reachable([root]), LongDoubles(leaves, precision))[root]
+
+
+def _plus(x: Part, y: Part) -> Part:
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2]
 
 
 def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:

@@ -7,13 +7,15 @@ any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Kink, Op
+from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Algebra, Scalar, number, real
 from gradcli.reference.arithmetic import MINUS, NEGATIVE, OVER, PLUS, TIMES, Arithmetic
 from gradcli.reference.deadline import check as still_in_time
@@ -221,27 +223,19 @@ class Tracing(Algebra):
         it is zero at the point only.
         """
         adjoints: dict[int, Any] = {}
-        nodes: dict[int, Traced] = {}
-        for node, seed in seeds.items():
-            if type(seed) is not Traced and seed == 0:
-                continue  # it stays zero
-            nodes[node.serial] = node
-            adjoints[node.serial] = adjoints[node.serial] + seed if node.serial in adjoints else seed
-        roots = list(nodes.values())
-        stack = list(roots)
-        while stack:
-            for argument in stack.pop().arguments:
-                if type(argument) is Traced and argument.serial not in nodes:
-                    nodes[argument.serial] = argument
-                    stack.append(argument)
+        for root, seed in seeds.items():
+            if type(seed) is Traced or seed != 0:  # else it stays zero
+                adjoints[root.serial] = adjoints[root.serial] + seed if root.serial in adjoints else seed
+        roots = [root for root in seeds if root.serial in adjoints]
+        nodes = _behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
-        for serial in sorted(nodes, reverse=True):
+
+        def passed_back(serial: int, cotangent: Any) -> Iterator[tuple[int, Any]]:
             if not serial % _SOME:
                 still_in_time()
-            cotangent = adjoints.get(serial)
             node = nodes[serial]
-            if cotangent is None or node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):
-                continue
+            if node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):
+                return
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:
                     continue
@@ -254,8 +248,9 @@ class Tracing(Algebra):
                     part = self.nan  # a result that has no value has no derivative
                 if self.trouble is None and not self.m.isfinite(plain(part)):
                     self.trouble = (f"the derivative of {node.function.name}", [plain(a) for a in node.arguments])
-                earlier = adjoints.get(argument.serial)
-                adjoints[argument.serial] = part if earlier is None else earlier + part
+                yield argument.serial, part
+
+        accumulate(sorted(nodes, reverse=True), adjoints, passed_back, add)
         found = [adjoints.get(x.serial, self.zero) for x in wrt]
         if open_products:
             undecided = dependent(open_products, roots, nodes)
@@ -266,3 +261,15 @@ class Tracing(Algebra):
             unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
             found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
         return found
+
+
+def _behind(roots: Sequence[Traced]) -> dict[int, Traced]:
+    """Everything that some scalars were made of, and they themselves, by their serial numbers."""
+    nodes = {root.serial: root for root in roots}
+    stack = list(roots)
+    while stack:
+        for argument in stack.pop().arguments:
+            if type(argument) is Traced and argument.serial not in nodes:
+                nodes[argument.serial] = argument
+                stack.append(argument)
+    return nodes

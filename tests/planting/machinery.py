@@ -363,4 +363,4 @@ def machinery() -> Iterator[Mistake]:
     ]
     for kind, rows, tests, programs in kinds:
         for words, plant in rows:
-            yield Mistake(kind, words, plant, programs, tests)
+            yield Mistake(kind, words, plant, lambda wide, programs=programs: programs(), lambda wide, tests=tests: tests())

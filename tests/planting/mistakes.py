@@ -29,15 +29,17 @@ class Mistake(NamedTuple):
     """kind     which column of the table it counts in
     place    where it is planted
     plant    plants it, and takes it out again
-    programs that may show it, for the verdict
-    tests    that may find it otherwise
+    programs that may show it, for the verdict; asked whether those are wanted, too, that take long to find
+    tests    that may find it otherwise; likewise
+    inner    whether only those reach it
     """
 
     kind: str
     place: str
     plant: Callable[[], AbstractContextManager[Any]]
-    programs: Callable[[], Iterable[Program]]
-    tests: Callable[[], Iterable[Witness]]
+    programs: Callable[[bool], Iterable[Program]]
+    tests: Callable[[bool], Iterable[Witness]]
+    inner: bool = False
 
 
 class Finding(NamedTuple):
@@ -48,10 +50,10 @@ class Finding(NamedTuple):
     words: str
 
 
-def tried(mistake: Mistake) -> Finding:
+def tried(mistake: Mistake, wide: bool = True) -> Finding:
     """Plant a mistake, and see who finds it."""
-    before = [(program, _right(program)) for program in mistake.programs()]
-    tests = list(mistake.tests())
+    before = [(program, _right(program)) for program in mistake.programs(wide)]
+    tests = list(mistake.tests(wide))
     shown = ""
     changed = 0
     with mistake.plant():

@@ -45,7 +45,11 @@ def names() -> Iterator[Mistake]:
             if other is not record:
                 plant = _planting(registry._BY_NAME, name, other)
                 yield Mistake(
-                    "name: an alias", f"{name} means {other.name}", plant, lambda name=name: calling(name), lambda name=name: oracles(name)
+                    "name: an alias",
+                    f"{name} means {other.name}",
+                    plant,
+                    lambda wide, name=name: calling(name),
+                    lambda wide, name=name: oracles(name),
                 )
     for library, table in signatures._TABLES.items():
         by_parameters: dict[int, list[str]] = {}
@@ -59,5 +63,5 @@ def names() -> Iterator[Mistake]:
                 plain = name.rsplit(".", 1)[-1]
                 yield Mistake(
                     f"name: as {library} has it", f"{name} means {other_target.target}", _planting(table, name, other_target),
-                    lambda plain=plain: calling(plain), lambda plain=plain: oracles(plain),
+                    lambda wide, plain=plain: calling(plain), lambda wide, plain=plain: oracles(plain),
                 )  # fmt: skip

@@ -50,8 +50,8 @@ def _texts() -> dict[str, list[Program]]:
 
 
 @cache
-def reaching(record: Op | Composite) -> list[Program]:
-    """Programs that run a record."""
+def reaching(record: Op | Composite, wide: bool) -> list[Program]:
+    """Programs that run a record; where these are few, of any function that does, if it is to be looked for."""
     found = list(_cases()[record.name][:_MOST]) if isinstance(record, Op) else []
     if (example := catalogue.entry(record).example) is not None:
         found.append(Program(example.expr, example.at))
@@ -59,7 +59,7 @@ def reaching(record: Op | Composite) -> list[Program]:
         found += [Program(case.text, {word: VALUES[word] for word in used(case.text)}) for case in EXPLICIT.get(name, ())]
         found += _texts()[name][:_MOST]
         found += calling(name)
-    if len(found) < _FEW:
+    if wide and len(found) < _FEW:
         for name in touched()[record.name][:_MOST]:
             found += calling(name)
         found += [second for program in found if (second := of_second_order(program)) is not None]

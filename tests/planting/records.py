@@ -16,7 +16,7 @@ from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite, Op
 from planting.mistakes import Mistake
 from planting.programs import reaching
-from planting.witnesses import oracles_of
+from planting.witnesses import oracles_of, own_oracles
 
 FACTOR = 1.001
 Rule = Callable[..., Any]
@@ -174,4 +174,5 @@ def _mistake(kind: str, place: str, record: Op | Composite, fields: dict[str, An
     def plant() -> AbstractContextManager[Any]:
         return planted(record.name, **fields)
 
-    return Mistake(kind, place, plant, lambda: reaching(record), lambda: oracles_of(record))
+    inner = not own_oracles(record)
+    return Mistake(kind, place, plant, lambda wide: reaching(record, wide), lambda wide: oracles_of(record, wide), inner)

@@ -7,6 +7,8 @@ from functools import cache
 from random import Random
 
 from checking import remembered_differs
+from oracles.compare import oracles as libraries_of
+from oracles.explicit import EXPLICIT
 from oracles.planting import all_faults, touched
 from witness.comparison import compiled_differs, numbers_differ, queries_differ, random_program, tree_differs
 from witness.lines import LINES
@@ -24,10 +26,17 @@ _NUMBER = 3  # of the values
 _RANDOM = 60  # random programs
 
 
-def oracles_of(record: Op | Composite) -> Iterator[Witness]:
-    """The oracles of every name whose calls run a record, its own names first."""
-    own = {record.name, *record.aliases}
-    yield from oracles(*sorted(touched()[record.name], key=lambda name: (name not in own, len(name)))[:12])
+def own_oracles(record: Op | Composite) -> list[str]:
+    """The names of a record that have an oracle."""
+    return [name for name in (record.name, *record.aliases) if name in EXPLICIT or libraries_of(name)]
+
+
+def oracles_of(record: Op | Composite, wide: bool) -> Iterator[Witness]:
+    """The oracles of a record's own names, and of every name whose calls run it, if these are to be looked for."""
+    own = own_oracles(record)
+    yield from oracles(*own)
+    if wide:
+        yield from oracles(*sorted(set(touched()[record.name]).difference(own), key=len)[:12])
 
 
 def oracles(*names: str) -> Iterator[Witness]:

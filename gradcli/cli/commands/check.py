@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.exit_codes import say_remarks
-from gradcli.cli.inputs.arguments import RememberingCommand
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
 
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from gradcli.cli.decide.pieces import Work
     from gradcli.cli.inputs.positionals import Inputs
     from gradcli.report.outcomes import Outcome
+
+
+class RememberingCommand(TyperCommand):
+    """A command that knows its arguments as they were typed, for messages that repeat them."""
+
+    key = "gradcli.words"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[self.key] = list(args)
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(**STYLE)
 

@@ -5,18 +5,45 @@
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
-from gradcli.cli.inputs.arguments import ExpressionCommand
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
 if TYPE_CHECKING:
     from gradcli.cli.write.saving import SavedArrays
+
+
+class ExpressionCommand(TyperCommand):
+    """A command whose positionals may begin with "-".
+
+    Only what is exactly an option, or a long one with ``=value``, is read as one; ``-x**2``, ``-q*x`` and ``--x`` are
+    expressions. Short options take no attached value.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
+        flags = ("-h", "--help")
+        prepared: list[str] = []
+        rest = iter(args)
+        for word in rest:
+            if word == "--":
+                prepared += ["--", *rest]
+            elif (option := options.get(word)) is not None:
+                prepared.append(word)
+                if word not in flags and not getattr(option, "is_flag", False):
+                    prepared += [value for value in [next(rest, None)] if value is not None]
+            elif word in ("-", *flags) or not word.startswith("-") or word.partition("=")[0] in options:
+                prepared.append(word)
+            else:
+                prepared.append(" " + word)
+        return super().parse_args(ctx, prepared)
+
 
 app = typer.Typer(**STYLE)
 
@@ -91,10 +118,8 @@ def evaluate(
 def run(request: EvalRequest) -> int:
     """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.evaluation import Evaluation
-    from gradcli.cli.inputs.bound_values import programs_of
-    from gradcli.cli.inputs.option_values import limits_of
-    from gradcli.cli.inputs.positionals import eval_inputs
-    from gradcli.cli.inputs.query_options import eval_options
+    from gradcli.cli.inputs.option_values import eval_options, limits_of
+    from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.writers import writer_of
 
     limits = limits_of(request, FORMATS)

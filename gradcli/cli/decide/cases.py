@@ -11,10 +11,8 @@ from typing import Any
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.pieces import Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, pieces
 from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
-from gradcli.cli.inputs.bound_values import programs_of
-from gradcli.cli.inputs.option_values import assignment, limits_of
-from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of
-from gradcli.cli.inputs.query_options import check_options
+from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
+from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines

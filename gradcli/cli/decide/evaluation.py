@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from gradcli.cli.inputs.positionals import Inputs, folder_of
 from gradcli.errors import GradcliError, text_lines
 from gradcli.language.run import Program
 from gradcli.query.evaluate import failed, records
 from gradcli.query.options import Options
-from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.records import Record
-
-if TYPE_CHECKING:
-    from gradcli.cli.decide.record_lines import RecordLines
 
 
 class Evaluation:
@@ -35,7 +29,7 @@ class Evaluation:
         for path in self.inputs.files:
             lines = self.inputs.lines(path, self.programs.limits)
             if self.inputs.holds_records(path):
-                yield from self._record_lines.results(lines, path, Policy(self.options, self.state))
+                yield from self._of_records(lines, path)
             else:
                 program = self.programs.fresh(self.state, self.programs.loader(folder_of(path)))
                 yield from self._of_program(program, lines, None if path == "-" else path)
@@ -72,8 +66,9 @@ class Evaluation:
                 last.warnings += self.remarks()
             yield last
 
-    @cached_property
-    def _record_lines(self) -> RecordLines:
+    def _of_records(self, lines: Iterable[str], path: str) -> Iterator[Record]:
         from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines
+        from gradcli.query.policy import Policy
 
-        return RecordLines(self.programs, self.names, EvaluatedRecords())
+        record_lines = RecordLines(self.programs, self.names, EvaluatedRecords())
+        return record_lines.results(lines, path, Policy(self.options, self.state))

@@ -14,9 +14,8 @@ import numpy as np
 from gradcli.check.python_functions import check_function
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.pieces import Alone, Piece
-from gradcli.cli.inputs.option_values import assignments, limits_of
+from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
 from gradcli.cli.inputs.positionals import function_inputs
-from gradcli.cli.inputs.query_options import check_options
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError, suggestion
 from gradcli.query.options import Options

@@ -12,6 +12,7 @@ from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise.logic import isnan, where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import composite, elementwise
@@ -52,7 +53,7 @@ div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
-    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0", on_scalars=operator.truediv,
+    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain=EVERYWHERE - at(y=0), on_scalars=operator.truediv,
     operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/", latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
 )  # fmt: skip
@@ -147,7 +148,7 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
     infix="//",
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
     operator="floordiv",
 )
 remainder = elementwise(
@@ -155,13 +156,14 @@ remainder = elementwise(
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
-    domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
+    domain=EVERYWHERE - at(y=0),
+    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
     infix="%",
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
     lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y), kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
-    domain="y is not 0", doc="The remainder of x / y, with the sign of x.", integral=True,
+    domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
     backward=pytorch.by_last("Fmod"),
 )
@@ -171,7 +173,7 @@ square = elementwise(
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x", algebraic=True,
+    kind="piecewise", saves=("out",), power=-1, domain=EVERYWHERE - at(x=0), doc="1 / x", algebraic=True,
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
 )
 
@@ -222,7 +224,7 @@ modf = composite(
 )
 divmod_ = composite(
     "divmod", "x y", lambda x, y: (floor_divide(x, y), remainder(x, y)), results=("quotient", "remainder"),
-    doc="x // y and x % y.", domain="y is not 0", examples=("divmod(x, 3)[1]",),
+    doc="x // y and x % y.", domain=EVERYWHERE - at(y=0), examples=("divmod(x, 3)[1]",),
 )
 ieee_remainder = composite(
     "ieee_remainder", "x y", lambda x, y: x - y * rint(x / y), public=False,

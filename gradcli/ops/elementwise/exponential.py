@@ -11,6 +11,7 @@ from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN2, LN10
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.registry import composite, elementwise
@@ -42,12 +43,13 @@ def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
     return m.power(x, y) * m.log(x)
 
 
+_OF_POWERS = of(x="(0, inf)") | of(x="[0]", y="[0, inf)") | of(x="(-inf, 0)", y="integers")
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     _power_slope,
     lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
-    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain="x > 0, or y an integer",
+    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain=_OF_POWERS.told("x > 0, or y an integer"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
     infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
@@ -61,12 +63,12 @@ pow_ = elementwise(
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
-    algebraic=True, inverse=True, domain="x >= 0", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
+    algebraic=True, inverse=True, domain=of(x="[0, inf)"), doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})",
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
@@ -86,20 +88,20 @@ expm1 = elementwise(
     saves=("x",), math="expm1", doc="exp(x) - 1, accurate near 0.", ulps=3,
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain="x > 0",
+    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
     sign=r"\log", math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4,
 )
 log2 = elementwise(
-    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain="x > 0",
+    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
     math="log2", doc="The logarithm to base 2.", ulps=3,
 )
 log10 = elementwise(
-    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain="x > 0",
+    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
     math="log10", doc="The logarithm to base 10.", ulps=3,
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
+    saves=("x",), domain=of(x="(-1, inf)"), doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
 )
 exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
 
@@ -116,7 +118,7 @@ xlogy = elementwise(
     "xlogy", "x y", scipy_special("xlogy"), _xlogy,
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
-    symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain="y > 0, or x = 0",
+    symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
 )
@@ -124,7 +126,7 @@ xlog1py = elementwise(
     "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
-    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain="y > -1, or x = 0", backward="SpecialXlog1Py",
+    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain=of(y="(-1, inf)") | of(x="[0]"), backward="SpecialXlog1Py",
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
 )

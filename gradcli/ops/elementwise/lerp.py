@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.ops import pytorch
+from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.registry import composite, elementwise
 
 
@@ -30,5 +31,5 @@ addcmul = composite(
 )
 addcdiv = composite(
     "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value), backward="Addcdiv",
-    doc="x + value*tensor1/tensor2, value being 1 by default.", domain="tensor2 is not 0",
+    doc="x + value*tensor1/tensor2, value being 1 by default.", domain=EVERYWHERE - at(tensor2=0),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import DEGREE, RADIAN
+from gradcli.ops.domains import EVERYWHERE, Lattice, at, of, pi
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
@@ -23,28 +24,28 @@ cos: Op = elementwise(
 )
 tan = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
-    sign=r"\tan", math="tan", domain="x is not pi/2 + k*pi", ulps=4,
+    sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
 )
 sec = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
-    domain="x is not pi/2 + k*pi", sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
+    domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
 )
 csc = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
-    domain="x is not k*pi", sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
-    domain="x is not k*pi", sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=4,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=4,
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
-    saves=("x",), inverse=True, domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
+    saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
     math="asin",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases=("arccos",),
-    saves=("x",), inverse=True, domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     math="acos",
 )
 atan = elementwise(
@@ -54,16 +55,18 @@ atan = elementwise(
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arcsec",), saves=("x",), inverse=True, domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4,
+    aliases=("arcsec",), saves=("x",), inverse=True,
+    domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse secant, acos(1/x).", ulps=4,
 )
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arccsc",), saves=("x",), inverse=True, domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=4,
+    aliases=("arccsc",), saves=("x",), inverse=True,
+    domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse cosecant, asin(1/x).", ulps=4,
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
-    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain="x is not 0",
+    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=3,
 )
 atan2 = elementwise(
@@ -72,7 +75,8 @@ atan2 = elementwise(
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / (x**2 + y**2)),
     symbolic=lambda s, y, x: s.atan2(y, x), aliases=("arctan2",), saves=("y", "x"), ulps=4,
     kinks=(Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),),
-    domain="not the origin", doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
+    domain=(EVERYWHERE - at(y=0, x=0)).told("not the origin"),
+    doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
 )
 
 _HYPOT_IN_JAX = (

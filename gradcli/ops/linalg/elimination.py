@@ -10,7 +10,9 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.shapes import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.linalg.conditions import has_independent_columns_but_one
 from gradcli.ops.linalg.matrices import (
     column_range,
     lower_part,
@@ -112,7 +114,7 @@ def _over_u(upper: Any, x: Any) -> Any:
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
     saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
-    domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
+    domain=given(has_independent_columns_but_one, "independent columns (of a square or wide matrix, one fewer than it has rows)").within(),
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
 )  # fmt: skip

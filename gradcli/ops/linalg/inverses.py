@@ -13,7 +13,9 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.work import for_rows
@@ -48,7 +50,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 inv = structural(
     "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
-    saves=("out",), core_dims=(2,), aliases=("inverse",), domain="a regular matrix", backward="LinalgInvEx",
+    saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
     latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
 )  # fmt: skip
 
@@ -144,7 +146,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 slogdet = structural(
     "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), witness("factors.slogdet"), vjp=_slogdet_vjp, outputs=2,
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
-    domain="a regular matrix", backward="LinalgSlogdet",
+    domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip
 
@@ -155,7 +157,7 @@ def _logdet(x: Any) -> Any:
 
 
 logdet = composite(
-    "logdet", "x", _logdet, domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",),
+    "logdet", "x", _logdet, domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",),
     doc="The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0.",
 )  # fmt: skip
 

@@ -11,6 +11,8 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
+from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, no_info, transposed
 from gradcli.ops.linalg.products import matmul
@@ -39,7 +41,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
-    domain="a regular matrix x", backward="LinalgSolveEx",
+    domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64,
 )  # fmt: skip
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 _OF: dict[str, Callable[..., Any]] = {}
@@ -25,12 +26,13 @@ def of(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @cache
-def _loaded() -> dict[str, Callable[..., Any]]:
+def written() -> Mapping[str, Callable[..., Any]]:
+    """The references of composites by their names, of all files of this room."""
     for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
-    return _OF
+    return MappingProxyType(_OF)
 
 
 def reference_of(name: str) -> Callable[..., Any] | None:
     """The reference of a composite, None where there is none yet: a file of this room has it, imported when it is first asked for."""
-    return _loaded().get(name)
+    return written().get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def diff(m: Any, x: Any, prepend: Any, append: Any, n: int, axis: int) -> Any:
 
     parts = [*beside(prepend), *rows, *beside(append)]
     for _ in range(min(n, len(parts))):
-        parts = [after - before for before, after in zip(parts, parts[1:], strict=False)]
+        parts = [after - before for before, after in pairwise(parts)]
     out = np.empty((len(parts), *rows.shape[1:]), dtype=object)
     for i, part in enumerate(parts):
         out[i] = part
@@ -88,7 +89,7 @@ def _areas(m: Any, y: Any, x: Any, dx: Any, axis: int) -> Array:
         wide = [m.one if dx is None else entries(dx)[0]] * (len(rows) - 1)
     else:
         at = list(np.moveaxis(objects(x), axis, 0)) if np.ndim(x) > 1 else entries(x)
-        wide = [b - a for a, b in zip(at, at[1:], strict=False)]
+        wide = [b - a for a, b in pairwise(at)]
     areas = [(a + b) * w / 2 for a, b, w in zip(rows, rows[1:], wide, strict=False)]
     return np.stack([objects(area) for area in areas])
 
@@ -139,7 +140,7 @@ def correlate(m: Any, a: Any, v: Any, mode: str) -> Any:
     full = _overlaps(m, entries(a), entries(v)[::-1])
     if n >= k or mode != "same":
         return _moded(full, n, k, mode)
-    return array(full[n - 1 - (n - 1) // 2 :][:k] if False else full[n // 2 :][:k], (-1,))
+    return array(full[n // 2 :][:k], (-1,))
 
 
 @of("interp")
@@ -520,7 +521,7 @@ def average(m: Any, x: Any, weights: Any, axis: Any, keepdims: bool, returned: b
         heavy = objects(weights)
     else:
         axes = [a % values.ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
-        apart = np.expand_dims(objects(weights), [values.ndim + i for i in range(values.ndim - len(axes))])
+        apart = objects(weights).reshape(*np.shape(weights), *[1] * (values.ndim - len(axes)))
         heavy = np.broadcast_to(np.moveaxis(apart, range(len(axes)), axes), values.shape)
     pairs = each(lambda v, w: (v, w), values, heavy)
     masses = reduced(pairs, axis, keepdims, lambda row: total(m, [w for _, w in row]))

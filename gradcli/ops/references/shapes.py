@@ -30,7 +30,7 @@ def truths(mask: Any) -> Array:
 def flatten(m: Any, x: Any, start_dim: int, end_dim: int) -> Any:
     shape = list(np.shape(x)) or [1]
     first, last = start_dim % len(shape), end_dim % len(shape)
-    return objects(x).reshape(shape[:first] + [-1] + shape[last + 1 :])
+    return objects(x).reshape(*shape[:first], -1, *shape[last + 1 :])
 
 
 @of("ravel")

@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.registry import composite, elementwise, is_number
@@ -72,28 +73,28 @@ def _falling(op: Op, x: Any, v: float) -> Any:
 
 jv = _bessel(
     "jv", _oscillating("jv", 0), "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500,
-    domain="x >= 0, or v an integer",
+    domain=of(x="[0, inf)") | of(v="integers"),
 )
 yv = _bessel(
     "yv", _oscillating("yv", 1), "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500,
-    domain="x > 0",
+    domain=of(x="(0, inf)"),
 )
 iv = _bessel(
     "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
+    "The modified Bessel function of the first kind and of order v.", domain=of(x="[0, inf)") | of(v="integers"), ulps=16,
 )
 kv = _bessel(
     "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
+    "The modified Bessel function of the second kind and of order v.", domain=of(x="(0, inf)"), ulps=40,
 )
 j0 = composite("j0", "x", lambda x: jv(x, v=0), aliases=("bessel_j0",), doc="The Bessel function jv(0, x).")
 j1 = composite("j1", "x", lambda x: jv(x, v=1), aliases=("bessel_j1",), doc="The Bessel function jv(1, x).")
-y0 = composite("y0", "x", lambda x: yv(x, v=0), aliases=("bessel_y0",), doc="The Bessel function yv(0, x).", domain="x > 0")
-y1 = composite("y1", "x", lambda x: yv(x, v=1), aliases=("bessel_y1",), doc="The Bessel function yv(1, x).", domain="x > 0")
-k0 = composite("k0", "x", lambda x: kv(x, v=0), aliases=("modified_bessel_k0",), doc="kv(0, x).", domain="x > 0")
-k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",), doc="kv(1, x).", domain="x > 0")
+y0 = composite("y0", "x", lambda x: yv(x, v=0), aliases=("bessel_y0",), doc="The Bessel function yv(0, x).", domain=of(x="(0, inf)"))
+y1 = composite("y1", "x", lambda x: yv(x, v=1), aliases=("bessel_y1",), doc="The Bessel function yv(1, x).", domain=of(x="(0, inf)"))
+k0 = composite("k0", "x", lambda x: kv(x, v=0), aliases=("modified_bessel_k0",), doc="kv(0, x).", domain=of(x="(0, inf)"))
+k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",), doc="kv(1, x).", domain=of(x="(0, inf)"))
 
 i0 = elementwise(
     "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.registry import composed, elementwise
 from gradcli.ops.spec import Kink, Op, scipy_special
@@ -21,18 +22,19 @@ def _polygamma(x: Any, n: int) -> Any:
 
 polygamma: Op = elementwise(
     "polygamma", "x", _polygamma, lambda m, x, n: m.psi(n, x), lambda out, x, n: polygamma(x, n=n + 1),
-    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain="x is not 0, -1, -2, ...",
+    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
     written="polygamma({n}, {x})", latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
     examples=("polygamma(1, x)",), ulps=16,
 )
 digamma = elementwise(
     "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
-    aliases=("psi",), saves=("x",), domain="x is not 0, -1, -2, ...", sign=r"\psi", doc="The derivative of lgamma.", ulps=200,
+    aliases=("psi",), saves=("x",),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\psi", doc="The derivative of lgamma.", ulps=200,
 )
 gamma = elementwise(
     "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),
-    domain="x is not 0, -1, -2, ...", sign=r"\Gamma", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\Gamma", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
 )
 
 _TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
@@ -58,7 +60,7 @@ def _lgamma_reference(m: Any, x: Any) -> Any:
 lgamma = elementwise(
     "lgamma", "x", _lgamma, _lgamma_reference, lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
-    domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=40,
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), doc="The logarithm of the absolute value of gamma(x).", ulps=40,
 )
 
 

@@ -19,7 +19,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported, number, real
 from gradcli.reference.exact_values import constant_array, exact_array
-from gradcli.reference.symbolic.translate import Program
+from gradcli.reference.symbolic.translate import Steps
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
 _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
@@ -150,7 +150,7 @@ class WholeDerivative(Domain[Any]):
         total = sympy.Add(*[_expression(y) * _expression(w) for y, w in pairs if w != 0])
         self.shapes = [x.shape for x in wrt]
         roots = [sympy.diff(total, entry.expression) for x in wrt for entry in np.ravel(table[x])]
-        self.program = Program(roots, tuple(self.symbols))
+        self.program = Steps(roots, tuple(self.symbols))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         return self.algebra.apply(op, node.static, operands)
@@ -212,7 +212,7 @@ class WholeDerivative(Domain[Any]):
 
     def _slopes(self, total: Any, x: np.ndarray) -> np.ndarray:
         expressions = [sympy.diff(total, v.expression) for v in np.ravel(x)]
-        values = Program(expressions, tuple(self.symbols)).run(self.algebra.m, tuple(self.point))
+        values = Steps(expressions, tuple(self.symbols)).run(self.algebra.m, tuple(self.point))
         out = np.empty(x.size, dtype=object)
         out[:] = [Formal(e, v) for e, v in zip(expressions, values, strict=True)]
         return out.reshape(x.shape)

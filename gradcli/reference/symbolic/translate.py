@@ -22,7 +22,7 @@ class Smooth:
 
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
-        self._program: Program | None = None
+        self._program: Steps | None = None
         self._on_arrays: Callable[..., Any] | None = None
         self._magnitude: Smooth | None = None
         self._partials: dict[int, Smooth] = {}
@@ -50,7 +50,7 @@ class Smooth:
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         if self._program is None:
-            self._program = Program([self.expression], self.symbols)
+            self._program = Steps([self.expression], self.symbols)
         return self._program.run(m, arguments)[0]
 
 
@@ -81,7 +81,14 @@ _NAMESAKES = frozenset(
 _OTHERWISE = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}
 
 
-class Program:
+def _in_mpmath(function: Any) -> str | None:
+    """What mpmath calls a function of sympy; one that a record has made says it itself."""
+    own = function.__name__.lower() if function in _NAMESAKES else _OTHERWISE.get(function)
+    name: str | None = own or getattr(function, "in_mpmath", None)
+    return name
+
+
+class Steps:
     """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
 
     def __init__(self, roots: list[Any], symbols: tuple[Any, ...]) -> None:
@@ -150,7 +157,7 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m, order, x: m.psi(int(order), x)
     if isinstance(node, sympy.exp):
         return lambda m, x: m.exp(x)
-    name = type(node).__name__.lower() if type(node) in _NAMESAKES else _OTHERWISE.get(type(node))
+    name = _in_mpmath(type(node))
     if name is None:
         raise Unsupported(type(node).__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)

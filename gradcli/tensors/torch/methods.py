@@ -1,4 +1,4 @@
-"""The methods of tensors: PyTorch's plain ones, Python's and NumPy's protocols, and every function of the catalogue."""
+"""The methods of tensors: those of PyTorch's own, Python's and NumPy's protocols, and every function of the catalogue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
 
 
 # What is no function of the catalogue: entries, dtypes, memory.
-PLAIN: dict[str, Callable[..., Any]] = {
+OWN: dict[str, Callable[..., Any]] = {
     **INTROSPECTION,
     **CASTS,
     **IN_PLACE,
@@ -69,16 +69,16 @@ class _Unbound:
 
     def __get__(self, x: Tensor | None, owner: type[Tensor]) -> Any:
         function = _method(self.name)
-        if function is not PLAIN.get(self.name):
+        if function is not OWN.get(self.name):
             function.__name__, function.__qualname__, function.__module__ = self.name, f"Tensor.{self.name}", Tensor.__module__
         setattr(Tensor, self.name, function)
         return function if x is None else MethodType(function, x)
 
 
 def _method(name: str) -> Callable[..., Any]:
-    plain = PLAIN.get(name)
-    if plain is not None:
-        return plain
+    own = OWN.get(name)
+    if own is not None:
+        return own
     if name.endswith("_"):
         return lambda x, *arguments, **keywords: update(x, name[:-1], arguments, keywords)
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
@@ -98,7 +98,7 @@ def _install() -> None:
     for name, method in SPECIAL.items():
         setattr(Tensor, name, method)
     functions = [name for name in [*public_names(), *names()] if known(name) or known(f"Tensor.{name}")]
-    for name in {*PLAIN, *functions, *(f"{name}_" for name in [*PLAIN, *functions])}:
+    for name in {*OWN, *functions, *(f"{name}_" for name in [*OWN, *functions])}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 

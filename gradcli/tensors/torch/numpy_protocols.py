@@ -86,7 +86,7 @@ def _on_all(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # Functions that are about arrays, not about numbers in them.
-_PLAIN: dict[str, Callable[..., Any]] = {
+_OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "shape": _shape, "ndim": _ndim, "size": _size, "copy": _copy,
     "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like, "empty_like": creation.empty_like,
     "allclose": _all_close, "array_equal": _array_equal, "isclose": _is_close,
@@ -126,8 +126,8 @@ def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: 
 def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A NumPy function, recorded as the operation of that name."""
     name = function.__name__
-    if name in _PLAIN:
-        return _PLAIN[name](*arguments, **keywords)
+    if name in _OF_ARRAYS:
+        return _OF_ARRAYS[name](*arguments, **keywords)
     if name == "einsum":
         return _einsum(*arguments, **keywords)
     return _called(name, arguments, keywords, function)

@@ -1,9 +1,10 @@
-"""Queries of one form and long sums give what the ordinary way gives: the same records, to the bit or to rounding."""
+"""Queries of one template and long sums give what the ordinary way gives: the same records, to the bit or to rounding."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.batch import compilation_cache
-from gradcli.batch.compilation_cache import Alike
-from gradcli.batch.templates import Forms, pieces, terms
+from gradcli.batch.compilation_cache import CompilationCache
+from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
+from gradcli.language.tokens import NAME, NUMBER, tokenize
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
 from gradcli.query.options import LONG, Options
@@ -30,23 +32,23 @@ VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.arr
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form is worth compiling as soon as it is known."""
+    """A template is worth compiling as soon as it is known."""
     monkeypatch.setattr(compilation_cache, "_OFTEN", 1)
 
 
 def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> tuple[list[Record], int]:
     """The records of a program, and how many of them were not made in the ordinary way."""
-    forms = Alike(limits, settings.get("precision", "float64"))
+    cache = CompilationCache(limits, settings.get("precision", "float64"))
     taken = []
-    in_scope = forms.in_scope
+    in_scope = cache.in_scope
 
     def noted(*arguments: Any) -> Record | None:
         record = in_scope(*arguments)
         taken.append(record is not None)
         return record
 
-    forms.in_scope = noted  # type: ignore[method-assign]
-    return list(records(_program(limits, **settings), lines, "file", options, forms)), sum(taken)
+    cache.in_scope = noted  # type: ignore[method-assign]
+    return list(records(_program(limits, **settings), lines, "file", options, cache)), sum(taken)
 
 
 def ordinary(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> list[Record]:
@@ -64,7 +66,7 @@ def dicts(found: Iterable[Record]) -> list[str]:
     return [json.dumps(as_dict(record)) for record in found]
 
 
-ALIKE = [
+OF_ONE_TEMPLATE = [
     ("3*x**2 - 6*y", "4*x**2 - 7.25*y", "5e-3*y**2 - .5*x"),
     ("exp(-2*x)*sin(3*y)", "exp(-1.5*y)*sin(0.25*x)", "exp(-9*x)*sin(1*a)"),
     ("  x/(1 + x**2)", "x/(4 + x**2)  ", "y/(3 + y**2)\n"),
@@ -90,12 +92,12 @@ ALIKE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("lines", ALIKE, ids=lambda lines: lines[0].strip())
+@pytest.mark.parametrize("lines", OF_ONE_TEMPLATE, ids=lambda lines: lines[0].strip())
 def test_queries_of_one_form_have_the_bits_of_the_ordinary_way(lines: tuple[str, ...]) -> None:
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
     assert all(record.error is None for record in found)
-    assert taken == 2  # the first one only shows what form there is
+    assert taken == 2  # the first one only shows what template there is
 
 
 OTHERWISE = [
@@ -168,9 +170,9 @@ def test_whatever_is_met_again_and_again_has_the_records_of_the_ordinary_way(lin
 
 
 def test_reserved_words_are_no_names_however_they_came_to_be_bound() -> None:
-    alike = Alike(DEFAULT, "float64")
+    cache = CompilationCache(DEFAULT, "float64")
     values = {"x": np.array(1.5), "or": np.array(2.0)}
-    found = [alike.in_record(values, Source(text), BARE, None) for text in ("x*x", "x*x", "x*y", "x*or", "x*or")]
+    found = [cache.in_record(values, Source(text), BARE, None) for text in ("x*x", "x*x", "x*y", "x*or", "x*or")]
     assert [record is not None for record in found] == [False, True, False, False, False]
 
 
@@ -197,7 +199,7 @@ def test_frozen_names_and_precision_are_heeded() -> None:
 
 
 def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.batch.compilation_cache.Transcript", lambda *arguments: pytest.fail("compiled"))
+    monkeypatch.setattr("gradcli.batch.compilation_cache.StraightLine", lambda *arguments: pytest.fail("compiled"))
     lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
     assert run(lines)[1] == 0
 
@@ -220,7 +222,7 @@ def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.Monke
 
 
 def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of 300 queries has a form of its own, then all have one."""
+    """Each of 300 queries has a template of its own, then all have one."""
     monkeypatch.setattr(compilation_cache, "_PATIENCE", 100)
     read: list[str] = []
     pieces_of = compilation_cache.pieces
@@ -235,8 +237,8 @@ def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: p
 
 def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcli.batch.templates._MOST", 2)
-    monkeypatch.setattr("gradcli.batch.templates._MOST_FORMS", 3)
-    lines = [text for lines in ALIKE * 2 for text in lines]
+    monkeypatch.setattr("gradcli.batch.templates._MOST_TEMPLATES", 3)
+    lines = [text for lines in OF_ONE_TEMPLATE * 2 for text in lines]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
     assert taken > 20
@@ -272,16 +274,16 @@ def test_any_expression_with_other_numbers_has_the_records_of_the_ordinary_way(t
 
 
 def test_names_may_stand_for_the_values_of_a_record() -> None:
-    alike = Alike(DEFAULT, "float64")
+    cache = CompilationCache(DEFAULT, "float64")
     values = {"y": np.array(2.5), "x": np.array(3), "v": np.ones(2)}
-    assert alike.in_record(values, Source("4*x*y**2"), BARE, 1) is None
-    record = alike.in_record(values, Source("3*x*y**2"), BARE, 2)
+    assert cache.in_record(values, Source("4*x*y**2"), BARE, 1) is None
+    record = cache.in_record(values, Source("3*x*y**2"), BARE, 2)
     assert record is not None
     assert record.grad is not None
     assert record.id == 2
     assert (record.value, list(record.grad.items())) == (56.25, [("y", 45.0), ("x", 18.75)])
-    assert alike.in_record(values, Source("3*v*y**2"), BARE, 3) is None
-    assert alike.in_record(values, Source("y = 2\n3*x*y**2"), BARE, 3) is None
+    assert cache.in_record(values, Source("3*v*y**2"), BARE, 3) is None
+    assert cache.in_record(values, Source("y = 2\n3*x*y**2"), BARE, 3) is None
 
 
 # -- long sums --------------------------------------------------------------------------------------------------------
@@ -317,7 +319,7 @@ def long_sum(count: int, *makers: str, joined: str = " + ") -> tuple[str, dict[s
 LONG_SUMS = [
     (1_000, ("100*(x{k} - x{j}**2)**2", "(1 - x{j})**2"), " + "),
     (1_000, ("{c}*exp(-x{j}/{c})*x{k}", "x{j}*x{j}*{c}", "-log(x{j} + {c})"), " - "),
-    (600, ("x{j}**{c}", "sin(x0*x{j})"), "+"),  # a form for each exponent
+    (600, ("x{j}**{c}", "sin(x0*x{j})"), "+"),  # a template for each exponent
     (900, ("x{j}*{c}", "{c}", "pi*x0"), " - "),
 ]  # fmt: skip
 
@@ -360,11 +362,11 @@ def test_sums_in_brackets_agree_with_the_ordinary_way(around: str, monkeypatch: 
 def test_sums_in_brackets_of_something_else_are_left_to_the_ordinary_way(around: str) -> None:
     text, names = long_sum(1_000, "x{j}**2", "(1 - x{j})**2")
     found = []
-    for forms in (Alike(DEFAULT, "float64"), None):
+    for cache in (CompilationCache(DEFAULT, "float64"), None):
         scope = Scope()
         for name, value in names.items():
             scope.bind_value(name, value)
-        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, forms)))
+        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, cache)))
     (fast,), (plain,) = found
     if plain.error is None:
         assert fast.warnings == plain.warnings
@@ -393,11 +395,11 @@ def test_long_sums_with_something_else_in_them_are_left_to_the_ordinary_way(last
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     scope = Scope()
     found = []
-    for forms in (Alike(DEFAULT, "float64"), None):
+    for cache in (CompilationCache(DEFAULT, "float64"), None):
         scope = Scope()
         for name, value in {**names, "n": 3, "v": np.ones(2)}.items():
             scope.bind_value(name, value)
-        (record, *_) = records(Program(scope), [f"{text} {last}"], None, BARE, forms)
+        (record, *_) = records(Program(scope), [f"{text} {last}"], None, BARE, cache)
         found.append(record)
     fast, plain = found
     if plain.error is not None:
@@ -415,13 +417,28 @@ def test_the_limit_on_operations_holds_for_long_sums() -> None:
         gradcli.evaluate(text, at=names, check=False, formula=False, limits=Limits(nodes=1_000))
 
 
-def test_a_form_is_taken_the_second_time() -> None:
-    forms = Forms(DEFAULT)
-    assert forms.read(*pieces("4*x**2 + y")) is None
-    reading = forms.read(*pieces("3.5*b**2 + c"))
+@pytest.mark.parametrize(
+    "lines",
+    [*OF_ONE_TEMPLATE, ("x1_a*f (2)+.5e+3-1.e5*abs(_b)/2.0", "3 x + y3(4)", "e1 + 1e1 - .1e-1*e")],
+    ids=lambda lines: lines[0].strip(),
+)
+def test_a_text_is_cut_at_the_names_and_numbers_that_its_tokens_are(lines: tuple[str, ...]) -> None:
+    """All but the names of functions, which stay."""
+    for text in lines:
+        tokens = tokenize(Source(text))
+        words = [a.text for a, b in pairwise(tokens) if a.kind == NUMBER or (a.kind == NAME and b.text != "(")]
+        between, found = pieces(text)
+        assert found == words
+        assert joined(between, found) == text
+
+
+def test_a_template_is_taken_the_second_time() -> None:
+    templates = Templates(DEFAULT)
+    assert templates.read(*pieces("4*x**2 + y")) is None
+    reading = templates.read(*pieces("3.5*b**2 + c"))
     assert reading is not None
-    assert (reading.form.text, reading.names, reading.numbers) == ("c0*n0**2 + n1", ["b", "c"], [3.5])
-    assert forms.read(*pieces("7*b**3 + c")) is None  # another exponent is another form
-    other = forms.read(*pieces("7*b**3 + c"))
+    assert (reading.template.text, reading.names, reading.numbers) == ("c0*n0**2 + n1", ["b", "c"], [3.5])
+    assert templates.read(*pieces("7*b**3 + c")) is None  # another exponent is another template
+    other = templates.read(*pieces("7*b**3 + c"))
     assert other is not None
-    assert other.form.text == "c0*n0**3 + n1"
+    assert other.template.text == "c0*n0**3 + n1"
