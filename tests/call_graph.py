@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.constants import Constant
-from gradcli.ops.spec import Composite, Op, Witness
+from gradcli.ops.spec import Composite, Op
+from gradcli.ops.writing import Witness
 
 HOME = "gradcli."
 TRIVIAL = frozenset({0.0, 1.0, -1.0, 2.0, -2.0, 0.5})  # numbers that stand in any formula

@@ -53,7 +53,7 @@ class Simplifier(Collector):
         if node.op is None:
             return self._constant(node) if node.is_constant else node
         operands = [None if o is None else self.done[o] for o in node.operands]
-        collect = self._collect.get(node.op.facts.algebra)
+        collect = self._collect.get(node.op.rewriting.algebra)
         if collect is not None:
             result = collect(node, [o for o in operands if o is not None])
         else:
@@ -63,7 +63,7 @@ class Simplifier(Collector):
     def _simpler(self, node: Expr, operands: list[Expr | None]) -> Expr:
         """The node on simplified operands, or what its operation's record says is simpler."""
         assert node.op is not None
-        rule = node.op.facts.simpler
+        rule = node.op.rewriting.simpler
         found = rule(node, *operands, **node.static) if rule is not None else None
         if found is None:
             return self.graph.apply(node.op, operands, node.static)

@@ -19,8 +19,9 @@ from gradcli.graph.operand import Operand
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
 from gradcli.ops.constants import Constant
-from gradcli.ops.spec import Op, Shape
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_float, to_int
+from gradcli.ops.writing import Shape
 
 NO_STATIC: Mapping[str, Any] = {}
 NO_OPERATIONS: Mapping[Op, Op] = {}

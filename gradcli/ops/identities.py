@@ -1,4 +1,4 @@
-"""What rules that simplify (`Facts.simpler`) share: they read a graph's nodes, without a table of operations."""
+"""What rules that simplify (`Rewriting.simpler`) share: they read a graph's nodes, without a table of operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def number_of(node: Any) -> Any:
         return None if isinstance(node.payload, np.ndarray) else float(node.payload) if isinstance(node.payload, Constant) else node.payload
     if _repeats(node):
         return number_of(node.operand)
-    if node.op is not None and node.op.facts.algebra == "quotient":
+    if node.op is not None and node.op.rewriting.algebra == "quotient":
         x, y = map(number_of, node.operands)
         return None if x is None or not y else x / y
     return None
@@ -23,13 +23,13 @@ def number_of(node: Any) -> Any:
 
 def unrepeated(node: Any) -> Any:
     """What a node repeats or reshapes."""
-    while node.op is not None and (node.op.facts.reshapes or _repeats(node)):
+    while node.op is not None and (node.op.rewriting.reshapes or _repeats(node)):
         node = node.operand
     return node
 
 
 def _repeats(node: Any) -> bool:
-    return node.op is not None and node.op.facts.repeats
+    return node.op is not None and node.op.rewriting.repeats
 
 
 def same_shape(out: Any, x: Any, shape: Any) -> Any:
@@ -39,7 +39,7 @@ def same_shape(out: Any, x: Any, shape: Any) -> Any:
     if x.op is out.op:
         return out.op(x.operand, shape=out.shape)
     number = number_of(x)
-    return number if number == 0 or out.op.facts.reshapes else None
+    return number if number == 0 or out.op.rewriting.reshapes else None
 
 
 def number_inside(out: Any, x: Any, **static: Any) -> Any:

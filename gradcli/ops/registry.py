@@ -10,7 +10,8 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from gradcli.ops.spec import Composite, Function, Kind, Op, grouped
+from gradcli.ops.facts import Function
+from gradcli.ops.spec import Composite, Kind, Op, grouped
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special")  # in the order of the documentation
 

@@ -4,19 +4,11 @@ The parser, the engine, the judge, the formula printer, the documentation and th
 registry (registry.py). A rule is mathematics: it uses operators and other registered operations,
 branches on shapes and static parameters but never on values, and so serves arrays, graph nodes and
 multi-precision numbers alike. It never sums to an operand's shape; the sweep does.
-
-**Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
-for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again. They are a quarter more at
-least than the worst that was measured over these, each switched off in turn (NPY_DISABLE_CPU_FEATURES), rounded up; where the function is
-the C library's, also no less than the largest error known of those of Apple, FreeBSD, glibc, Microsoft and musl (B. Gladman,
-V. Innocente, J. Mather, P. Zimmermann, Accuracy of Mathematical Functions in Single, Double, Double Extended, and Quadruple Precision);
-0 where nothing is rounded, 1 where IEEE arithmetic rounds once. They are for results that neither overflow nor underflow. Beyond 4, an
-operation is only as good as its operands near its zeros: its result is right for operands that are off by a unit in their last place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
@@ -25,45 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.errors import AxisError, ShapeError
 from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
+from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import Text
 
-Shape = tuple[int, ...]
-Function = Callable[..., Any]
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Choice:
-    """What another library chooses at a kink: in words, and the rule by which it does, if that is not ours.
-
-    rule  partials, one for each operand, or a VJP: what stands in the operation's record, in that library's version
-    """
-
-    words: str
-    rule: tuple[Function | None, ...] | Function | None = None
-
-
-SAME = Choice("the same")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Kink:
-    """Where an operation is not differentiable, and the value that is chosen there.
-
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
-    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
-    ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
-    """
-
-    where: Function
-    place: str
-    convention: str
-    jax: Choice | None = None
 
 
 class Carrier:
@@ -79,85 +40,7 @@ class Carrier:
         return False
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What holds of an operation as mathematics, beside its rules.
-
-    linear     whether the result is linear in each operand
-    signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
-    integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
-    algebraic  whether algebraic numbers give algebraic numbers, where rational constants stand for ``exponents``; what is integral does
-    exponents  operands that are exponents
-    inverse    whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is
-    branches   whether it is such a choice of plain operands, too
-    selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
-    turns      of a truth: where it turns, and the program takes another branch
-    sees_nan   whether the result may be a number although an operand is NaN
-    constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
-    commutes   whether its two operands may change places
-    folds      the operation of two operands by which a reduction puts its entries together
-    work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
-               entries, times the rows of matrices (``core_dims``)
-    algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
-                "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
-                "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty if it is none of these
-    adds        what it adds up: "entries" of its operand (a mean is their sum but for a factor), or "products" of two operands' entries
-    unchanged   whether the result is the operand, but for repeated entries
-    repeats     whether entries are repeated along axes
-    reshapes    whether the result has the operand's entries, in their order, in another shape
-    on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
-    simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
-                that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
-    as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
-    """
-
-    linear: bool = False
-    signed: frozenset[str] = frozenset()
-    integral: bool = False
-    algebraic: bool = False
-    exponents: frozenset[str] = frozenset()
-    inverse: bool = False
-    branches: bool = False
-    selects: bool = False
-    turns: Kink | None = None
-    sees_nan: bool = False
-    constant: Function | None = None
-    commutes: bool = False
-    folds: str = ""
-    work: Function | None = None
-    algebra: str = ""
-    adds: str = ""
-    unchanged: bool = False
-    repeats: bool = False
-    reshapes: bool = False
-    on_objects: bool = False
-    simpler: Function | None = None
-    as_ufunc: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Accuracy:
-    """What is known of the floats that an operation computes.
-
-    ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
-               whichever library NumPy computes with (see above)
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums", the largest of the "operands",
-               or the "product" of those
-    exact      whether nothing is rounded where operands and result are whole numbers that floats have
-    power      near 0 the result is the first operand to this power, but for a factor
-    compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
-    decays     whether the result vanishes faster than any power where an operand is infinite
-    """
-
-    ulps: float = 1.0
-    rounding: str = "result"
-    exact: bool = False
-    power: float | None = None
-    compounds: bool = False
-    decays: bool = False
-
-
-GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy, "torch": Torch}
+GROUPS = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch}
 
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -203,6 +86,7 @@ class Op:
     domain      where it is defined (domains.py); messages and documentation print it
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
+    rewriting   what formulas and plans make of it
     accuracy    what is known of the floats that it computes
     torch       what PyTorch makes of it
     """
@@ -232,8 +116,9 @@ class Op:
     domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
     text: Text = field(default_factory=Text)
-    facts: Facts = Facts()
-    accuracy: Accuracy = Accuracy()
+    facts: Facts = field(default_factory=Facts)
+    rewriting: Rewriting = field(default_factory=Rewriting)
+    accuracy: Accuracy = field(default_factory=Accuracy)
     torch: Torch = USUAL
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -338,73 +223,3 @@ class _Required:
 
 
 REQUIRED = _Required()
-
-
-class Witness:
-    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
-
-    def __init__(self, file: str, name: str) -> None:
-        self.file, self.name = file, name
-
-    @cached_property
-    def function(self) -> Function:
-        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
-        return function
-
-    def __call__(self, *arguments: Any, **static: Any) -> Any:
-        return self.function(*arguments, **static)
-
-
-def witness(place: str) -> Function:
-    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
-    return Witness(*place.split("."))
-
-
-def shape_by_example(forward: Function) -> Function:
-    """Shape rule for operations that only move entries: run them on zero-stride stand-ins."""
-
-    def shape(*shapes: Shape, **static: Any) -> Shape:
-        try:
-            result = forward(*[np.broadcast_to(np.float64(0), s) for s in shapes], **static)
-        except (ValueError, IndexError, TypeError) as error:
-            raise ShapeError(str(error)) from None
-        return np.shape(result)
-
-    return shape
-
-
-def scipy_special(name: str) -> Function:
-    """A function of scipy.special, imported when it is first called."""
-
-    def forward(*arrays: Any) -> Any:
-        from scipy import special
-
-        return getattr(special, name)(*arrays)
-
-    return forward
-
-
-def one_axis(axis: Any, ndim: int) -> int:
-    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
-    if isinstance(axis, (tuple, list)) and len(axis) != 1:
-        raise ShapeError(f"one axis is wanted here, not {axis}")
-    return next(iter(axes_of(axis, ndim)), 0)
-
-
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that an ``axis`` argument names (None: all), normalized and checked."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    if not ndim and axes and all(a in (0, -1) for a in axes):
-        return ()  # a number has one entry, along any axis
-    result = []
-    for a in axes:
-        if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
-            raise ShapeError(f"an axis is a whole number, not {a!r}")
-        if not -ndim <= a < ndim:
-            raise AxisError(int(a), ndim)
-        result.append(int(a) % ndim)
-    if len(set(result)) != len(result):
-        raise ShapeError(f"axis {axis} names an axis twice")
-    return tuple(result)

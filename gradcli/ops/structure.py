@@ -12,7 +12,8 @@ from gradcli.ops.arrays.shapes import numpy_index
 from gradcli.ops.extended import WIDE, Entrywise, Linear
 from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
-from gradcli.ops.spec import Op, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import witness
 
 
 def _same(x: Any, **_: Any) -> Any:

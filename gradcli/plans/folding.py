@@ -58,7 +58,7 @@ class Folder:
         op = node.op
         if op is None:
             return self._constant(node) if node.is_constant else node
-        if op.facts.unchanged or (op.facts.reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
+        if op.rewriting.unchanged or (op.rewriting.reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
             return self.done[node.operand]
         if not op.elementwise:
             return self.graph.apply(op, [None if o is None else self._shaped(o) for o in node.operands], node.static)
@@ -68,10 +68,10 @@ class Folder:
             with np.errstate(all="ignore"):
                 value = op.forward(*[np.asarray(number)[()] for number in numbers], **node.static)
             return self.graph.constant(float(value) if node.kind == FLOAT else bool(value))
-        if op.facts.as_ufunc:
-            op, *others = op.facts.as_ufunc
+        if op.rewriting.as_ufunc:
+            op, *others = op.rewriting.as_ufunc
             return self.graph.apply(op, (*operands, *others))
-        rule = self._rules.get(op.facts.algebra)
+        rule = self._rules.get(op.rewriting.algebra)
         folded = rule(*operands) if rule is not None else None
         return self.graph.apply(op, operands, node.static) if folded is None else folded
 

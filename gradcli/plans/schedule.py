@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.spec import Shape
+from gradcli.ops.writing import Shape
 
 BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
 
@@ -61,7 +61,7 @@ def in_blocks(node: Expr) -> bool:
 
 def is_total(node: Expr) -> bool:
     """Whether a node sums all entries of one that is computed block by block."""
-    return node.op is not None and node.op.facts.adds == "entries" and math.prod(node.shape) == 1 and in_blocks(node.operand)
+    return node.op is not None and node.op.rewriting.adds == "entries" and math.prod(node.shape) == 1 and in_blocks(node.operand)
 
 
 def schedule(roots: Sequence[Expr]) -> list[Step]:

@@ -47,7 +47,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
     calls = work = 0
     for node in nodes:
         op = node.op
-        if op is not None and not (op.text.in_python or op.facts.on_objects):
+        if op is not None and not (op.text.in_python or op.rewriting.on_objects):
             return False
         size = math.prod(node.shape)
         if not 0 < size <= _MOST:
@@ -64,7 +64,7 @@ def _work(node: Expr) -> int:
     assert node.op is not None
     if node.op.text.in_python:
         return additions(node)
-    if not node.op.facts.adds:
+    if not node.op.rewriting.adds:
         return int(node.op is products.outer)
     largest = max(math.prod(operand.shape) for operand in node.operands if operand is not None)
     return largest // math.prod(node.shape) if len(node.operands) == 1 else 2 * max(1, node.operand.shape[-1] if node.operand.shape else 1)
@@ -88,7 +88,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
             found = op.forward(*operands, **node.static)
         if found is None:
             return None
-        if op is not None and op.facts.adds and node.shape != node.operand.shape:
+        if op is not None and op.rewriting.adds and node.shape != node.operand.shape:
             found = found + 0.0  # NumPy's begin with it: the sum of negative zeros is positive
         entries[node] = np.asarray(numbers(np.asarray(found, object)), object)
     return entries

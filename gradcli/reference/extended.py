@@ -17,7 +17,8 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.extended import WIDE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
-from gradcli.ops.spec import Op, axes_of
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import axes_of
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import find
-from gradcli.ops.spec import Kink, Op
+from gradcli.ops.spec import Op
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Algebra, Scalar, number, real
 from gradcli.reference.arithmetic import MINUS, NEGATIVE, OVER, PLUS, TIMES, Arithmetic

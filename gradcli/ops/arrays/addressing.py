@@ -10,8 +10,10 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.extended import CHOSEN
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Kink, Op, Shape, one_axis, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, one_axis, witness
 
 
 def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:

@@ -11,8 +11,10 @@ from gradcli.ops.arrays.reshaping import inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, shape_by_example, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:

@@ -13,7 +13,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import axes_of, one_axis
+from gradcli.ops.writing import axes_of, one_axis
 
 
 def _place(name: str, x: Any, axis: int) -> int:

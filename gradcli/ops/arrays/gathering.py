@@ -16,9 +16,11 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.logic import clip
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function, Shape, one_axis
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
+from gradcli.ops.writing import Shape, one_axis
 
 INDEX = frozenset({"index"})
 

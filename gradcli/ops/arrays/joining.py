@@ -11,8 +11,9 @@ from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import concatenate, reshape
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function
+from gradcli.ops.spec import REQUIRED
 
 
 def _joined(*arrays: Any, axis: int | None) -> Any:

@@ -16,9 +16,11 @@ from gradcli.ops.arrays.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.facts import Function
 from gradcli.ops.reductions.masked import is_truth
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, one_axis, witness
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import one_axis, witness
 
 
 def _torch_where(condition: Any, x: Any, y: Any) -> Any:

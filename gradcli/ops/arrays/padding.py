@@ -13,11 +13,12 @@ from gradcli.ops.arrays.shapes import broadcast_to, concatenate, getitem, part_o
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.quantiles import median
 from gradcli.ops.reductions.sums import max_, mean, min_
 from gradcli.ops.registry import composite, is_number
-from gradcli.ops.spec import REQUIRED, Carrier, Function
+from gradcli.ops.spec import REQUIRED, Carrier
 
 Widths = tuple[tuple[int, int], ...]
 

@@ -13,7 +13,8 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, one_axis
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
 

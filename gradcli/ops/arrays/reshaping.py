@@ -12,8 +12,10 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to, swapaxes, t
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function, Shape, axes_of, one_axis
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import Shape, axes_of, one_axis
 
 
 def _squeeze(x: Any, axis: Any) -> Any:

@@ -15,9 +15,11 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, concatenate, ge
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, greater, where
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import prod
 from gradcli.ops.registry import composite, is_number
-from gradcli.ops.spec import REQUIRED, Function, Kink, Shape, one_axis
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import Shape, one_axis
 
 REDUCTIONS = ("sum", "prod", "mean", "amin", "amax")
 

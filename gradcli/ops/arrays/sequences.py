@@ -13,10 +13,10 @@ from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import rint
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, maximum, minimum, where
+from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import Function
 from gradcli.ops.structure import to_int
 
 

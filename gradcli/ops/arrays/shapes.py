@@ -15,8 +15,9 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.identities import number_inside, same_shape
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Op, Shape, axes_of, shape_by_example, witness
+from gradcli.ops.spec import Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
+from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
 
 class StaticArray:

@@ -9,8 +9,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import getitem, part_of
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function, one_axis
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
 

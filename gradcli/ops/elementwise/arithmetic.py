@@ -15,8 +15,9 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise.logic import isnan, where
 from gradcli.ops.extended import Entrywise
+from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
 add = elementwise(

@@ -14,9 +14,11 @@ from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import Kink, Op, scipy_special
+from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
+from gradcli.ops.writing import scipy_special
 
 
 def _pow_reference(m: Any, x: Any, y: Any) -> Any:

@@ -12,8 +12,8 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composed, composite, elementwise
-from gradcli.ops.spec import Kink
 
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,

@@ -11,9 +11,10 @@ from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.identities import number_of, unrepeated
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import SUM, Form
 
 _EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
@@ -112,7 +113,7 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     while stack and seen < 64:
         part = unrepeated(stack.pop())
         seen += 1
-        role = part.op.facts.algebra if part.op is not None else ""
+        role = part.op.rewriting.algebra if part.op is not None else ""
         if part is guarded or (role in ("logarithm", "power") and unrepeated(part.operand) is guarded):
             return True
         if role in ("product", "quotient", "negation"):

@@ -11,8 +11,9 @@ from gradcli.ops.domains import EVERYWHERE, Lattice, at, of, pi
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
+from gradcli.ops.facts import Choice, Kink
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import Choice, Kink, Op
+from gradcli.ops.spec import Op
 
 sin = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,

@@ -10,7 +10,8 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Op, Shape, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, witness
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:

@@ -11,7 +11,8 @@ from gradcli.ops.arrays.shapes import concatenate, getitem, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, one_axis, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, one_axis, witness
 
 
 def _cross(x: Any, y: Any) -> Any:

@@ -27,8 +27,9 @@ from gradcli.ops.linalg.matrices import (
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.triangular import solve_triangular
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, witness
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.ops.writing import Shape, witness
 
 
 def _cholesky(x: Any, upper: bool) -> Any:

@@ -21,8 +21,8 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Shape, witness
 from gradcli.ops.text import POWER, Form
+from gradcli.ops.writing import Shape, witness
 
 
 def _inv(x: Any, check_errors: bool) -> Any:

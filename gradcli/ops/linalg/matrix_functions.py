@@ -18,7 +18,8 @@ from gradcli.ops.linalg.matrices import as_column, as_row, column_range, lower_p
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Op, Shape, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, witness
 
 # The numerator of the Padé approximant of exp of degree 13, good to double precision up to this norm (N. J. Higham, 2005).
 _PADE = (

@@ -12,6 +12,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
+from gradcli.ops.facts import Function
 from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import column_range
@@ -19,7 +20,7 @@ from gradcli.ops.linalg.spectra import svdvals_of
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_, norm, sum_
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import Function, axes_of
+from gradcli.ops.writing import axes_of
 
 _LAST = (-2, -1)
 

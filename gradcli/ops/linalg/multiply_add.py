@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul, outer
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, is_number
-from gradcli.ops.spec import Function
 
 
 def _fused(name: str, product: Function, *ranks: int) -> Function:

@@ -13,10 +13,12 @@ from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import NotCovered, Product
+from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Composite, Function, Shape, axes_of, one_axis, witness
+from gradcli.ops.spec import Composite
 from gradcli.ops.text import TERM, Form
+from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:

@@ -18,8 +18,9 @@ from gradcli.ops.linalg.triangular import read
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, witness
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, to_int
+from gradcli.ops.writing import Shape, witness
 
 _EPSILON = float(np.finfo(float).eps)
 

@@ -18,7 +18,8 @@ from gradcli.ops.linalg.matrices import as_column, no_info, transposed
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.triangular import equations_shape
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, axes_of, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:

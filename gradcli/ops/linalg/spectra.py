@@ -10,6 +10,7 @@ from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.linalg import sign_conventions
 from gradcli.ops.linalg.conditions import has_full_rank_apart, is_apart, is_symmetric
 from gradcli.ops.linalg.matrices import (
@@ -28,8 +29,9 @@ from gradcli.ops.linalg.matrices import (
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Function, Kink, Op, Shape, witness
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.ops.writing import Shape, witness
 
 _SIGNS = {"signs": "numpy"}
 

@@ -15,7 +15,8 @@ from gradcli.ops.linalg.conditions import has_nonzero_diagonal
 from gradcli.ops.linalg.matrices import as_column, lower_part, square, transposed, upper_part, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, witness
 
 
 def equations_shape(x: Shape, y: Shape, name: str) -> Shape:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gradcli.ops.spec import Function, Shape
+from gradcli.ops.facts import Function
+from gradcli.ops.writing import Shape
 
 
 def for_rows(units: float = 1.0, power: int = 1) -> Function:

@@ -16,11 +16,13 @@ from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, maximum, where
 from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis, witness
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.probability import ndtr
+from gradcli.ops.writing import one_axis, witness
 
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,

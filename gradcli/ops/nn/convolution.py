@@ -8,9 +8,9 @@ from typing import Any
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, swapaxes
 from gradcli.ops.arrays.windows import add_up, each, extent, inner, nested, read, small_image, strided
+from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import Function
 
 
 def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:

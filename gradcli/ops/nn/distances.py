@@ -15,9 +15,10 @@ from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import greater, where
+from gradcli.ops.facts import Kink
 from gradcli.ops.reductions.sums import norm
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Kink
+from gradcli.ops.spec import REQUIRED
 
 _KINKS = (Kink(lambda *_: False, "equal points", "0"),)
 

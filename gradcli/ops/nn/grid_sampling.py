@@ -16,9 +16,10 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
 
 _PADDINGS = ("zeros", "border", "reflection")

@@ -17,8 +17,9 @@ from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural
-from gradcli.ops.spec import REQUIRED, Shape, witness
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.gamma import sigmoid, softplus
+from gradcli.ops.writing import Shape, witness
 
 # PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope
 _LOWEST, _NARROWEST = -100.0, float(np.float32(1e-12))

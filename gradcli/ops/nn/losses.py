@@ -13,9 +13,10 @@ from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, maximum, where
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, is_number
-from gradcli.ops.spec import Composite, Function, Kink
+from gradcli.ops.spec import Composite
 from gradcli.ops.structure import detach
 
 REDUCTIONS = ("mean", "sum", "none")

@@ -12,6 +12,7 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import clip, equal, greater_equal, minimum, where
+from gradcli.ops.facts import Kink
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.likelihoods import class_labels, label_places
 from gradcli.ops.nn.losses import loss, total
@@ -19,7 +20,6 @@ from gradcli.ops.nn.similarities import pairwise_distance
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import is_number
-from gradcli.ops.spec import Kink
 from gradcli.ops.special.gamma import softplus
 from gradcli.ops.structure import detach, to_int
 

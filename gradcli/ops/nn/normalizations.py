@@ -15,7 +15,8 @@ from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import composite, is_number, structural
-from gradcli.ops.spec import REQUIRED, witness
+from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import witness
 
 
 def _standardized(x: Any, axes: Any, eps: float) -> Any:

@@ -15,10 +15,11 @@ from gradcli.ops.arrays.windows import Table, adaptive, each, extent, outer, rea
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.selection import argmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED, Function, Kink
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
 
 

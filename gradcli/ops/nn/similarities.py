@@ -10,10 +10,11 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import clip
+from gradcli.ops.facts import Kink
 from gradcli.ops.nn.losses import held_at
 from gradcli.ops.reductions.sums import norm, sum_
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import Kink, axes_of
+from gradcli.ops.writing import axes_of
 
 _AT_ZERO = (Kink(lambda *_: False, "a vector of zeros", "the length has the slope 0"),)
 

@@ -13,7 +13,8 @@ from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
 from gradcli.ops.reductions.sums import max_, reduction, spread, sum_
 from gradcli.ops.registry import composed, structural
-from gradcli.ops.spec import Op, Shape, axes_of, witness
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.ops.spec import Shape, axes_of
+from gradcli.ops.writing import Shape, axes_of
 
 
 def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:

@@ -14,9 +14,11 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.facts import Function
 from gradcli.ops.reductions import extended
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _cumsum(x: Any, axis: int | None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.extended import WIDE, Linear, Mixed, NotCovered, Reduced
-from gradcli.ops.spec import axes_of
+from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
 Axes = tuple[int, ...]

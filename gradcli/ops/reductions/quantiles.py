@@ -14,12 +14,13 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.logic import isnan, less, where
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.along import count
 from gradcli.ops.reductions.selection import PAIR, TIES, argsort, chosen, sort
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Function, Kink, axes_of, one_axis, witness
 from gradcli.ops.structure import to_int
+from gradcli.ops.writing import axes_of, one_axis, witness
 
 
 def _lower_median(x: Any, ignore: bool = False) -> Any:

@@ -18,10 +18,12 @@ from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import maximum, minimum
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, one_axis, witness
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
 def _first(forward: Function) -> Function:

@@ -18,7 +18,8 @@ from gradcli.ops.reductions.along import count
 from gradcli.ops.reductions.masked import around
 from gradcli.ops.reductions.sums import AXES, max_, mean, min_, norm, sum_
 from gradcli.ops.registry import composite, is_number
-from gradcli.ops.spec import Composite, axes_of
+from gradcli.ops.spec import Composite
+from gradcli.ops.writing import axes_of
 
 
 def _observations(name: str, x: Any) -> Any:

@@ -14,12 +14,14 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.facts import SAME, Function, Kink
 from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.reductions.masked import around, average, begun, extreme, mask_for
 from gradcli.ops.registry import composed, composite, is_number, structural
-from gradcli.ops.spec import SAME, Composite, Function, Kink, Op, Shape, witness
+from gradcli.ops.spec import Composite, Op
+from gradcli.ops.writing import Shape, witness
 
 AXES = {"axis": None, "keepdims": False}
 

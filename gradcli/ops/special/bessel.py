@@ -13,8 +13,10 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.facts import Function, Kink
 from gradcli.ops.registry import composite, elementwise, is_number
-from gradcli.ops.spec import Function, Kink, Op, scipy_special
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import scipy_special
 
 
 def _far(x: Any, v: float) -> tuple[Any, Any]:

@@ -13,8 +13,9 @@ from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.domains import EVERYWHERE, at, given, of
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import REQUIRED, Function, Op
+from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.

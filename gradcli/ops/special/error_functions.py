@@ -10,7 +10,8 @@ from gradcli.ops.constants import HALF_SQRT_PI, TWO_BY_SQRT_PI
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import exp_square
 from gradcli.ops.registry import elementwise
-from gradcli.ops.spec import Op, scipy_special
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import scipy_special
 
 erf = elementwise(
     "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),

@@ -10,8 +10,10 @@ from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise.exponential import exp2
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composed, elementwise
-from gradcli.ops.spec import Kink, Op, scipy_special
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import scipy_special
 
 
 def _polygamma(x: Any, n: int) -> Any:

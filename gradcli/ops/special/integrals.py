@@ -16,7 +16,8 @@ from gradcli.ops.elementwise.hyperbolic import cosh, sinh
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.elementwise.trigonometric import cos
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import Op, scipy_special
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import scipy_special
 
 
 def _half_turns(x: Any) -> tuple[Any, Any]:

@@ -13,8 +13,8 @@ from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import exp_square, log
 from gradcli.ops.elementwise.logic import clip, greater, isnan, less, minimum, where
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import scipy_special
 from gradcli.ops.special.error_functions import erfcx
+from gradcli.ops.writing import scipy_special
 
 
 def _ndtr(x: Any) -> Any:

@@ -1,0 +1,84 @@
+"""What records are written with: references that are found late, shapes by example, functions of SciPy, axes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.facts import Function
+
+Shape = tuple[int, ...]
+
+
+class Witness:
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
+
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name = file, name
+
+    @cached_property
+    def function(self) -> Function:
+        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
+        return function
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        return self.function(*arguments, **static)
+
+
+def witness(place: str) -> Function:
+    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
+    return Witness(*place.split("."))
+
+
+def shape_by_example(forward: Function) -> Function:
+    """Shape rule for operations that only move entries: run them on zero-stride stand-ins."""
+
+    def shape(*shapes: Shape, **static: Any) -> Shape:
+        try:
+            result = forward(*[np.broadcast_to(np.float64(0), s) for s in shapes], **static)
+        except (ValueError, IndexError, TypeError) as error:
+            raise ShapeError(str(error)) from None
+        return np.shape(result)
+
+    return shape
+
+
+def scipy_special(name: str) -> Function:
+    """A function of scipy.special, imported when it is first called."""
+
+    def forward(*arrays: Any) -> Any:
+        from scipy import special
+
+        return getattr(special, name)(*arrays)
+
+    return forward
+
+
+def one_axis(axis: Any, ndim: int) -> int:
+    """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
+    if isinstance(axis, (tuple, list)) and len(axis) != 1:
+        raise ShapeError(f"one axis is wanted here, not {axis}")
+    return next(iter(axes_of(axis, ndim)), 0)
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names (None: all), normalized and checked."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    if not ndim and axes and all(a in (0, -1) for a in axes):
+        return ()  # a number has one entry, along any axis
+    result = []
+    for a in axes:
+        if isinstance(a, bool) or not isinstance(a, (int, np.integer)):
+            raise ShapeError(f"an axis is a whole number, not {a!r}")
+        if not -ndim <= a < ndim:
+            raise AxisError(int(a), ndim)
+        result.append(int(a) % ndim)
+    if len(set(result)) != len(result):
+        raise ShapeError(f"axis {axis} names an axis twice")
+    return tuple(result)
