@@ -85,6 +85,16 @@ def kl_div(m: Any, x: Any, y: Any, log_target: bool, reduction: str, size_averag
     return settled(m, losses, reduction, size_average, reduce)
 
 
+@of("scipy_kl_div")
+def scipy_kl_div(m: Any, x: Any, y: Any) -> Any:
+    def one(v: Any, w: Any) -> Any:
+        if m.plain(v) < 0 or m.plain(w) < 0:
+            return m.inf
+        return v * (m.log(v) - m.log(w)) - v + w if m.plain(v) > 0 else w
+
+    return each(one, x, y)
+
+
 def _held(m: Any, x: Any, low: Any) -> Any:
     """x, or the bound that it is below, with the derivative of x."""
     return x + (low - m.plain(x)) if x < low else x
