@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
         return getattr(compiled, name)
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    from gradcli.tensors.namespace import resolve
+    from gradcli.tensors.torch.namespace import resolve
 
     found = globals()[name] = resolve(name)  # the next time, Python finds it by itself
     return found

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gradcli.files.settings import Configuration, Settings
     from gradcli.language.run import Program
     from gradcli.language.tree import Statement
-    from gradcli.query.options import Options
     from gradcli.report.outcomes import Outcome
     from gradcli.report.records import Record
 
@@ -77,7 +76,7 @@ class GradFile(pytest.File):
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
-        from gradcli.query.outcome import Names, remarks
+        from gradcli.query.outcome import CaseNames, marks_of
 
         if self.path.suffix in (".jsonl", ".ndjson"):
             raise self.CollectError(f"{_shown(self.path)}: gradcli_files is about programs; records are checked by: gradcli check")
@@ -94,12 +93,12 @@ class GradFile(pytest.File):
         except GradcliError as error:
             raise self.CollectError(error.render()) from None
         asked = [i for i, statement in enumerate(parsed) if isinstance(statement, (Query, Assertion, GradcliError))]
-        name = Names()
+        name = CaseNames()
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0
             last = i if i < asked[-1] else len(parsed) - 1
             item = GradItem.from_parent(self, name=name(_title(parsed[i])), case=Case(runner, first, i, last))
-            skip, xfail = remarks(parsed[i])
+            skip, xfail = marks_of(parsed[i])
             if skip is not None:
                 item.add_marker(pytest.mark.skip(reason=skip or "no reason given"))
             if xfail is not None:
@@ -155,9 +154,9 @@ class Case:
 
     @property
     def line(self) -> int:
-        statement = self.runner.statements[self.asked]
-        source, span = statement.source, statement.span
-        return 1 if source is None or span is None else source.position(span.start)[0]
+        from gradcli.query.outcome import line_of
+
+        return line_of(self.runner.statements[self.asked])
 
     def outcome(self, name: str) -> Outcome:
         """The first that is wrong of what the item's own statements give."""
@@ -169,7 +168,7 @@ class Case:
             record = self.runner.run(i)
             if record is not None:
                 record.xfail = None  # which is pytest's affair
-                outcome = outcome_of(record, name, fail_on=self.runner.fail_on)
+                outcome = outcome_of(record, name, fail_on=self.runner.policy.fail_on)
                 if outcome.bad:
                     return outcome
                 found = outcome if i == self.asked else found
@@ -181,14 +180,11 @@ class Runner:
     """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
 
     def __init__(self, folder: Path, statements: list[Statement | GradcliError], settings: Settings) -> None:
-        from gradcli.query.outcome import FAIL_ON, POINTS
+        from gradcli.query.policy import policy_of
 
         self.folder = folder
         self.statements = statements
-        self.fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
-        self.points = settings.points or POINTS
-        self.state = settings.random_state or 0
-        self.options = _options(settings)
+        self.policy = policy_of(settings)
         self.done = 0  # statements that the program has been through
         self.program: Program | None = None
 
@@ -213,29 +209,16 @@ class Runner:
         random = self.program.scope.random.bit_generator
         before = random.state
         try:
-            return checked(self.program, statement, self.options, self.points, self.state)
+            return checked(self.program, statement, self.policy)
         finally:
             if isinstance(statement, (Query, Assertion)):
                 random.state = before
 
     def _fresh(self) -> Program:
-        from gradcli.files.arrays import load_array
-        from gradcli.language.run import Program
-        from gradcli.language.scope import Scope
-        from gradcli.limits import DEFAULT
+        from gradcli.query.programs import Programs
 
-        scope = Scope(random_state=self.state)
-        scope.load = lambda reference: load_array(reference, DEFAULT, self.folder)
-        return Program(scope)
-
-
-def _options(settings: Settings) -> Options:
-    from gradcli.query.options import Options
-
-    return Options(
-        formula=False, decide_asserts=True, remembering=True, rtol=settings.rtol, atol=settings.atol or 0.0, timeout=settings.timeout,
-        convention=settings.convention,
-    )  # fmt: skip
+        programs = Programs()
+        return programs.fresh(self.policy.state, programs.loader(self.folder))
 
 
 def _configuration(config: pytest.Config) -> Configuration:
@@ -257,11 +240,11 @@ def _shown(path: Path) -> str:
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
+    from gradcli.query.outcome import line_of
     from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):
         text = one_line(statement.text, _LONGEST)
         if "::" not in text.partition("[")[0]:
             return text
-    source, span = statement.source, statement.span
-    return f"line {1 if source is None or span is None else source.position(span.start)[0]}"
+    return f"line {line_of(statement)}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradcli.tensors.functions import function
+from gradcli.tensors.torch.catalogue_functions import function
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,7 @@ from gradcli.query.derivatives import gradient
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.report.records import Record
-from gradcli.tensors.short import short_way
+from gradcli.tensors.dispatch.fast_path import fast_path
 
 Values = Mapping[str, Any]
 
@@ -63,12 +63,12 @@ def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
     try:
         for field, change in fields.items():
             object.__setattr__(op, field, change(before[field]))
-        short_way.cache_clear()  # which is made of the record
+        fast_path.cache_clear()  # which is made of the record
         yield op
     finally:
         for field, value in before.items():
             object.__setattr__(op, field, value)
-        short_way.cache_clear()
+        fast_path.cache_clear()
 
 
 Rule = Callable[..., Any]

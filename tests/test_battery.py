@@ -12,14 +12,14 @@ from battery.rows import Row
 
 import gradcli as torch
 from gradcli.check.python_functions import check_function
-from gradcli.cli.cases import CheckJob
-from gradcli.cli.check import CheckRequest
+from gradcli.cli.decide.cases import cases_of
+from gradcli.cli.decide.pieces import Batch
+from gradcli.cli.request import CheckRequest
 from gradcli.report.outcomes import Outcome
 
 _REQUEST = {
-    "arguments": [], "files": ["battery.jsonl"], "input_format": None, "wrt": None, "freeze": [], "seed": None, "jacobian": False,
-    "hessian": False, "jvp": [], "save": [], "check": True, "formula": False, "timeout": None, "output_format": "text", "digits": None,
-    "random_state": 0, "fail_fast": False, "limit": [], "quiet": False, "color": "auto", "atol": 0.0, "points": 16, "jobs": 1,
+    "arguments": [], "files": ["battery.jsonl"], "input_format": None, "wrt": None, "freeze": [], "seed": None, "save": [],
+    "timeout": None, "output_format": "text", "random_state": 0, "fail_fast": False, "limit": [], "atol": 0.0, "points": 16, "jobs": 1,
     "cache": False,
 }  # fmt: skip
 ROWS = [*scalars.ROWS, *branches.ROWS, *arrays.ROWS, *matrices.ROWS, *formulas.ROWS]
@@ -39,8 +39,8 @@ def outcome(row: Row) -> Outcome:
         record["seed"] = listed(row.seed)
     if row.wrt is not None:
         record["wrt"] = row.wrt
-    job = CheckJob(CheckRequest(**_REQUEST, dtype=row.dtype, rtol=row.rtol))  # type: ignore[arg-type]
-    (found,) = job.outcomes(("records", "battery.jsonl", [(1, json.dumps(record))]))
+    cases = cases_of(CheckRequest(**_REQUEST, dtype=row.dtype, rtol=row.rtol))  # type: ignore[arg-type]
+    (found,) = cases.outcomes(Batch("battery.jsonl", [(1, json.dumps(record))]))
     return found
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 from witness.examples import key_of, recorded
 
-from gradcli.cli.main import app
 from gradcli.ops.spec import Composite, Op
 from gradcli.query import catalogue
 
 FUNCTIONS = [pytest.param(record, id=record.name) for _, record in catalogue.functions()]
-RUNNER = CliRunner()
 
 
 @pytest.mark.parametrize("record", FUNCTIONS)
@@ -61,10 +59,10 @@ def test_most_functions_have_an_example_with_a_finite_gradient() -> None:
     assert sum(map(math.isfinite, slopes)) > 0.98 * len(slopes)
 
 
-def test_one_function_as_text() -> None:
-    done = RUNNER.invoke(app, ["functions", "sqrt"])
-    assert done.exit_code == 0
-    assert done.output == (
+def test_one_function_as_text(call_cli: Any) -> None:
+    done = call_cli("functions", "sqrt")
+    assert done.returncode == 0
+    assert done.stdout == (
         "sqrt(x)\n"
         "  The square root; the derivative at 0 is infinite.\n"
         "  d/dx     1/(2*sqrt(x))\n"
@@ -77,22 +75,22 @@ def test_one_function_as_text() -> None:
     )
 
 
-def test_a_library_s_name_leads_to_its_record() -> None:
-    done = RUNNER.invoke(app, ["functions", "torch.std", "--format", "json"])
-    entry = json.loads(done.output)
+def test_a_library_s_name_leads_to_its_record(call_cli: Any) -> None:
+    done = call_cli("functions", "torch.std", "--format", "json")
+    entry = json.loads(done.stdout)
     assert entry["signature"].startswith("torch.std(")
     assert "correction" in entry["signature"]
 
 
-def test_unknown_name_is_an_error_with_a_suggestion() -> None:
-    done = RUNNER.invoke(app, ["functions", "sqr"])
-    assert done.exit_code == 2
+def test_unknown_name_is_an_error_with_a_suggestion(call_cli: Any) -> None:
+    done = call_cli("functions", "sqr")
+    assert done.returncode == 2
     assert "error[unknown-name]: unknown function 'sqr'" in done.stderr
     assert "did you mean 'sqrt'?" in done.stderr
 
 
-def test_list_has_every_public_function_once() -> None:
-    done = RUNNER.invoke(app, ["functions"])
-    names = [line.split()[0] for line in done.output.splitlines() if line.startswith("  ")]
+def test_list_has_every_public_function_once(call_cli: Any) -> None:
+    done = call_cli("functions")
+    names = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")]
     assert sorted(names) == sorted(record.name for _, record in catalogue.functions())
     assert len(set(names)) == len(names)

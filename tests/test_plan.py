@@ -56,10 +56,10 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         return
     monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
     if request.param != "whole":
-        monkeypatch.setattr(schedule, "LARGE", 1)
-        monkeypatch.setattr(blocks, "MOST", 4)
+        monkeypatch.setattr(schedule, "BLOCK_THRESHOLD", 1)
+        monkeypatch.setattr(blocks, "BLOCK_SIZE", 4)
     if request.param == "shared":
-        monkeypatch.setattr(blocks, "WIDE", 1)
+        monkeypatch.setattr(blocks, "SHARED_BLOCK_SIZE", 1)
         monkeypatch.setattr(blocks, "_WORTH", 1)
         monkeypatch.setenv("OMP_NUM_THREADS", "3")
 

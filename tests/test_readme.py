@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import function_table
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,24 +64,11 @@ def test_every_option_of_eval_is_in_its_help_and_every_verdict_in_the_readme() -
         assert verdict is Verdict.SKIPPED or f"`{verdict.word}`" in text
 
 
-FUNCTIONS = re.compile(r"(<!-- functions -->\n).*?(<!-- end of functions -->)", re.DOTALL)
-
-
-def table() -> str:
-    """The catalogue by families, from the records."""
-    from gradcli.query import catalogue
-
-    families: dict[str, list[str]] = {}
-    for family, record in catalogue.functions():
-        families.setdefault(family.replace("_", " "), []).append(f"`{record.name}`")
-    rows = [f"| {family} | {' '.join(names)} |" for family, names in families.items()]
-    return "\n".join(["| family | functions |", "|---|---|", *rows]) + "\n"
-
-
 def test_table_of_functions_is_that_of_the_records() -> None:
-    found = FUNCTIONS.search(README.read_text(encoding="utf-8"))
-    assert found is not None
-    assert found[0].split("-->\n", 1)[1].rsplit("<!--", 1)[0] == table()
+    text = README.read_text(encoding="utf-8")
+    assert function_table.written(text) == text, (
+        "the README's table of functions is not that of the records: run python tests/function_table.py"
+    )
 
 
 def rewrite() -> None:
@@ -93,7 +81,7 @@ def rewrite() -> None:
             return "```console\n" + "\n".join(f"$ {c}\n{run(c, Path(folder))}" for c in commands) + "\n```"
 
     text = BLOCK.sub(fill, README.read_text(encoding="utf-8"))
-    README.write_text(FUNCTIONS.sub(lambda match: match[1] + table() + match[2], text), encoding="utf-8")
+    README.write_text(function_table.written(text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from checking import planted
 
 import gradcli as torch
 from gradcli.errors import ArgumentError
-from gradcli.tensors.node import NOT_KEPT
+from gradcli.tensors.core.saved_values import NOT_KEPT
 
 Q = torch.tensor([1.0, 0.0, 1e300], dtype=torch.float64, requires_grad=True)
 

@@ -15,8 +15,8 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
-from gradcli.tensors.apply import apply
-from gradcli.tensors.node import NOT_KEPT, places
+from gradcli.tensors.core.saved_values import NOT_KEPT, places
+from gradcli.tensors.dispatch.apply import apply
 
 over_cases = pytest.mark.parametrize(
     "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in EVERY]

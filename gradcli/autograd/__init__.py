@@ -3,9 +3,8 @@
 from typing import Any
 
 from gradcli.autograd import functional
-from gradcli.tensors.backward import backward, grad
-from gradcli.tensors.function import Function
-from gradcli.tensors.modes import (
+from gradcli.tensors.core.backward import backward, grad
+from gradcli.tensors.core.modes import (
     detect_anomaly,
     enable_grad,
     inference_mode,
@@ -14,8 +13,9 @@ from gradcli.tensors.modes import (
     set_detect_anomaly,
     set_grad_enabled,
 )
-from gradcli.tensors.namespace import missing
-from gradcli.tensors.variable import Variable
+from gradcli.tensors.torch.custom_functions import Function
+from gradcli.tensors.torch.namespace import missing
+from gradcli.tensors.torch.variable import Variable
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",

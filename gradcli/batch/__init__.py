@@ -1,1 +1,1 @@
-"""Many queries of one form, and sums of many terms of one form: compiled once, and run on columns of numbers."""
+"""Many queries of one template, and sums of many terms of one template: compiled once, and run on columns of numbers."""

@@ -1,4 +1,4 @@
-"""Long sums: all terms of one form at once, as columns of what their names and numbers are.
+"""Batched terms: those of a long sum, all of one template at once, as columns of what their names and numbers are.
 
 Terms are added in their order. Value and gradient differ from the ordinary way's by rounding, as a name's contributions are added in
 another order. What stands around a sum in brackets, as in ``-log(...)/2``, is taken by the chain rule.
@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.batch.compilation_cache import Found, Lookup, Number
-from gradcli.batch.templates import Form, Forms, lowered, terms
+from gradcli.batch.templates import Template, Templates, lowered, terms
+from gradcli.batch.values import Found, Lookup, Number
 from gradcli.plans.plan import Plan
 from gradcli.query.options import LONG
 
-_ROWS = 16  # terms of a form that are worth a plan
-_FIRST = 256  # terms among which there may be more forms
-_SHELLS = 8  # brackets around a sum, one in the other
+_ROWS = 16  # terms of a template that are worth a plan
+_FIRST = 256  # terms among which there may be more templates
+_NESTED = 8  # brackets around a sum, one in the other
 _INNER = "sum_in_brackets"  # stands for a sum in what is around it
 
 
 @dataclass(eq=False)
 class _Rows:
-    """The terms of one form: their places in the sum, and their names and numbers, one term's after the other's."""
+    """The terms of one template: their places in the sum, and their names and numbers, one term's after the other's."""
 
     places: list[int] = field(default_factory=list)
     negative: list[bool] = field(default_factory=list)
@@ -34,37 +34,41 @@ class _Rows:
     numbers: list[float] = field(default_factory=list)
 
 
-def gradient_of_long(
-    forms: Forms, text: str, lookup: Lookup, functions: Iterable[str], of_short: Callable[[str, Lookup, Iterable[str]], Found | None]
+def gradient_of_terms(
+    templates: Templates,
+    text: str,
+    lookup: Lookup,
+    functions: Iterable[str],
+    of_short: Callable[[str, Lookup, Iterable[str]], Found | None],
 ) -> Found | None:
     """The value and the gradient of a sum, or of what is around a sum in brackets. None if it is for the ordinary way.
 
-    of_short   gives the same of a short expression, of a new form when it is asked for the second time
+    of_short   gives the same of a short expression, of a new template when it is asked for the second time
     """
-    shells: list[str] = []
+    outside: list[str] = []  # texts around brackets, the outermost first
     while (inside := _brackets(text)) is not None:
-        if len(shells) == _SHELLS:
+        if len(outside) == _NESTED:
             return None
-        shells.append(text[: inside[0]] + _INNER + text[inside[1] :])
+        outside.append(text[: inside[0]] + _INNER + text[inside[1] :])
         text = text[slice(*inside)]
-    if any(shell.count(_INNER) > 1 or len(shell) > LONG for shell in shells):
+    if any(around.count(_INNER) > 1 or len(around) > LONG for around in outside):
         return None
-    found = gradient_of_sum(forms, text, lookup, functions)
-    for shell in reversed(shells):
+    found = gradient_of_sum(templates, text, lookup, functions)
+    for around in reversed(outside):
         if found is None:
             return None
         value, slopes = found
         within = _with_number(lookup, value)
-        around = of_short(shell, within, functions) or of_short(shell, within, functions)
-        if around is None:
+        whole = of_short(around, within, functions) or of_short(around, within, functions)
+        if whole is None:
             return None
-        value, outer = around
+        value, outer = whole
         factor = outer.pop(_INNER)
         slopes = {name: factor * slope for name, slope in slopes.items()}
         for name, slope in outer.items():
             slopes[name] = slopes[name] + slope if name in slopes else slope
         found = value, slopes
-    if found is None or not shells:
+    if found is None or not outside:
         return found
     value, slopes = found
     return (value, dict(sorted(slopes.items(), key=lambda item: _rank(lookup, item[0])))) if _all_finite(slopes) else None
@@ -99,10 +103,10 @@ def _all_finite(slopes: dict[str, Any]) -> bool:
     return bool(np.isfinite(list(slopes.values())).all())
 
 
-def gradient_of_sum(forms: Forms, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
-    """The value of a sum and its gradient. None if it is not one of many terms of few forms, over numbers, and finite."""
-    rows_of = _by_form(forms, text)
-    if rows_of is None or not all(form.callees.isdisjoint(functions) for form in rows_of):
+def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
+    """The value of a sum and its gradient. None if it is not one of many terms of few templates, over numbers, and finite."""
+    rows_of = _by_template(templates, text)
+    if rows_of is None or not all(template.callees.isdisjoint(functions) for template in rows_of):
         return None
     numbers: dict[str, Number] = {}
     for name in dict.fromkeys(chain.from_iterable(rows.names for rows in rows_of.values())):
@@ -116,18 +120,18 @@ def gradient_of_sum(forms: Forms, text: str, lookup: Lookup, functions: Iterable
     summands = np.empty(sum(len(rows.places) for rows in rows_of.values()))
     slopes = np.zeros(len(index))
     nodes = 2 * len(summands) + 2 * len(index)  # no fewer than the ordinary way counts: what adds, and names
-    for form, rows in rows_of.items():
-        columns = np.fromiter(map(index.__getitem__, rows.names), np.intp).reshape(len(rows.places), len(form.names)).T
-        graph = lowered(form, (len(rows.places),), forms.limits)
-        if graph is None or any(whole[columns[place]].any() for place in form.deciding):
+    for template, rows in rows_of.items():
+        columns = np.fromiter(map(index.__getitem__, rows.names), np.intp).reshape(len(rows.places), len(template.names)).T
+        graph = lowered(template, (len(rows.places),), templates.limits)
+        if graph is None or any(whole[columns[place]].any() for place in template.deciding):
             return None
         nodes += graph.operations * len(rows.places) + len(set(rows.numbers))
-        if nodes > forms.limits.nodes:
+        if nodes > templates.limits.nodes:
             return None
         seed = graph.root.graph.leaf("seed", graph.root.shape)
         plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed)
         signs = np.where(rows.negative, -1.0, 1.0)
-        given = np.array(rows.numbers, float).reshape(len(rows.places), len(form.numbers)).T
+        given = np.array(rows.numbers, float).reshape(len(rows.places), len(template.numbers)).T
         value, *parts = plan([*values[columns], *np.ascontiguousarray(given), signs])
         summands[rows.places] = signs * value
         for column, part in zip(columns, parts, strict=True):
@@ -139,28 +143,30 @@ def gradient_of_sum(forms: Forms, text: str, lookup: Lookup, functions: Iterable
     return value, {name: slopes[index[name]] for _, name in ranked}
 
 
-def _by_form(forms: Forms, text: str) -> dict[Form, _Rows] | None:
-    found: dict[Form, _Rows] = {}
+def _by_template(templates: Templates, text: str) -> dict[Template, _Rows] | None:
+    found: dict[Template, _Rows] = {}
     waiting = []  # the first ones of their kind
     count = 0
     for place, term in enumerate(terms(text)):
         count = place + 1
-        if not _add(found, forms, place, *term):
+        if not _add(found, templates, place, *term):
             waiting.append((place, *term))
             if len(waiting) * _ROWS > place + _FIRST * _ROWS:
                 return None
-    if len(waiting) * _ROWS > count or not all(_add(found, forms, *term) or _add(found, forms, *term) for term in waiting):
+    if len(waiting) * _ROWS > count or not all(_add(found, templates, *term) or _add(found, templates, *term) for term in waiting):
         return None
     return found if len(found) * _ROWS <= count else None
 
 
-def _add(found: dict[Form, _Rows], forms: Forms, place: int, negative: bool, between: tuple[str, ...], words: Sequence[str]) -> bool:
-    reading = forms.read(between, words)
+def _add(
+    found: dict[Template, _Rows], templates: Templates, place: int, negative: bool, between: tuple[str, ...], words: Sequence[str]
+) -> bool:
+    reading = templates.read(between, words)
     if reading is None:
         return False
-    rows = found.get(reading.form)
+    rows = found.get(reading.template)
     if rows is None:
-        rows = found[reading.form] = _Rows()
+        rows = found[reading.template] = _Rows()
     rows.places.append(place)
     rows.negative.append(negative)
     rows.names += reading.names

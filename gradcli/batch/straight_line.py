@@ -1,4 +1,4 @@
-"""Transcripts: what the forward pass and the sweep do with numbers, written out as a straight line of Python.
+"""Straight-line programs: what the forward pass and the sweep do with numbers, written out as a straight line of Python.
 
 Nothing is folded, moved or shared that they would not, so that results are theirs to the bit, in a tenth of the time.
 """
@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.ops.elementwise import arithmetic
@@ -17,7 +18,7 @@ from gradcli.plans.assembly import compiled
 from gradcli.plans.schedule import schedule
 
 
-class Transcript:
+class StraightLine:
     """The value of a root, which is a number, and its derivatives, as a function of the values of leaves."""
 
     def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr]) -> None:
@@ -25,7 +26,7 @@ class Transcript:
         results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
-        self._program = compiled(leaves, roots, schedule(roots), "float64", swift=True, checked=False, exact=True)
+        self._program = compiled(leaves, roots, schedule(roots), "float64", assume_finite=True, checked=False, exact=True)
 
     def __call__(self, values: Sequence[Any]) -> list[Any] | None:
         """Value and derivatives; None if one of them is not finite."""

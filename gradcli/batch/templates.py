@@ -1,8 +1,8 @@
-"""Forms: what is left of expressions when their names and numbers are taken out.
+"""Templates: what is left of expressions when their names and numbers are taken out.
 
-Expressions of one form differ in these alone, so that one of them is parsed, lowered and compiled for all. A number is
+Expressions of one template differ in these alone, so that one of them is parsed, lowered and compiled for all. A number is
 taken out where it is a term or a factor. One that may decide what is computed (an exponent, an argument of a function)
-stays, and makes a form of its own. Forms are of arithmetic and of functions that work entry by entry.
+stays, and makes a template of its own. Templates are of arithmetic and of functions that work entry by entry.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ import numpy as np
 from gradcli.errors import EvaluationError, GradcliError, Source
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
-from gradcli.language.calls import operation
+from gradcli.language.callables import operation
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
+from gradcli.language.tokens import STARTS_NUMBER, WORD
 from gradcli.language.tree import Binary, Call, Expression, Name, Node, Number, Unary
 from gradcli.limits import Limits
 
-# As tokens.py has them, in ASCII and without underscores between digits; the name of a function stays in its form.
-_WORD = re.compile(r"(?<![A-Za-z0-9_])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z_][A-Za-z0-9_]*+(?!\s*\())")
-_DIGITS = frozenset("0123456789.")
+_WORD = re.compile(WORD)  # a text is cut at its words in a seventh of the time that its tokens take
 _MOST = 4_096  # families that are remembered
-_MOST_FORMS = 1_024  # and forms, which may be compiled
+_MOST_TEMPLATES = 1_024  # and templates, which may be compiled
 _TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that are whole numbers decide nothing there
 _ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
 Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
 
 
-class Form:
+class Template:
     """What expressions have in common. ``text`` is one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ..."""
 
     def __init__(self, text: str, names: int, numbers: int, deciding: frozenset[int], callees: frozenset[str]) -> None:
@@ -49,15 +48,15 @@ class Form:
 
 
 class Reading(NamedTuple):
-    """An expression as its form, and what the form's names and numbers are in it."""
+    """An expression as its template, and what the template's names and numbers are in it."""
 
-    form: Form
+    template: Template
     names: list[str]
     numbers: list[float]
 
 
-class Forms:
-    """Reads expressions by their forms, which it remembers."""
+class Templates:
+    """Reads expressions by their templates, which it remembers."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -65,12 +64,12 @@ class Forms:
         self._made = 0
 
     def read(self, between: tuple[str, ...], words: Sequence[str]) -> Reading | None:
-        """An expression in pieces. None where it is met for the first time, and where it has no form."""
+        """An expression in pieces. None where it is met for the first time, and where it has no template."""
         names: dict[str, int] = {}
         numbers: dict[int | str, int] = {}
         slots = []
         for word in words:
-            if word[0] not in _DIGITS:
+            if word[0] not in STARTS_NUMBER:
                 slots.append(names.setdefault(word, len(names)))
             else:
                 constant = _constant(word)
@@ -87,23 +86,23 @@ class Forms:
             first, family = family, _family(between, words, pattern, self.limits)
             self._families[between, pattern] = family
             if family is not None:
-                family.forms[tuple([first[place] for place in family.kept])] = None
+                family.templates[tuple([first[place] for place in family.kept])] = None
         if family is None:
             return None
         kept = tuple([words[place] for place in family.kept])
-        if kept not in family.forms:  # one of its kind may be the only one
-            if len(family.forms) >= _MOST:
-                family.forms.clear()
-            family.forms[kept] = None
+        if kept not in family.templates:  # one of its kind may be the only one
+            if len(family.templates) >= _MOST:
+                family.templates.clear()
+            family.templates[kept] = None
             return None
-        form = family.forms[kept]
-        if form is None:
+        template = family.templates[kept]
+        if template is None:
             self._made += 1
-            if self._made > _MOST_FORMS:
+            if self._made > _MOST_TEMPLATES:
                 self._families.clear()
                 self._made = 0
-            form = family.forms[kept] = family.form(between, words, pattern)
-        return Reading(form, list(names), [float(words[place]) for place in family.taken.values()])
+            template = family.templates[kept] = family.template(between, words, pattern)
+        return Reading(template, list(names), [float(words[place]) for place in family.taken.values()])
 
 
 def _constant(word: str) -> int | str:
@@ -112,18 +111,18 @@ def _constant(word: str) -> int | str:
 
 
 class _Family:
-    """Forms that differ only in numbers that stay."""
+    """Templates that differ only in numbers that stay."""
 
     def __init__(self, kept: list[int], taken: dict[int, int], deciding: frozenset[int], callees: frozenset[str]) -> None:
         self.kept = kept  # places among the words
         self.taken = taken  # the first place of each constant, by its slot
         self.deciding, self.callees = deciding, callees
-        self.forms: dict[tuple[str, ...], Form | None] = {}  # by the numbers that stay; None if met once
+        self.templates: dict[tuple[str, ...], Template | None] = {}  # by the numbers that stay; None if met once
 
-    def form(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Form:
+    def template(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Template:
         numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
         own = [f"n{slot}" if slot >= 0 else numbers.get(slot, word) for word, slot in zip(words, pattern, strict=True)]
-        return Form(joined(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
+        return Template(joined(between, own), max(pattern, default=-1) + 1, len(numbers), self.deciding, self.callees)
 
 
 def pieces(text: str) -> Pieces:
@@ -145,10 +144,10 @@ def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
     depth = between[0].count("(")
     for place in range(1, len(words) + 1):
         gap = between[place]
-        known = seen.get((gap, depth))
-        if known is None:
-            known = seen[gap, depth] = _cut(gap, depth)
-        depth, cut = known
+        found = seen.get((gap, depth))
+        if found is None:
+            found = seen[gap, depth] = _cut(gap, depth)
+        depth, cut = found
         if cut is not None:
             yield negative, (before, *between[start + 1 : place], cut[0]), words[start:place]
             start, negative, before = place, cut[1], cut[2]
@@ -190,7 +189,7 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
                 return None
             if not role & _FREE:
                 deciding.add(slot)
-        elif word[0] not in _DIGITS or float(word) != float(atom.value):
+        elif word[0] not in STARTS_NUMBER or float(word) != float(atom.value):
             return None
         elif role & _TAKEN:
             taken.setdefault(slot, place)
@@ -212,7 +211,7 @@ def _roles(expression: Expression) -> dict[Node, int] | None:
         role = roles.get(node)
         if role is None or isinstance(node, (Name, Number)):
             continue
-        if not _is_plain(node):
+        if not _is_arithmetic_or_call(node):
             return None
         for part in _parts(node):
             roles[part] = role & _passed(node, part, with_names)
@@ -230,7 +229,7 @@ def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
     return _TAKEN | _FREE
 
 
-def _is_plain(node: Node) -> bool:
+def _is_arithmetic_or_call(node: Node) -> bool:
     if isinstance(node, Binary):
         return node.operator in ("+", "-", "*", "/", "**")
     if isinstance(node, Unary):
@@ -248,7 +247,7 @@ def _parts(node: Node) -> Sequence[Node]:
 
 @dataclass(eq=False, repr=False)
 class Lowered:
-    """A form as a graph."""
+    """A template as a graph."""
 
     root: Expr
     names: list[Expr]
@@ -257,7 +256,7 @@ class Lowered:
 
 
 class _Valueless(Scope):
-    """A scope whose names have no values: what would ask for one is no matter of a form alone."""
+    """A scope whose names have no values: what would ask for one is no matter of a template alone."""
 
     def evaluate(self, node: Expr) -> Any:
         if any(part.is_leaf for part in reachable([node])):
@@ -269,17 +268,17 @@ class _Valueless(Scope):
         raise EvaluationError("numbers are drawn anew each time")
 
 
-def lowered(form: Form, shape: tuple[int, ...], limits: Limits) -> Lowered | None:
-    """A form over leaves of a shape; None if it does not work entry by entry."""
+def lowered(template: Template, shape: tuple[int, ...], limits: Limits) -> Lowered | None:
+    """A template over leaves of a shape; None if it does not work entry by entry."""
     scope = _Valueless(limits)
-    for name in (*form.names, *form.numbers):
+    for name in (*template.names, *template.numbers):
         scope.names[name] = scope.graph.leaf(name, shape)
-    source = Source(form.text)
+    source = Source(template.text)
     try:
         root = Lowering(scope).lower_value(parse_expression(source, limits.length), source)
     except GradcliError:
         return None
-    names, numbers = ([scope.names[name] for name in group] for group in (form.names, form.numbers))
+    names, numbers = ([scope.names[name] for name in group] for group in (template.names, template.numbers))
     order = reachable([root])
     operations = [node for node in order if node.op is not None]
     entry_by_entry = all(node.kind == "float" and node.op is not None and node.op.elementwise for node in operations)

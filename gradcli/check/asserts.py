@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcli.check.claims import Given
 from gradcli.check.crosscheck import cross_check
+from gradcli.check.given import Given
 from gradcli.check.ordering import order_of
 from gradcli.check.relations import rounding_of
 from gradcli.language.run import Lowered, Sides

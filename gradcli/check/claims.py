@@ -8,47 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison, mask_of, wide_check
-from gradcli.check.conventions import Decision
+from gradcli.check.conventions import Conventions, Decision
 from gradcli.check.formula_claims import check_formula, relative_error
-from gradcli.graph.nodes import Expr
+from gradcli.check.given import Given
+from gradcli.check.judge import Judge
 from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
-
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
 _LUCK, _EPSILON = 1_000.0, float(np.finfo(float).eps)  # times what rounding did to the engine, or to the largest entry
 _SHARE = 4  # of the bound of rounding, that a claim may take
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """A claim as it was given: of a name, or of the "value"; a formula as a node, or numbers."""
+def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None = None) -> list[Claim]:
+    """The verdict on every claim, by a judge that has decided the engine's own result.
 
-    of: str
-    formula: Expr | None = None
-    numbers: Any = None  # an array
-    rtol: float | None = None
-    atol: float = 0.0
-
-    @property
-    def kind(self) -> str:
-        return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
-
-    @property
-    def about(self) -> str:
-        return "value" if self.of == "value" else "derivative"
-
-
-def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
-    """The verdict on every claim, by a judge that has decided the engine's own result."""
+    conventions  whose choices are right on kinks; None for any between both sides
+    """
     names = list(judge.wrt)
     if judge.wide:
         return [_wide(judge, claim) for claim in given]
@@ -58,7 +39,7 @@ def decide(judge: Judge, given: Sequence[Given]) -> list[Claim]:
         comparison = judge.value_comparison if claim.of == "value" else judge.comparisons[names.index(claim.of)]
         shape = judge.root.shape if claim.of == "value" else judge.wrt[claim.of].shape
         if claim.formula is None:
-            claims.append(_numbers(judge, claim, comparison, shape, exact))
+            claims.append(_numbers(judge, claim, comparison, shape, exact, conventions))
         else:
             claims.append(check_formula(judge, claim, comparison, shape))
     return claims
@@ -111,7 +92,7 @@ def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
     return right > 0 and right >= wrong
 
 
-def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], exact: bool) -> Claim:
+def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], exact: bool, conventions: Conventions | None) -> Claim:
     numbers = np.asarray(claim.numbers)
     if numbers.shape != shape:
         reason = f"the claim has the shape {numbers.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
@@ -121,7 +102,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
     allowances = [0.0] * len(said) if exact else _allowances(truth)
-    decisions = [_entry(judge, claim, truth, i, v, rtol, allowances[i]) for i, v in enumerate(said)]
+    decisions = [_entry(conventions, claim, truth, i, v, rtol, allowances[i]) for i, v in enumerate(said)]
     verdicts = [decision.verdict for decision in decisions]
     right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
     verdict = max(verdicts, default=Verdict.AGREE)
@@ -149,7 +130,7 @@ def _allowances(truth: Comparison) -> list[float]:
     return found
 
 
-def _entry(judge: Judge, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:
+def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:
     reference = truth.reference[i]
     if isinstance(reference, bool):
         return Decision(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
@@ -158,7 +139,6 @@ def _entry(judge: Judge, claim: Given, truth: Comparison, i: int, said: float, r
         return Decision(_number(truth, i, said, rtol, claim.atol + bound))
     low, high = sorted((float(sides.left), float(sides.right)))
     room = rtol * max(abs(low), abs(high)) + claim.atol + bound
-    conventions = judge.conventions
     decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
     if decided is not None:
         return decided

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.judge import Judge
 from gradcli.graph import transforms
+from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import derivative
 from gradcli.report.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
 
 TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
 _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
@@ -77,19 +75,21 @@ def _fits(said: float, value: Any, room: float) -> bool:
     return bool(said == value or abs(said - value) <= room)
 
 
-def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
+class InJax(Rebuilding):
     """The same function, of operations that choose as JAX does at their kinks."""
-    done: dict[Expr, Expr] = {}
-    for node in definition_order(root, wrt):
-        if node.op is None:
-            done[node] = node
-        elif node.op is derivative:
-            of: Derivation = node.static["of"]
-            done[node] = transforms.derive(of.kind, done[of.y], done[of.x], None if of.vector is None else done[of.vector])
-        else:
-            operands = [None if o is None else done[o] for o in node.operands]
-            done[node] = node.graph.apply(_twin(node.op), operands, node.static)
-    return done[root], [done[x] for x in wrt]
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        return self.graph.apply(_twin(op), operands, node.static)
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
+        of: Derivation = node.static["of"]
+        return transforms.derive(of.kind, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
+
+
+def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
+    """The function as JAX has it, and its variables."""
+    found = interpret(definition_order(root, wrt), InJax(root.graph))
+    return found[root], [found[x] for x in wrt]
 
 
 @cache

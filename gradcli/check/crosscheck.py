@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.claims import Given, decide
+from gradcli.check.claims import decide
 from gradcli.check.conventions import Conventions
+from gradcli.check.given import Given
 from gradcli.check.judge import Judge
 from gradcli.errors import GradcliError
 from gradcli.graph import transforms
@@ -115,9 +116,7 @@ def _judged(
         from gradcli.check.locating import departure
 
         check.departs = departure(judge)
-    if convention is not None:
-        judge.conventions = Conventions(judge, convention)
-    check.claims = decide(judge, claims)
+    check.claims = decide(judge, claims, None if convention is None else Conventions(judge, convention))
     return check
 
 

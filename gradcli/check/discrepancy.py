@@ -5,24 +5,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gradcli.check.given import Given
+from gradcli.check.judge import Judge
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify
 from gradcli.graph import transforms
-from gradcli.graph.nodes import Expr, reachable, rebuild
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import Composed
-
-if TYPE_CHECKING:
-    from gradcli.check.claims import Given
-    from gradcli.check.judge import Judge
 
 _LONGEST = 60  # characters
 _MOST_NODES = 400  # of claim and truth

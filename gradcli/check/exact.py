@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.indeterminate import gradients
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.operand import Operand
 from gradcli.ops.constants import Constant
@@ -57,30 +58,31 @@ class Reals(Operand):
         return exact_array(m, operand, kind)
 
 
+class Exact(Domain[Reals]):
+    """The engine's own rules without rounding."""
+
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
+        self.m, self.leaves, self.precision, self.zeros = m, leaves, precision, zeros
+        self.algebra = Numbers(m, precision)
+
+    def leaf(self, node: Expr) -> Reals:
+        return Reals(self.algebra, exact_array(self.m, self.leaves[node], node.kind))
+
+    def constant(self, node: Expr) -> Reals:
+        return Reals(self.algebra, constant_array(self.m, node, self.precision))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
+        arrays = [None if o is None else o.array for o in operands]
+        if self.zeros is not None:
+            arrays = self.zeros.marked(self.m, node, arrays)
+        result = self.algebra.apply(op, node.static, arrays)
+        return tuple(Reals(self.algebra, part) for part in result) if isinstance(result, tuple) else Reals(self.algebra, result)
+
+
 def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> dict[Expr, Any]:
     """The engine's forward pass in multi-precision: a table for the sweep."""
-    algebra = Numbers(m, precision)
-    table: dict[Expr, Any] = {}
-    for node in reachable([root]):
-        still_in_time()
-        if node in leaves:
-            table[node] = Reals(algebra, exact_array(m, leaves[node], node.kind))
-        elif node.op is None:
-            table[node] = Reals(algebra, constant_array(m, node, precision))
-        else:
-            arrays = [None if o is None else _plain(table[o]) for o in node.operands]
-            if node.op.name == "output":
-                table[node] = table[node.operand][node.static["place"]]
-                continue
-            if zeros is not None and node in zeros:
-                arrays = zeros.marked(m, node, arrays)
-            result = algebra.apply(node.op, node.static, arrays)
-            table[node] = tuple(Reals(algebra, r) for r in result) if isinstance(result, tuple) else Reals(algebra, result)
-    return table
-
-
-def _plain(value: Any) -> Any:
-    return tuple(v.array for v in value) if isinstance(value, tuple) else value.array
+    return interpret(reachable([root]), Exact(m, leaves, precision, zeros))
 
 
 def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.discrepancy import discrepancy
+from gradcli.check.given import Given
+from gradcli.check.judge import Judge
 from gradcli.check.sampling import Point, around
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr
@@ -23,10 +25,6 @@ from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import Composed
 from gradcli.report.verdicts import Claim, Verdict, Worst
-
-if TYPE_CHECKING:
-    from gradcli.check.claims import Given
-    from gradcli.check.judge import Judge
 
 _DIGITS = 50
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones

@@ -18,10 +18,10 @@ from gradcli.check.extrapolation import slope
 from gradcli.language.scope import Scope
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
-from gradcli.tensors.backward import grad
-from gradcli.tensors.modes import enable_grad
-from gradcli.tensors.tensor import Tensor
-from gradcli.tensors.trace import Trace, traced
+from gradcli.tensors.core.backward import grad
+from gradcli.tensors.core.modes import enable_grad
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.trace import Trace, traced
 
 
 class GradcheckError(RuntimeError):

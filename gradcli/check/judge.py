@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.comparison import Comparison, wide_check
-from gradcli.check.conventions import Conventions
 from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.check.rounding import allowances
 from gradcli.check.trail import Trail
@@ -60,7 +59,6 @@ class Judge:
         self.seed_leaf: Expr | None = None
         self.zeros: MinusZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
-        self.conventions: Conventions | None = None  # whose choices are right in claims; None for any between both sides
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
@@ -200,19 +198,18 @@ def scalar_operations(order: Sequence[Expr]) -> int:
         if node.op is None:
             total += 1
             continue
-        size = _entries(node)
-        for operand in node.operands:
-            if operand is not None:
-                size = max(size, _entries(operand))
-        if node.op.name in ("matmul", "dot"):
-            size = math.prod(node.shape) * (node.operand.shape or (1,))[-1]
-        elif node.op.core_dims is not None:
-            n = node.operand.shape[-1]
-            size *= n * (n if node.op.name in ("det", "slogdet") else 1) if node.op.name != "adjugate" else n**4
-            size = int(size * node.op.facts.work)
-        total += size
+        arrays = [node, *(operand for operand in node.operands if operand is not None)]
+        if node.op.facts.work is not None:
+            total += node.op.facts.work(*[array.shape if _is_array(array) else () for array in arrays])
+            continue
+        size = max(map(_entries, arrays))
+        total += size if node.op.core_dims is None else size * node.operand.shape[-1]
     return total
 
 
+def _is_array(node: Expr) -> bool:
+    return node.op is None or node.op.outputs == 1
+
+
 def _entries(node: Expr) -> int:
-    return 1 if node.op is not None and node.op.outputs > 1 else max(1, math.prod(node.shape))
+    return max(1, math.prod(node.shape)) if _is_array(node) else 1

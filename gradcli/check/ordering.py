@@ -16,9 +16,7 @@ from gradcli.errors import EvaluationError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Sides
 from gradcli.language.scope import Scope
-from gradcli.ops.calling.promotion import ALGEBRAIC
 from gradcli.ops.elementwise import arithmetic
-from gradcli.ops.elementwise.exponential import pow_
 from gradcli.reference.digits import to_digits
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
@@ -171,9 +169,10 @@ def _ends(scope: Scope, side: Expr) -> np.ndarray:
 
 def _is_algebraic(node: Expr) -> bool:
     assert node.op is not None
-    exact = node.kind == "bool" or node.op.name in ALGEBRAIC
-    exponent = node.operands[1] if node.op is pow_ else None
-    return exact and (exponent is None or exponent.op is None)
+    facts = node.op.facts
+    exponents = [x for x, name in zip(node.operands, node.op.operands, strict=False) if name in facts.exponents]
+    exact = node.kind == "bool" or facts.integral or facts.algebraic
+    return exact and all(exponent is not None and exponent.op is None for exponent in exponents)
 
 
 def _is_usual(scope: Scope, node: Expr) -> bool:

@@ -15,10 +15,17 @@ import numpy as np
 from gradcli.check.judge import Judge, scalar_operations
 from gradcli.formulas.printing import formula
 from gradcli.graph.indeterminate import gradients as gradients_of
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable, rebuild
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
+from gradcli.ops.elementwise import arithmetic, exponential, trigonometric
+from gradcli.ops.linalg.inverses import det
+from gradcli.ops.nn.softmax import softmax
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.spec import Op
+from gradcli.ops.special.error_functions import erf, erfc
+from gradcli.ops.special.gamma import sigmoid
 from gradcli.report.verdicts import VariableCheck
 
 _MOST = 3
@@ -113,8 +120,8 @@ def _standing(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> t
     return sum(part.verdict + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 
 
-def _named(node: Any, name: str) -> bool:
-    return isinstance(node, Expr) and node.op is not None and node.op.name == name
+def _is(node: Any, op: Op) -> bool:
+    return isinstance(node, Expr) and node.op is op
 
 
 def _two(node: Expr) -> tuple[Expr, Expr]:
@@ -134,104 +141,104 @@ def _text(node: Expr) -> str:
 
 def _one_plus(node: Any) -> Any:
     """What is added to 1, if anything is."""
-    if not _named(node, "add"):
+    if not _is(node, arithmetic.add):
         return None
     x, y = node.operands
     return y if _number(x, 1) else x if _number(y, 1) else None
 
 
 def _logarithm(node: Expr, say: Say) -> Found:
-    if not _named(node, "log"):
+    if not _is(node, exponential.log):
         return None
     inside = node.operand
     rest = _one_plus(inside)
     if rest is not None:
-        return f"softplus({say(rest.operand)})" if _named(rest, "exp") else f"log1p({say(rest)})"
-    if _named(inside, "sum") and _named(inside.operand, "exp"):
+        return f"softplus({say(rest.operand)})" if _is(rest, exponential.exp) else f"log1p({say(rest)})"
+    if _is(inside, sum_) and _is(inside.operand, exponential.exp):
         return f"logsumexp({say(inside.operand.operand)})"
-    if _named(inside, "sigmoid"):
+    if _is(inside, sigmoid):
         return f"-softplus(-({say(inside.operand)}))"
-    if _named(inside, "softmax"):
+    if _is(inside, softmax):
         return f"log_softmax({say(inside.operand)})"
-    if _named(inside, "erfc"):
+    if _is(inside, erfc):
         return f"log(erfcx({say(inside.operand)})) - ({say(inside.operand)})**2"
-    return f"slogdet({say(inside.operand)})[1]" if _named(inside, "det") else None
+    return f"slogdet({say(inside.operand)})[1]" if _is(inside, det) else None
 
 
 def _quotient(node: Expr, say: Say) -> Found:
-    if not _named(node, "div"):
+    if not _is(node, arithmetic.div):
         return None
     above, below = _two(node)
     rest = _one_plus(below)
-    if rest is not None and _named(rest, "exp"):
+    if rest is not None and _is(rest, exponential.exp):
         if above is rest:
             return f"sigmoid({say(rest.operand)})"
         if _number(above, 1):
             return f"sigmoid(-({say(rest.operand)}))"
-    if _named(below, "sum") and _named(above, "exp") and below.operands[0] is above:
+    if _is(below, sum_) and _is(above, exponential.exp) and below.operands[0] is above:
         return f"softmax({say(above.operand)})"
-    if _named(above, "sin") and above.operand is below:
+    if _is(above, trigonometric.sin) and above.operand is below:
         return f"sinc({say(below)}/pi)"
     return None
 
 
 def _difference(node: Expr, say: Say) -> Found:
-    if not _named(node, "sub"):
+    if not _is(node, arithmetic.sub):
         return None
     x, y = _two(node)
-    if _named(x, "exp") and _number(y, 1):
+    if _is(x, exponential.exp) and _number(y, 1):
         return f"expm1({say(x.operand)})"
-    if _number(x, 1) and _named(y, "cos"):
+    if _number(x, 1) and _is(y, trigonometric.cos):
         return f"2*sin(({say(y.operand)})/2)**2"
-    if _number(x, 1) and _named(y, "erf"):
+    if _number(x, 1) and _is(y, erf):
         return f"erfc({say(y.operand)})"
-    if _number(x, 1) and _named(y, "sigmoid"):
+    if _number(x, 1) and _is(y, sigmoid):
         return f"sigmoid(-({say(y.operand)}))"
     return None
 
 
 def _root(node: Expr, say: Say) -> Found:
-    if not _named(node, "sqrt") and not (_named(node, "pow") and _number(node.operands[1], 0.5)):
+    if not _is(node, exponential.sqrt) and not (_is(node, exponential.pow_) and _number(node.operands[1], 0.5)):
         return None
     inside = node.operand
     if (base := _squared(inside)) is not None:
         return f"abs({say(base)})"
-    if _named(inside, "add"):
+    if _is(inside, arithmetic.add):
         x, y = (_squared(part) for part in inside.operands)
         if x is not None and y is not None:
             return f"hypot({say(x)}, {say(y)})"
-    if _named(inside, "sum") and (base := _squared(inside.operand)) is not None and not inside.static.get("keepdims"):
+    if _is(inside, sum_) and (base := _squared(inside.operand)) is not None and not inside.static.get("keepdims"):
         return f"norm({say(base)})"
     return None
 
 
 def _squared(node: Any) -> Any:
-    if _named(node, "square"):
+    if _is(node, arithmetic.square):
         return node.operand
-    if _named(node, "pow") and _number(node.operands[1], 2):
+    if _is(node, exponential.pow_) and _number(node.operands[1], 2):
         return node.operand
-    return node.operand if _named(node, "mul") and node.operands[0] is node.operands[1] else None
+    return node.operand if _is(node, arithmetic.mul) and node.operands[0] is node.operands[1] else None
 
 
 def _product(node: Expr, say: Say) -> Found:
-    if not _named(node, "mul"):
+    if not _is(node, arithmetic.mul):
         return None
     first, second = _two(node)
     for x, y in ((first, second), (second, first)):
-        if _named(y, "log"):
+        if _is(y, exponential.log):
             return f"xlogy({say(x)}, {say(y.operand)})"
     return None
 
 
 def _undone(node: Expr, say: Say) -> Found:
     """A root and its power, an exponential and its logarithm."""
-    if _named(node, "exp") and _named(node.operand, "log"):
+    if _is(node, exponential.exp) and _is(node.operand, exponential.log):
         return say(node.operand.operand)
     inner = node.operand
     if inner.op is None or inner.op.accuracy.power is None or not inner.op.accuracy.power < 1:
         return None
     exponent: Any = node.op.accuracy.power if node.op is not None else None
-    if _named(node, "pow"):
+    if _is(node, exponential.pow_):
         power = node.operands[1]
         exponent = power.payload if power is not None and power.is_constant else None
     return say(inner.operand) if exponent is not None and exponent * inner.op.accuracy.power == 1 else None

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.operand import Operand
 from gradcli.graph.sweep import backward
@@ -33,7 +34,6 @@ _BLOCK = 8_192  # entries that plans add up at a time
 _SMALLEST, _SMALLEST_NORMAL = 2.0**-1074, 2.0**-1022
 _A_FEW = 64
 _FAR, _WITHIN = 0.1, (-0.73, -0.41, 0.29, 0.83)
-_ALGEBRAIC = frozenset({"add", "sub", "mul", "neg", "square"})
 
 
 class Bounded(Operand):
@@ -90,7 +90,7 @@ class Bounded(Operand):
             relative = errors[0] / np.abs(values[0])
             if np.all(np.isfinite(relative)):
                 return np.abs(result) * np.sum(np.broadcast_to(relative, np.shape(values[0])))
-        if op.core_dims is not None and op.name != "matmul":
+        if op.core_dims is not None and op.accuracy.rounding != "terms":
             # backward stable: right for operands that are off by rounding, relative to their size
             errors = [e + self.unit * np.max(np.abs(v), initial=0.0) for v, e in zip(values, errors, strict=True)]
         if not any(np.any(e) for e in errors):
@@ -124,7 +124,7 @@ class Bounded(Operand):
         """How far an operation's own rounding may take its result."""
         if not op.accuracy.ulps or not _is_float(result) or _is_exact(op, values, result, self.unit):
             return 0.0
-        if op.name == "cumsum":  # each partial sum is rounded
+        if op.accuracy.rounding == "partial sums":
             return self.unit * op.forward(np.abs(result), **static)
         size = _rounded_relative_to(op, values, static, result)
         error = self.unit * (op.accuracy.ulps + 0.5 + _additions(op, values, result)) * size
@@ -214,36 +214,43 @@ def _rounded_relative_to(op: Op, values: list[Any], static: Mapping[str, Any], r
 
 def _is_exact(op: Op, values: list[Any], result: Any, unit: float) -> bool:
     """Whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-    if op.name not in _ALGEBRAIC:
+    if not op.accuracy.exact:
         return False
-    if np.size(result) <= _A_FEW and op.name == "mul":
+    if np.size(result) <= _A_FEW and op is mul:
         wide = [np.asarray(v, np.longdouble) for v in values]
         return bool(np.all(wide[0] * wide[1] == result) and np.all(np.frexp(result)[0] % (2 * unit) == 0))
     return all(bool(np.all(v == np.rint(v)) and np.all(np.abs(v) < 1 / unit)) for v in [*values, result])
 
 
+class Bounds(Domain[Bounded]):
+    """Floats of the precision that is judged, each with a bound of its error."""
+
+    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
+        self.leaves, self.dtype = leaves, np.dtype(precision)
+        self.unit = float(np.finfo(self.dtype).eps) / 2
+        self.random = np.random.default_rng(20)
+
+    def leaf(self, node: Expr) -> Bounded:
+        value = self.leaves[node]
+        return self._bounded(value.astype(np.float64) if value.dtype.kind == "f" else value, 0.0)
+
+    def constant(self, node: Expr) -> Bounded:
+        value = constant_value(node.payload, self.dtype, node.kind)
+        value = value.astype(np.float64) if node.kind == "float" else value
+        return self._bounded(value, self.unit * np.abs(value) if isinstance(node.payload, Constant) else 0.0)
+
+    def _bounded(self, value: Any, error: Any) -> Bounded:
+        return Bounded(value, error, self.unit, self.random)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
+        first: Bounded = next(o for o in operands if o is not None)
+        return first.apply_op(op, operands, node.static)
+
+
 def bounded_table(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
     """One forward pass with a bound of each node's error."""
-    table: dict[Expr, Any] = {}
-    dtype = np.dtype(precision)
-    unit = float(np.finfo(dtype).eps) / 2
-    random = np.random.default_rng(20)
-    for node in reachable([root]):
-        still_in_time()
-        if node in leaves:
-            value = leaves[node]
-            table[node] = Bounded(value.astype(np.float64) if value.dtype.kind == "f" else value, 0.0, unit, random)
-        elif node.op is None:
-            value = constant_value(node.payload, dtype, node.kind)
-            value = value.astype(np.float64) if node.kind == "float" else value
-            table[node] = Bounded(value, unit * np.abs(value) if isinstance(node.payload, Constant) else 0.0, unit, random)
-        elif node.op.name == "output":
-            table[node] = table[node.operand][node.static["place"]]
-        else:
-            operands = [None if o is None else table[o] for o in node.operands]
-            first = next(o for o in operands if o is not None)
-            table[node] = first.apply_op(node.op, operands, node.static)
-    return table
+    return interpret(reachable([root]), Bounds(leaves, precision))
 
 
 def allowances(

@@ -19,7 +19,6 @@ Point = dict[Expr, Any]
 
 _NEAR, _MIXED, _MARKS = 6, 10, 6
 SIZES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0, 1e3, 1e5)
-_INVERSES = frozenset({"sqrt", "rsqrt", "asin", "acos", "acosh", "asec", "acsc"})  # of functions that are not one to one
 
 
 def has_branches(order: Sequence[Expr]) -> bool:
@@ -28,12 +27,14 @@ def has_branches(order: Sequence[Expr]) -> bool:
 
 
 def _chooses(node: Expr, op: Op) -> bool:
-    if op.name == "pow":
-        exponent: Any = node.operands[1]
-        whole = _is_number(exponent) and float(exponent.payload).is_integer()
-        return node.operand.op is not None and not whole
-    inverse = op.name == "hypot" or (op.name in _INVERSES and node.operand.op is not None)
-    return inverse or op.kind == "flat" or (bool(op.kinks) and op.kind != "smooth")
+    if op.kind != "smooth":
+        return op.kind == "flat" or bool(op.kinks)
+    return op.facts.branches or (op.facts.inverse and node.operand.op is not None and not _is_whole_power(node, op))
+
+
+def _is_whole_power(node: Expr, op: Op) -> bool:
+    exponents: list[Any] = [x for x, name in zip(node.operands, op.operands, strict=True) if name in op.facts.exponents]
+    return bool(exponents) and all(_is_number(x) and float(x.payload).is_integer() for x in exponents)
 
 
 def _is_number(node: Any) -> bool:

@@ -27,7 +27,7 @@ from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
-    from gradcli.check.claims import Given
+    from gradcli.check.given import Given
 
 _FORMAT = "2"
 MOST = 128  # files of a folder, of which there are 256 for entries: at most 32,768 verdicts, of some 4 kB each

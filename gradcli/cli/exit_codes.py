@@ -1,4 +1,4 @@
-"""How the program ends: exit codes, broken pipes, full disks, interrupts, and errors of our own."""
+"""How the program ends: exit codes, mistakes of the user's, broken pipes, full disks, interrupts, and errors of our own."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from gradcli.errors import GradcliError
+
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def guarded(app: Callable[..., Any]) -> int:
-    """Run the application and give its exit code; nothing escapes as a traceback."""
+    """Run the application and give its exit code; nothing escapes as a traceback.
+
+    The application reads the arguments and gives the command that they ask for, which is run here, or an exit code.
+    """
     if sys.stdout is None or sys.stderr is None:
         return BAD_INPUT  # a closed stream: there is nowhere to write
     try:
-        code = _run(app)
+        command = _asked(app)
+        code = command if isinstance(command, int) else command()
         sys.stdout.flush()
         return code
+    except GradcliError as error:
+        _say(error.render())
+        return BAD_INPUT
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED
     except OSError as error:
         _silence(sys.stdout)
         if is_closed_pipe(error):
-            return FINE
+            return FINE  # whoever reads the output has seen enough
         _say(f"error[output]: cannot write the output: {error.strerror or error}")
         return BAD_INPUT
     except Exception as error:
@@ -37,27 +46,28 @@ def guarded(app: Callable[..., Any]) -> int:
         return INTERNAL
 
 
-def until_pipe_closes(command: Callable[..., int], *arguments: Any) -> int:
-    """Run a command; whoever reads its output may close the pipe, which is a quiet and good end."""
-    try:
-        return command(*arguments)
-    except OSError as error:
-        if not is_closed_pipe(error):
-            raise
-        _silence(sys.stdout)
-        return FINE
-
-
 def is_closed_pipe(error: OSError) -> bool:
     """Whether nobody reads what is written any more; Windows says then that the argument is invalid."""
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
-def _run(app: Callable[..., Any]) -> int:
+def say_remarks(remarks: Callable[[], list[str]]) -> int:
+    """Print what is known of names when a run is over, and give the exit code that follows."""
     try:
-        code = app(standalone_mode=False, prog_name="gradcli")
+        for remark in remarks():
+            print(f"warning: {remark}", file=sys.stderr)
+    except GradcliError as error:
+        print(error.render(), file=sys.stderr)
+        return BAD_INPUT
+    return FINE
+
+
+def _asked(app: Callable[..., Any]) -> Callable[[], int] | int:
+    """The command that the arguments ask for; or the exit code, where all is said: a page of help, a wrong option."""
+    try:
+        command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        code = end.code
+        command = end.code
     except Exception as error:
         show = getattr(error, "show", None)
         if show is None:
@@ -66,7 +76,7 @@ def _run(app: Callable[..., Any]) -> int:
             raise
         show()
         return BAD_INPUT
-    return code if isinstance(code, int) else FINE
+    return command if callable(command) or isinstance(command, int) else FINE
 
 
 def _silence(stream: Any) -> None:

@@ -1,4 +1,4 @@
-"""What is asked for on the command line, before anything of it is read."""
+"""What is asked for on the command line, before anything of it is read: plain data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ OPTIONS = (
     "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
     "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
 )  # fmt: skip
-FORMATS = ("text", "json", "jsonl", "csv", "latex")
+FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
+REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
 @dataclass(eq=False, repr=False)
 class Request:
-    """The options of ``gradcli eval``."""
+    """The options that the commands share."""
 
     arguments: list[str]
     files: list[str]
@@ -21,19 +22,52 @@ class Request:
     wrt: str | None
     freeze: list[str]
     seed: str | None
-    jacobian: bool
-    hessian: bool
-    jvp: list[str]
     save: list[str]
-    check: bool
-    formula: bool | None
     timeout: float | None
     output_format: str
     dtype: str
-    digits: int | None
     random_state: int | None
     fail_fast: bool
     limit: list[str]
+
+
+@dataclass(eq=False, repr=False)
+class EvalRequest(Request):
+    """Those of ``gradcli eval``."""
+
+    jacobian: bool
+    hessian: bool
+    jvp: list[str]
+    check: bool
+    formula: bool | None
+    digits: int | None
+    precision: int | None
     quiet: bool
     color: str
-    precision: int | None = None
+
+
+@dataclass(eq=False, repr=False)
+class CheckRequest(Request):
+    """Those of ``gradcli check``."""
+
+    expression: str | None = None
+    grad: tuple[str, ...] = ()
+    grad_formula: tuple[str, ...] = ()
+    fail_on: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    convention: str | None = None
+    points: int | None = None
+    jobs: int | None = None
+    reports: tuple[str, ...] = ()
+    update: bool = False
+    baseline: str | None = None
+    allow_empty: bool = False
+    verbose: bool = False
+    cache: bool = True
+    function: str | None = None
+    gradient: str | None = None
+    at: tuple[str, ...] = ()
+    config: str | None = None
+    format_given: bool = False  # rather than the default
+    words: tuple[str, ...] = ()  # the arguments as they were typed

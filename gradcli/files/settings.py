@@ -10,7 +10,7 @@ import math
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ class Settings:
     jobs: int | None = None  # this and the next are about a whole run
     report: tuple[str, ...] | None = None
     path: Path | None = None  # of the file that says so
+
+    def overridden(self, flags: Settings) -> Settings:
+        """These settings, but for what flags say."""
+        said = {name: value for name, value in vars(flags).items() if value is not None}
+        return replace(self, **said) if said else self
 
 
 @dataclass(frozen=True)

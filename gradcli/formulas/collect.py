@@ -6,10 +6,9 @@ from fractions import Fraction
 
 from gradcli.formulas.coefficients import ONE, Coefficient, exact, is_binary, plus, times
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.ops.arrays.shapes import broadcast_to, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import find
 
 Terms = dict[Expr, Coefficient]
 Factors = dict[Expr, Coefficient]
@@ -39,9 +38,9 @@ class Collector:
 
     def as_sum(self, node: Expr) -> tuple[Coefficient, Terms]:
         """A constant and terms with coefficients, whose sum the node is."""
-        known = self.sums.get(node)
-        if known is not None:
-            return known
+        found = self.sums.get(node)
+        if found is not None:
+            return found
         value = number_of(node)
         if value is not None:
             return value, {}
@@ -97,9 +96,9 @@ class Collector:
 
     def as_product(self, node: Expr) -> tuple[Coefficient, Factors]:
         """A coefficient and factors with numeric exponents, whose product the node is."""
-        known = self.products.get(node)
-        if known is not None:
-            return known
+        found = self.products.get(node)
+        if found is not None:
+            return found
         inner = unbroadcast(node)
         value = number_of(inner)
         if value is not None:
@@ -186,23 +185,25 @@ def _to_the(base: Expr, exponent: Coefficient) -> Expr:
 def _inverses(factors: Factors) -> Factors:
     """adjugate(X).T/det(X) is inv(X).T."""
     for base, exponent in factors.items():
-        source = base.operands[0] if base.op is transpose else None
-        if exponent != 1 or source is None or source.op is None or source.op.name != "adjugate":
+        source = base.operand if base.op is transpose else None
+        if exponent != 1 or source is None or source.op is None or not source.op.core_dims:
+            continue
+        from gradcli.ops.linalg.inverses import adjugate, det, inv  # which are there, or there is nothing to find
+
+        if source.op is not adjugate:
             continue
         for other, power in factors.items():
-            if other.op is not None and other.op.name == "det" and other.operands[0] is source.operands[0] and power <= -1:
+            if other.op is det and other.operand is source.operand and power <= -1:
                 rest = {b: e for b, e in factors.items() if b not in (base, other)}
                 if power != -1:
                     rest[other] = power + 1
-                inverse = transpose(find("inv")(source.operands[0]), axes=None)
+                inverse = transpose(inv(source.operand), axes=None)
                 return {**rest, inverse: plus(rest.get(inverse, Fraction(0)), ONE)}
     return factors
 
 
 def unbroadcast(node: Expr) -> Expr:
     """What a node repeats, where arithmetic would repeat it anyway."""
-    while node.op is broadcast_to or (node.op is not None and node.op.name == "reshape" and node.operand.shape == ()):
-        (inner,) = node.operands
-        assert inner is not None
-        node = inner
+    while node.op is broadcast_to or (node.op is reshape and node.operand.shape == ()):
+        node = node.operand
     return node

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.constants import Constant
-
-_OR, _AND, _NOT, _COMPARISON, _SUM, _TERM, _UNARY, _POWER, _ATOM = range(9)
-_INFIX = {
-    "add": ("+", _SUM), "sub": ("-", _SUM), "mul": ("*", _TERM), "chain": ("*", _TERM), "div": ("/", _TERM),
-    "floor_divide": ("//", _TERM), "remainder": ("%", _TERM), "matmul": ("@", _TERM), "pow": ("**", _POWER),
-    "equal": ("==", _COMPARISON), "not_equal": ("!=", _COMPARISON), "less": ("<", _COMPARISON),
-    "less_equal": ("<=", _COMPARISON), "greater": (">", _COMPARISON), "greater_equal": (">=", _COMPARISON),
-    "logical_and": ("and", _AND), "logical_or": ("or", _OR),
-}  # fmt: skip
-_TRANSPARENT = frozenset({"alias", "derivative", "to_float"})
-_LARGEST_ARRAY = 64
-
-Piece = tuple[str, int]
-
-
-class Unprintable(Exception):
-    """Something has no short form in the language."""
+from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NEGATION, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
 
 
 def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] | None = None, taken: Collection[str] = ()) -> str | None:
@@ -42,11 +25,11 @@ def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] |
     try:
         for node in order:
             if names and node in names:
-                pieces[node] = names[node], _ATOM
+                pieces[node] = Piece((names[node], ATOM))
             elif node.op is None:
                 pieces[node] = _terminal(node, taken)
             else:
-                pieces[node] = _operation(node, pieces, taken)
+                pieces[node] = _operation(node, [None if o is None else pieces[o] for o in node.operands], taken)
     except Unprintable:
         return None
     return pieces[root][0]
@@ -60,22 +43,20 @@ def _tree_size(order: list[Expr]) -> int:
     return sizes[order[-1]]
 
 
-def number(value: Any) -> Piece:
+def _number(value: Any) -> Piece:
     """A number as a literal: shortest round-trip."""
     if isinstance(value, bool):
-        return str(value), _ATOM
+        return Piece((str(value), ATOM))
     text = repr(value) if isinstance(value, int) else repr(float(value))
-    return text, _UNARY if text.startswith("-") else _ATOM
+    return Piece((text, UNARY if text.startswith("-") else ATOM))
 
 
 def _terminal(node: Expr, taken: Collection[str]) -> Piece:
     payload = node.payload
     if node.is_leaf:
-        return payload.name, _ATOM
+        return Piece((payload.name, ATOM))
     if isinstance(payload, Constant):
-        if payload.text in taken:
-            return number(float(payload))
-        return payload.text, _ATOM
+        return _number(float(payload)) if payload.text in taken else Piece((payload.text, ATOM))
     if isinstance(payload, np.ndarray):
         if (
             payload.ndim == 2
@@ -83,151 +64,95 @@ def _terminal(node: Expr, taken: Collection[str]) -> Piece:
             and "eye" not in taken
             and (payload == np.eye(len(payload))).all()
         ):
-            return f"eye({len(payload)})", _ATOM
-        if payload.size > _LARGEST_ARRAY or 0 in payload.shape:
+            return Piece((f"eye({len(payload)})", ATOM))
+        if payload.size > LARGEST_ARRAY or 0 in payload.shape:
             raise Unprintable
-        return _nested(payload.tolist()), _ATOM
-    return number(payload)
+        return Piece((_nested(payload.tolist()), ATOM))
+    return _number(payload)
 
 
 def _nested(value: Any) -> str:
-    return "[" + ", ".join(_nested(v) for v in value) + "]" if isinstance(value, list) else number(value)[0]
+    return "[" + ", ".join(_nested(v) for v in value) + "]" if isinstance(value, list) else _number(value).text
 
 
-def _wrapped(piece: Piece, tightness: int) -> str:
-    return piece[0] if piece[1] >= tightness else f"({piece[0]})"
-
-
-def _operation(node: Expr, pieces: Mapping[Expr, Piece], taken: Collection[str]) -> Piece:
+def _operation(node: Expr, operands: list[Piece | None], taken: Collection[str]) -> Piece:
     op = node.op
     assert op is not None
-    operands = [None if o is None else pieces[o] for o in node.operands]
-    if op.name in _TRANSPARENT:
-        assert operands[0] is not None
-        return operands[0]
-    infix = _INFIX.get(op.name)
-    if infix is not None:
-        symbol, tightness = infix
-        left, right = operands
-        assert left is not None
-        assert right is not None
-        if symbol == "**":
-            return f"{_wrapped(left, _ATOM)}**{_wrapped(right, _UNARY)}", _POWER
-        join = symbol if tightness == _TERM and symbol != "@" else f" {symbol} "
-        side = tightness + 1 if tightness == _COMPARISON else tightness
-        return f"{_wrapped(left, side)}{join}{_wrapped(right, tightness + 1)}", tightness
-    if op.name == "neg":
-        assert operands[0] is not None
-        return f"-{_wrapped(operands[0], _POWER)}", _UNARY
-    if op.name == "logical_not":
-        assert operands[0] is not None
-        return f"not {_wrapped(operands[0], _NOT)}", _NOT
-    template = _WRITTEN_OUT.get((op.name, *node.static.values()))
-    if template is not None:
-        texts = dict(zip("xy", (p[0] for p in operands if p), strict=False))
-        return template.format(**texts, X=_wrapped(operands[0] or ("", _ATOM), _ATOM)), _ATOM
-    special = _SPECIAL.get(op.name)
-    if special is not None:
-        return special(node, [p for p in operands if p is not None]), _ATOM
-    if not op.public or op.name in taken:
+    text, x = op.text, operands[0]
+    if x is not None:
+        if text.transparent:
+            return x
+        if text.infix:
+            return _infix(text.infix, x, *operands[1:])
+        if text.prefix:
+            power, inside = (NEGATION, NEGATION) if text.prefix[0].isalpha() else (UNARY, POWER)
+            return Piece((text.prefix + x.at(inside), power))
+    written = in_form(text.written, node, operands, _literal) if text.written is not None else None
+    if written is not None:
+        return Piece(written)
+    name = op.name
+    if not op.public or name in taken:
         raise Unprintable
-    return _call(node, operands), _ATOM
+    return Piece((_call(node, operands), ATOM))
+
+
+def _infix(symbol: str, x: Piece, y: Piece | None) -> Piece:
+    assert y is not None
+    power = BINDING[symbol]
+    left, right = (ATOM, UNARY) if power == POWER else (power + (power == COMPARISON), power + 1)  # powers bind to the right
+    join = symbol if power == POWER or (power == TERM and symbol != "@") else f" {symbol} "
+    first = x[0] if x[1] >= left else x.bracketed()
+    return Piece((f"{first}{join}{y[0] if y[1] >= right else y.bracketed()}", power))
 
 
 def _call(node: Expr, operands: list[Piece | None]) -> str:
     op = node.op
     assert op is not None
-    parts = ["[" + ", ".join(p[0] for p in operands if p) + "]"] if op.variadic else []
+    parts = ["[" + ", ".join(p.text for p in operands if p) + "]"] if op.variadic else []
     if not op.variadic:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)
-        parts += ["None" if p is None else p[0] for p in operands[: last + 1]]
+        parts += ["None" if p is None else p.text for p in operands[: last + 1]]
     for key, value in node.static.items():
         if op.static.get(key) != value:
-            parts.append(f"{key}={_static(value)}")
+            parts.append(f"{key}={_literal(value)}")
     return f"{op.name}({', '.join(parts)})"
 
 
-def _static(value: Any) -> str:
+def _literal(value: Any) -> str:
+    """A static parameter."""
     if isinstance(value, tuple):
-        return "(" + ", ".join(_static(v) for v in value) + ("," if len(value) == 1 else "") + ")"
+        return "(" + ", ".join(_literal(v) for v in value) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, str):
         return f"'{value}'"
-    return str(value) if value is None or isinstance(value, bool) else number(value)[0]
+    return str(value) if value is None or isinstance(value, bool) else _number(value).text
 
 
-def _getitem(node: Expr, operands: list[Piece]) -> str:
-    parts = []
-    for part in node.static["index"]:
-        if part is None or isinstance(part, int):
-            parts.append(str(part))
-        elif part is ...:
-            parts.append("...")
-        elif isinstance(part, tuple):
-            start, stop, step = ("" if p is None else str(p) for p in part)
-            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
-        elif isinstance(part, StaticArray) and 0 < part.array.size <= _LARGEST_ARRAY and part.array.ndim:
-            parts.append(_nested(part.array.tolist()))
-        else:
-            raise Unprintable
-    base = operands[0]
-    text = f"({base[0]})" if base[0][:1].isdigit() else _wrapped(base, _ATOM)
-    if node.static["index"] == ():
-        raise Unprintable
-    return f"{text}[{', '.join(parts)}]"
+Literal = Callable[[Any], str]
 
 
-def _stack(node: Expr, operands: list[Piece]) -> str:
-    row = "[" + ", ".join(p[0] for p in operands) + "]"
-    axis = node.static["axis"]
-    return row if axis == 0 else f"stack({row}, axis={axis})"
+class _Words:
+    """The words of a template: the operands' pieces, and static parameters as literals."""
+
+    def __init__(self, node: Expr, pieces: Sequence[Piece | None], literal: Literal) -> None:
+        self.node, self.pieces, self.literal = node, pieces, literal
+
+    def __getitem__(self, name: str) -> Any:
+        op = self.node.op
+        assert op is not None
+        if name not in op.operands:
+            return self.literal(self.node.static[name])
+        if op.variadic:
+            return ", ".join(piece.text for piece in self.pieces if piece is not None)
+        return self.pieces[op.operands.index(name)]
 
 
-def _transpose(node: Expr, operands: list[Piece]) -> str:
-    axes = node.static["axes"]
-    return f"{_base(operands[0])}.T" if axes is None else f"transpose({operands[0][0]}, {_static(axes)})"
-
-
-def _swapaxes(node: Expr, operands: list[Piece]) -> str:
-    axis1, axis2 = node.static["axis1"], node.static["axis2"]
-    return f"{_base(operands[0])}.mT" if (axis1, axis2) == (-1, -2) else f"swapaxes({operands[0][0]}, {axis1}, {axis2})"
-
-
-def _base(piece: Piece) -> str:
-    return f"({piece[0]})" if piece[0][:1].isdigit() else _wrapped(piece, _ATOM)
-
-
-def _order_first(node: Expr, operands: list[Piece]) -> str:
-    assert node.op is not None
-    (order,) = node.static.values()
-    return f"{node.op.name}({_static(order)}, {operands[0][0]})"
-
-
-_SPECIAL: dict[str, Callable[[Expr, list[Piece]], str]] = {
-    "getitem": _getitem,
-    "stack": _stack,
-    "transpose": _transpose,
-    "swapaxes": _swapaxes,
-    "reshape": lambda node, operands: f"reshape({operands[0][0]}, {_static(node.static['shape'])})",
-    "broadcast_to": lambda node, operands: f"broadcast_to({operands[0][0]}, {_static(node.static['shape'])})",
-    "sum_to_size": lambda node, operands: f"sum_to_size({operands[0][0]}, {_static(node.static['shape'])})",
-    "einsum": lambda node, operands: f"einsum('{node.static['subscripts']}', {', '.join(p[0] for p in operands)})",
-    **dict.fromkeys(("polygamma", "jv", "yv", "iv", "kv", "expn"), _order_first),
-    "output": lambda node, operands: f"{operands[0][0]}[{node.static['place']}]",
-}
-
-# Operations without a name in the language, by the values of their static parameters; X is x, in brackets where it needs them.
-_WRITTEN_OUT: dict[tuple[Any, ...], str] = {
-    ("exp_square", -1.0): "exp(-{X}**2)",
-    ("exp_square", 1.0): "exp({X}**2)",
-    ("exp_square", -0.5): "exp(-{X}**2/2)",
-    ("exp_square", 0.5): "exp({X}**2/2)",
-    ("erfcx_integral", 1): "(1/sqrt(pi) - {X}*erfcx({x}))",
-    ("i0e_slope", 1): "(i0e({x}) - i1e({x}))",
-    ("sine_quotient", 0, False): "sinc({X}/pi)",
-    ("sine_quotient", 1, False): "((cos({x}) - sinc({X}/pi))/{X})",
-    ("sine_quotient", 1, True): "((cos(pi*{X}) - sinc({x}))/(pi*{X}))",
-    ("psi_rise", 0): "(digamma({x} + ({y})) - digamma({x}))",
-    ("psi_rise", 1): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
-    ("binary_exponent",): "frexp({x})[1]",
-    ("hurwitz_zeta",): "zeta({x}, {y})",
-}
+def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], literal: Literal) -> tuple[str, int] | None:
+    """A node's text in one of its operation's forms, and how tightly it holds together; None if it has none."""
+    if isinstance(form, Mapping):
+        form = form.get(tuple(node.static.values())) or form.get(...)
+    if form is None:
+        return None
+    if callable(form):
+        return form(*pieces, **node.static)
+    template, power = form if isinstance(form, Form) else (form, ATOM)
+    return template.format_map(_Words(node, pieces, literal)), power

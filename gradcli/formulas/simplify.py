@@ -15,14 +15,12 @@ import numpy as np
 
 from gradcli.formulas.coefficients import ONE, Coefficient, plus, raised, times
 from gradcli.formulas.collect import Collector, Factors, Terms, given, is_zero, merge, number_of, unbroadcast
-from gradcli.formulas.rewrite import rewrite
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, stack, sum_to
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg import products
-from gradcli.ops.registry import find
-from gradcli.ops.spec import Op
+from gradcli.ops.reductions.sums import sum_
 
 
 class Simplifier(Collector):
@@ -31,18 +29,18 @@ class Simplifier(Collector):
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
         self.done: dict[Expr, Expr] = {}
-        self._collect: dict[Op, Callable[[Expr, list[Expr]], Expr]] = {
-            arithmetic.add: self._sum,
-            arithmetic.sub: self._sum,
-            arithmetic.neg: self._negative,
-            arithmetic.mul: self._product,
-            arithmetic.chain: self._product,
-            arithmetic.div: self._product,
-            arithmetic.square: self._product,
-            arithmetic.reciprocal: self._product,
-            exponential.pow_: self._power,
-            products.matmul: self._matmul,
-            sum_to: self._total,
+        self._collect: dict[str, Callable[[Expr, list[Expr]], Expr]] = {
+            "sum": self._sum,
+            "difference": self._sum,
+            "negation": self._negative,
+            "product": self._product,
+            "chain": self._product,
+            "quotient": self._product,
+            "square": lambda node, operands: self._merged([(operands[0], Fraction(2))]),
+            "reciprocal": lambda node, operands: self._merged([(operands[0], Fraction(-1))]),
+            "power": self._power,
+            "matrix product": self._matmul,
+            "total": self._total,
         }
 
     def simplify(self, root: Expr) -> Expr:
@@ -55,12 +53,21 @@ class Simplifier(Collector):
         if node.op is None:
             return self._constant(node) if node.is_constant else node
         operands = [None if o is None else self.done[o] for o in node.operands]
-        collect = self._total if node.op.name == "sum" else self._collect.get(node.op)
+        collect = self._collect.get(node.op.facts.algebra)
         if collect is not None:
             result = collect(node, [o for o in operands if o is not None])
         else:
-            result = rewrite(self.graph, node, _stripped(node, operands) if node.op.elementwise else operands)
+            result = self._simpler(node, _unbroadcast(node, operands) if node.op.elementwise else operands)
         return result if result.shape == node.shape else broadcast_to(result, shape=node.shape)
+
+    def _simpler(self, node: Expr, operands: list[Expr | None]) -> Expr:
+        """The node on simplified operands, or what its operation's record says is simpler."""
+        assert node.op is not None
+        rule = node.op.facts.simpler
+        found = rule(node, *operands, **node.static) if rule is not None else None
+        if found is None:
+            return self.graph.apply(node.op, operands, node.static)
+        return found if isinstance(found, Expr) else self.graph.constant(found)
 
     def _constant(self, node: Expr) -> Expr:
         """2.0 as 2."""
@@ -124,10 +131,6 @@ class Simplifier(Collector):
     # -- products ---------------------------------------------------------------------------------------------
 
     def _product(self, node: Expr, operands: list[Expr]) -> Expr:
-        if node.op is arithmetic.square:
-            return self._merged([(operands[0], Fraction(2))])
-        if node.op is arithmetic.reciprocal:
-            return self._merged([(operands[0], Fraction(-1))])
         second = Fraction(-1) if node.op is arithmetic.div else ONE
         return self._merged([(operands[0], ONE), (operands[1], second)])
 
@@ -171,7 +174,7 @@ class Simplifier(Collector):
         lead = x.ndim - node.ndim
         if node.op is sum_to and (not node.shape or x.shape[lead:] == node.shape):
             axis = None if not node.shape else tuple(range(lead)) if lead > 1 else 0
-            total = find("sum")(core, axis=axis, keepdims=False)
+            total = sum_(core, axis=axis, keepdims=False)
         else:
             total = node.graph.apply(node.op, (core,), node.static)
         merge(inner, total, ONE)
@@ -201,13 +204,13 @@ class Simplifier(Collector):
         for part, power in parts:
             coefficient, inner = self.as_product(part)
             if coefficient == 0 and power < 0:
-                return self._plain(parts)
+                return self._uncollected(parts)
             total = times(total, raised(coefficient, power))
             for base, exponent in inner.items():
                 merge(factors, base, times(exponent, power))
         return self.build_product(total, factors)
 
-    def _plain(self, parts: list[tuple[Expr, Fraction]]) -> Expr:
+    def _uncollected(self, parts: list[tuple[Expr, Fraction]]) -> Expr:
         (result, power), *rest = parts
         result = result if power == 1 else result ** int(power)
         for part, exponent in rest:
@@ -215,11 +218,10 @@ class Simplifier(Collector):
         return result
 
 
-def _stripped(node: Expr, operands: list[Expr | None]) -> list[Expr | None]:
+def _unbroadcast(node: Expr, operands: list[Expr | None]) -> list[Expr | None]:
     """Operands without the reshaping that broadcasting does anyway."""
-    plain = [None if o is None else unbroadcast(o) for o in operands]
-    full = any(o is not None and o.shape == node.shape for o in plain)
-    return plain if full else operands
+    smaller = [None if o is None else unbroadcast(o) for o in operands]
+    return smaller if any(o is not None and o.shape == node.shape for o in smaller) else operands
 
 
 def _is_identity(node: Expr) -> bool:

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.operand import Operand
 from gradcli.graph.sweep import backward
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.spec import Carrier, Op
-from gradcli.ops.structure import output
 
 _ALWAYS = math.inf  # the order of a zero that stays zero
 _SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
@@ -70,27 +70,12 @@ def _only(shape: Any, place: np.ndarray) -> np.ndarray:
 
 def _sweep(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray) -> Germ:
     """The adjoint of x on germs, for a point some of whose entries move."""
-    table: dict[Any, Any] = {}
-    for node in order:
-        table[node] = _germ_of(node, table, value_of(node), moving if node is x else None)
+    value = value_of(x)
+    orders = np.where(moving, np.where(_floats(value) == 0, 1.0, _orders(value, moving)), _orders(value, ~moving))
+    table = interpret(order, Germs(value_of), {x: Germ(value, ~moving, orders)})
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     return Germ.still(_like_zeros(value_of(x))) if found is None else found
-
-
-def _germ_of(node: Any, table: Mapping[Any, Any], value: Any, moving: np.ndarray | None) -> Any:
-    op = node.op
-    if moving is not None:
-        return Germ(value, ~moving, np.where(moving, np.where(_floats(value) == 0, 1.0, _orders(value, moving)), _orders(value, ~moving)))
-    if op is None:
-        return Germ.still(value)
-    if op is output:
-        return table[node.operand][node.static["place"]]
-    operands = [None if o is None else table[o] for o in node.operands]
-    if isinstance(value, tuple):
-        still = all(o is None or _all_still(o) for o in operands)
-        return tuple(Germ.still(part) if still else Germ.unknown(part) for part in value)
-    return _germ(op, operands, node.static, value)
 
 
 class Germ(Operand):
@@ -137,10 +122,33 @@ class Germ(Operand):
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         value = op(*[o.value if isinstance(o, Germ) else o for o in operands], **static)
         germs = [o if o is None or isinstance(o, Germ) else Germ.still(o) for o in operands]
-        if isinstance(value, tuple):
-            still = all(o is None or _all_still(o) for o in germs)
-            return tuple(Germ.still(part) if still else Germ.unknown(part) for part in value)
-        return _germ(op, germs, static, value)
+        return _parts(germs, value) if isinstance(value, tuple) else _germ(op, germs, static, value)
+
+
+class Germs(Domain[Any]):
+    """What nodes are near a point, at which their values are known."""
+
+    def __init__(self, value_of: Table) -> None:
+        self.value_of = value_of
+
+    def leaf(self, node: Any) -> Germ:
+        return Germ.still(self.value_of(node))
+
+    constant = leaf
+
+    def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
+        value = self.value_of(node)
+        return _parts(operands, value) if isinstance(value, tuple) else _germ(op, operands, node.static, value)
+
+    def detach(self, node: Any, x: Germ) -> Germ:
+        value = self.value_of(node)
+        return Germ.still(value) if _all_still(x) else Germ.unknown(value)
+
+
+def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]:
+    """The germs of several results, of which nothing is known but whether they move."""
+    still = all(o is None or _all_still(o) for o in operands)
+    return tuple(Germ.still(part) if still else Germ.unknown(part) for part in values)
 
 
 def _all_still(operand: Any) -> bool:

@@ -40,7 +40,6 @@ class Expr(Operand):
 
     __slots__ = ("graph", "index", "kind", "op", "operands", "payload", "shape", "static")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-    watch = None
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class Graph:
             if type(operand) is not Expr:
                 nodes = tuple([o if isinstance(o, Expr) or o is None else self.constant(o) for o in nodes])
                 break
-        if op.plain and not static:
+        if op.broadcasts and not static:
             for operand in nodes:
                 if operand is None or operand.shape or operand.kind != FLOAT:
                     break
@@ -254,20 +253,6 @@ def reachable(roots: Iterable[N]) -> list[N]:
                 nodes.append(operand)
     nodes.sort(key=_index)
     return nodes
-
-
-def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph, operations: Mapping[Op, Op] = NO_OPERATIONS) -> list[Expr]:
-    """The same expressions over other leaves (or of other operations): shapes are inferred anew, in any graph."""
-    done: dict[Expr, Expr] = dict(replace)
-    for node in reachable(roots):
-        if node in done:
-            continue
-        if node.op is None:
-            done[node] = graph.constant(node.payload) if node.is_constant else node
-        else:
-            operands = [None if o is None else done[o] for o in node.operands]
-            done[node] = graph.apply(operations.get(node.op, node.op), operands, node.static)
-    return [done[root] for root in roots]
 
 
 def constant_value(value: Any, dtype: np.dtype[Any], kind: str) -> Any:

@@ -1,6 +1,6 @@
 """The backward sweep: the one place where adjoints are seeded, accumulated and un-broadcast.
 
-It is written against a small protocol: a node has ``op``, ``operands``, ``static``, ``shape`` and ``watch``, and a
+It is written against a small protocol: a node has ``op``, ``operands``, ``static`` and ``shape``, and a
 table gives each node's value. With a table of arrays the sweep computes numbers; with ``itself`` as the table it
 builds the graph of the gradient; with multi-precision values the judge runs the same rules without rounding; the
 nodes behind eager tensors are swept by the same function.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,8 +33,6 @@ class Node(Protocol):
     def static(self) -> Mapping[str, Any]: ...
     @property
     def shape(self) -> Any: ...
-    @property
-    def watch(self) -> Any: ...  # not None if somebody asks for its adjoint
 
 
 def itself(node: Any) -> Any:
@@ -89,79 +86,69 @@ def backward(
     targets = set(wrt)
     needed = depending(order, targets)
     found: dict[Any, Any] = {}
+    times = scaled if bare else guarded
 
-    def values(node: Any) -> list[Any]:
+    def pull(node: Any, cotangent: Any) -> Sequence[Any]:
+        if node in targets:
+            found[node] = cotangent
         operands = node.operands
+        wanted = tuple(map(needed.__contains__, operands))
+        if True not in wanted:
+            return ()
         if None not in operands:
-            return [value_of(node), *map(value_of, operands)]
-        return [value_of(node), *[None if operand is None else value_of(operand) for operand in operands]]
+            values = [value_of(node), *map(value_of, operands)]
+        else:
+            values = [value_of(node), *[None if operand is None else value_of(operand) for operand in operands]]
+        return contributions(node, wanted, cotangent, values, times)
 
-    def arrived(node: Any, cotangent: Any) -> Any:
-        found[node] = cotangent
-        return cotangent
-
-    adjoints = {node: seed for node, seed in seeds.items() if node in needed}
-    sweep(order, adjoints, needed, values, arrived, targets, times=scaled if bare else guarded)
+    sweep(order, {node: seed for node, seed in seeds.items() if node in needed}, pull)
     return found
 
 
 def sweep(
     order: Sequence[Any],
     adjoints: dict[Any, Any],
-    needed: AbstractSet[Any],
-    values: Callable[[Any], Sequence[Any]],
-    arrived: Callable[[Any, Any], Any],
-    targets: AbstractSet[Any] = frozenset(),
+    pull: Callable[[Any, Any], Sequence[Any]],
     cast: Callable[[Any, Any], Any] | None = None,
-    check: Callable[[Any, int, Any], None] | None = None,
-    nothing: Callable[[Any], Any] | None = None,
-    times: Callable[[Any, Any], Any] | None = None,
 ) -> None:
-    """Carry adjoints backwards through the nodes that are needed.
+    """Carry adjoints backwards: what a node passes back to an operand is summed to its shape, and added to what the operand has.
 
-    values   of a node: its own and its operands', as its rule reads them; asked for once, when the rule is run
-    arrived  is told the adjoint of a leaf, of a target or of a node that is watched when it is complete, and gives what to go on with
-    cast     gives a contribution the dtype of the operand that it is for
-    check    is shown every contribution of a node, with the place of its operand
-    nothing  the zeros that an operand gets from a node whose cotangent is zero, or that is flat (without it: no adjoint at all)
-    times    cotangent times partial; without it, `guarded`
+    pull  takes a node and its adjoint, which is complete, and gives what is passed back to each operand: None, or nothing at all, for none
+    cast  gives what is passed back the dtype of the operand that it is for
     """
-    pop, earlier_of, is_needed = adjoints.pop, adjoints.get, needed.__contains__
+    pop, earlier_of = adjoints.pop, adjoints.get
     for node in reversed(order):
         cotangent = pop(node, None)
         if cotangent is None:
             continue
-        op, operands = node.op, node.operands
-        if op is None or node.watch is not None or node in targets:
-            cotangent = arrived(node, cotangent)
-            if op is None:
-                continue
-        if op is output:
-            _accumulate_output(adjoints, node, cotangent)
-            continue
-        wanted = tuple(map(is_needed, operands))
-        if True not in wanted:
-            continue
-        if not (op.elementwise or op.always) and (times is not scaled or isinstance(cotangent, Carrier)) and _is_zero(cotangent):
-            # a zero cotangent contributes nothing, whatever the rule would multiply it with; but for numbers that IEEE multiplies
-            if nothing is not None:
-                for operand in operands:
-                    if operand in needed and operand not in adjoints:
-                        adjoints[operand] = nothing(operand)
-            continue
-        for place, part in enumerate(contributions(node, op, wanted, cotangent, values(node), times or guarded)):
-            operand = operands[place]
+        operands = node.operands
+        for place, part in enumerate(pull(node, cotangent)):
             if part is None:
-                if nothing is not None and op.kind == "flat" and wanted[place] and operand not in adjoints:
-                    adjoints[operand] = nothing(operand)
                 continue
+            operand = operands[place]
             fitting = part if part.shape == operand.shape else sum_to(part, shape=operand.shape)
             if cast is not None and fitting.dtype is not operand.dtype:
                 fitting = cast(fitting, operand)
-            if check is not None:
-                check(node, place, fitting)
             earlier = earlier_of(operand)
             adjoints[operand] = fitting if earlier is None else earlier + fitting
+
+
+class Parts(tuple[Any, ...]):
+    """The cotangents of an operation's results, None for those that have none yet."""
+
+    shape: Any
+    dtype: Any = None
+
+    @classmethod
+    def of(cls, node: Any, place: int, cotangent: Any) -> Parts:
+        made = cls(cotangent if i == place else None for i in range(node.op.outputs))
+        made.shape, made.dtype = node.shape, getattr(node, "dtype", None)
+        return made
+
+    def __add__(self, other: Any) -> Parts:
+        made = Parts(y if x is None else x if y is None else x + y for x, y in zip(self, other, strict=True))
+        made.shape, made.dtype = self.shape, self.dtype
+        return made
 
 
 def _is_zero(cotangent: Any) -> bool:
@@ -173,19 +160,28 @@ def _is_zero(cotangent: Any) -> bool:
 
 
 def contributions(
-    node: Any, op: Op, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any], times: Callable[[Any, Any], Any]
+    node: Any, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any], times: Callable[[Any, Any], Any]
 ) -> Sequence[Any]:
-    """What one node passes back to each operand, before summing to the operand's shape. Its own value is the first of the values."""
-    static = node.static
-    if op.vjp is not None:
-        parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **static)
-        return parts if False not in wanted else [part if want else None for part, want in zip(parts, wanted, strict=True)]
-    assert op.partials is not None
-    found: list[Any] = [None] * len(wanted)
-    for place, partial in enumerate(op.partials):
-        if partial is not None and wanted[place]:
-            found[place] = times(cotangent, partial(*values, **static) if static else partial(*values))
-    return found
+    """What one node passes back to each operand, before summing to the operand's shape.
+
+    A zero cotangent passes nothing back, whatever the rule would multiply it with; but for numbers that IEEE multiplies.
+
+    values  its own and its operands'
+    times   cotangent times partial
+    """
+    op, static = node.op, node.static
+    if op.partials is not None:
+        found: list[Any] = [None] * len(wanted)
+        for place, partial in enumerate(op.partials):
+            if partial is not None and wanted[place]:
+                found[place] = times(cotangent, partial(*values, **static) if static else partial(*values))
+        return found
+    if op is output:
+        return (Parts.of(node.operands[0], static["place"], cotangent),)
+    if not op.always and (times is not scaled or isinstance(cotangent, Carrier)) and _is_zero(cotangent):
+        return ()
+    parts: Sequence[Any] = op.vjp(wanted, cotangent, *values, **static)
+    return parts if False not in wanted else [part if want else None for part, want in zip(parts, wanted, strict=True)]
 
 
 def scaled(cotangent: Any, partial: Any) -> Any:
@@ -220,12 +216,3 @@ def guarded(cotangent: Any, partial: Any) -> Any:
         if math.isfinite(product):
             return product
     return chain(cotangent, partial)
-
-
-def _accumulate_output(adjoints: dict[Any, Any], node: Any, cotangent: Any) -> None:
-    """An operation of several results collects the cotangents of each in a tuple."""
-    (source,) = node.operands
-    place = node.static["place"]
-    parts = list(adjoints.get(source, (None,) * source.op.outputs))
-    parts[place] = cotangent if parts[place] is None else parts[place] + cotangent
-    adjoints[source] = tuple(parts)

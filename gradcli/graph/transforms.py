@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import backward, depending, itself, scaled
+from gradcli.graph.sweep import backward, itself, scaled
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import derivative, output
+from gradcli.ops.structure import derivative
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,40 +103,46 @@ def grad(y: Expr, x: Expr, seed: Expr | None = None) -> Expr:
 
 def jvp(y: Expr, tangents: Mapping[Expr, Expr]) -> Expr:
     """The derivative of y in the direction of tangents, by forward mode."""
-    order = reachable([y])
-    needed = depending(order, tangents)
-    moving: dict[Expr, Any] = {}
-    for node in order:
-        if node in tangents:
-            moving[node] = tangents[node]
-        elif node in needed and node.op is not None:
-            moving[node] = _push(node, node.op, moving)
-    return moving[y] if y in moving else zeros_like(y)
+    found: Expr | None = interpret(reachable([y]), Tangents(), dict(tangents))[y]
+    return zeros_like(y) if found is None else found
 
 
-def _push(node: Expr, op: Op, moving: Mapping[Expr, Any]) -> Any:
-    """The tangent of one node from those of its operands."""
-    if op is output:
-        return moving[node.operand][node.static["place"]]
-    parts = [None if operand is None else moving.get(operand) for operand in node.operands]
-    total: Any = None
-    if op.facts.linear and not op.elementwise:
-        operands = [part if part is not None else zeros_like(o) for part, o in zip(parts, node.operands, strict=True) if o is not None]
-        return op(*operands, **node.static)
-    for i, part in enumerate(parts):
-        if part is None:
-            continue
-        if op.partials is not None:
-            partial = op.partials[i]
-            term = None if partial is None else scaled(part, partial(node, *node.operands, **node.static))
-        else:
-            term = _transposed(node, op, i, part)
-        if term is None:
-            continue
-        if op.outputs == 1 and term.shape != node.shape:
-            term = broadcast_to(term, shape=node.shape)
-        total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
-    return total if total is not None else zeros_like(node)
+class Tangents(Domain[Any]):
+    """How nodes move: a node for each that does, None for the others."""
+
+    def leaf(self, node: Expr) -> None:
+        return None
+
+    constant = leaf
+
+    def part(self, node: Expr, whole: Any, place: int) -> Any:
+        return None if whole is None else whole[place]
+
+    def detach(self, node: Expr, x: Any) -> None:
+        return None
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        """The tangent of one node from those of its operands."""
+        if all(part is None for part in operands) or (op.partials is None and op.vjp is None):
+            return None
+        if op.facts.linear and not op.elementwise:
+            moving = [part if part is not None else zeros_like(o) for part, o in zip(operands, node.operands, strict=True) if o is not None]
+            return op(*moving, **node.static)
+        total: Any = None
+        for place, part in enumerate(operands):
+            if part is None:
+                continue
+            if op.partials is not None:
+                partial = op.partials[place]
+                term = None if partial is None else scaled(part, partial(node, *node.operands, **node.static))
+            else:
+                term = _transposed(node, op, place, part)
+            if term is None:
+                continue
+            if op.outputs == 1 and term.shape != node.shape:
+                term = broadcast_to(term, shape=node.shape)
+            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+        return total if total is not None else zeros_like(node)
 
 
 def _sum(x: Expr | None, y: Expr | None) -> Expr | None:

@@ -11,33 +11,35 @@ from typing import Any
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr
-from gradcli.language.coercion import Meanings
+from gradcli.language.builder import Builder
 from gradcli.language.constructors import CONSTRUCTORS
 from gradcli.ops.arrays import shapes
 from gradcli.ops.elementwise import logic
 from gradcli.ops.registry import find
 
 
-def as_is(low: Meanings, x: Any) -> Expr:
-    return low.value(x)
+def as_is(builder: Builder, x: Any) -> Expr:
+    """x itself, as a node: for methods that change no entry of a number in the program's precision."""
+    return builder.value(x)
 
 
-def maximum_of(low: Meanings, *values: Any) -> Expr:
+def maximum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed max: of several values the largest, of one array its largest entry."""
-    result = low.value(values[0])
+    result = builder.value(values[0])
     for value in values[1:]:
-        result = logic.maximum(result, low.value(value))
+        result = logic.maximum(result, builder.value(value))
     return result
 
 
-def minimum_of(low: Meanings, *values: Any) -> Expr:
-    result = low.value(values[0])
+def minimum_of(builder: Builder, *values: Any) -> Expr:
+    """Unprefixed min: of several values the smallest, of one array its smallest entry."""
+    result = builder.value(values[0])
     for value in values[1:]:
-        result = logic.minimum(result, low.value(value))
+        result = logic.minimum(result, builder.value(value))
     return result
 
 
-def einsum(low: Meanings, arguments: Any) -> Any:
+def einsum(builder: Builder, arguments: Any) -> Any:
     """einsum('ij,jk->ik', a, b), and PyTorch's other forms: the operands as one list, before or after the subscripts."""
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):
@@ -45,20 +47,22 @@ def einsum(low: Meanings, arguments: Any) -> Any:
     operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
     if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
-    return low.call_op(find("einsum"), [low.value(o) for o in operands], {"subscripts": first})
+    return builder.call_op(find("einsum"), [builder.value(o) for o in operands], {"subscripts": first})
 
 
-def length(low: Meanings, x: Any) -> Any:
+def length(builder: Builder, x: Any) -> Any:
+    """How many entries a tuple, a list or the first axis of an array has. Raises TypeMismatchError for a number, which has none."""
     if isinstance(x, (tuple, list)):
-        return low.graph.constant(len(x))
-    node = low.value(x)
+        return builder.graph.constant(len(x))
+    node = builder.value(x)
     if not node.shape:
         raise TypeMismatchError("a number has no length")
-    return low.graph.constant(node.shape[0])
+    return builder.graph.constant(node.shape[0])
 
 
-def item(low: Meanings, x: Any) -> Any:
-    node = low.value(x)
+def item(builder: Builder, x: Any) -> Any:
+    """The number in an array of one entry. Raises ShapeError for any other."""
+    node = builder.value(x)
     if math.prod(node.shape) != 1:
         raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")
     return shapes.reshape(node, shape=()) if node.shape else node

@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.names import Function, Module, Unbound, missing_value
+from gradcli.language.names import FreeVariable, described, dtype_of
 from gradcli.language.scope import Scope
+from gradcli.language.static_uses import MASK, QUANTITY, WHOLE, StaticUse
+from gradcli.language.undefined_names import missing_value
 from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.binding import Use
 from gradcli.ops.calling.parameters import is_quantity
-from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS, TORCH, DType
+from gradcli.ops.calling.prefixes import PRECISIONS, DType
 from gradcli.ops.spec import Op
 
-QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
 
-
-class Held(NamedTuple):
-    """A leaf whose value a program takes beforehand, so that no derivative flows through that place."""
-
-    leaf: Expr
-    kind: str  # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
-    place: str
-
-
-class Meanings:
+class Coercion:
     """Takes results for what a call, an index or an operator wants of them."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.graph = scope.graph
-        self.held: dict[Held, None] = {}  # of the last expression, and of the names that it mentions
+        self.static_uses: dict[StaticUse, None] = {}  # of the last expression, and of the names that it mentions
 
     @property
     def random(self) -> np.random.Generator:
         return self.scope.random
 
     def value(self, result: Any, depth: int = 0) -> Expr:
-        """A result as a node: numbers as they are, lists as arrays. Raises TypeMismatchError for anything else."""
+        """A result as a node: numbers as they are, lists as arrays along a new first axis.
+
+        Raises MissingValueError (or AmbiguousError) for a name without a value, TypeMismatchError for anything else, ShapeError where the
+        entries of a list differ in shape, LimitError for lists nested too deep.
+        """
         if isinstance(result, Expr):
             return result
         if isinstance(result, list):
             return self._array(result, depth)
-        if isinstance(result, Unbound):
+        if isinstance(result, FreeVariable):
             raise missing_value(self.scope, result)
         if isinstance(result, (bool, int, float)):
             return self.graph.constant(result)
@@ -54,17 +50,17 @@ class Meanings:
         raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
 
     def whole(self, result: Any, of: Use | None = None) -> Expr:
-        """A result as whole numbers by which entries are addressed."""
+        """A result as whole numbers by which entries are addressed; a static use of the names in it. Raises as `value` does."""
         node = self.value(result)
-        self._hold(node, WHOLE, _place(of))
+        self._note_use(node, WHOLE, _place(of))
         whole: Expr = self.graph.whole(node)
         return whole
 
-    def _hold(self, node: Expr, kind: str, place: str) -> None:
+    def _note_use(self, node: Expr, kind: str, place: str) -> None:
         """Note that the values of leaves are taken here."""
         for part in reachable([node]):
             if part.is_leaf:
-                self.held[Held(part, MASK if node.kind == "bool" else kind, place)] = None
+                self.static_uses[StaticUse(part, MASK if node.kind == "bool" else kind, place)] = None
 
     def _array(self, items: list[Any], depth: int) -> Expr:
         if depth >= self.scope.limits.dimensions:
@@ -80,7 +76,11 @@ class Meanings:
         return rows
 
     def static(self, result: Any, of: Use | str | None = None) -> Any:
-        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated."""
+        """A result as a parameter of the program: integers, tuples, strings, index arrays; not differentiated.
+
+        Entries that are whole by construction come as integers. Raises as `value` does, EvaluationError where the value cannot be computed,
+        and LimitError for whole numbers beyond 2**53, which floats do not tell apart.
+        """
         kind = QUANTITY if isinstance(of, tuple) and is_quantity(of[0], of[2]) else WHOLE
         return self._static(result, kind, _place(of))
 
@@ -90,7 +90,7 @@ class Meanings:
                 raise LimitError(f"nested more than {self.scope.limits.dimensions} deep")
             parts = [self._static(part, kind, place, depth + 1) for part in result]
             return tuple(parts) if isinstance(result, tuple) else parts
-        if isinstance(result, Unbound):
+        if isinstance(result, FreeVariable):
             raise missing_value(self.scope, result)
         if isinstance(result, Expr):
             return self._static_value(result, kind, place)
@@ -103,7 +103,7 @@ class Meanings:
             if not isinstance(node.payload, np.ndarray):
                 return node.payload
         elif place is not None:
-            self._hold(node, kind, place)
+            self._note_use(node, kind, place)
         if node.kind == "bool":
             array = np.asarray(self.scope.evaluate(node))
             return array if array.ndim else bool(array)
@@ -165,28 +165,6 @@ class Meanings:
         return tuple(structure.output(node, place=i) for i in range(op.outputs))
 
 
-def dtype_of(argument: Any) -> DType | None:
-    """The dtype that an argument names: np.float64, float, torch.float, 'float64'."""
-    if isinstance(argument, DType):
-        return argument
-    name = argument.name if isinstance(argument, (Unbound, Function)) else argument
-    if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
-        name = "float32"
-    return DType(name) if isinstance(name, str) and name in DTYPES else None
-
-
 def _place(of: Use | str | None) -> str:
     """What an argument is, in words."""
     return f"'{of[2]}' of {of[1]}" if isinstance(of, tuple) else of or "an index"
-
-
-def described(result: Any) -> str:
-    if isinstance(result, str):
-        return f"the string {result!r}"
-    if isinstance(result, tuple):
-        return "a tuple"
-    if isinstance(result, Module):
-        return f"the library prefix '{result.path}'"
-    if isinstance(result, Function):
-        return f"the function '{result.name}'"
-    return "None" if result is None else f"a {type(result).__name__}"

@@ -14,7 +14,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.graph.nodes import Expr
-from gradcli.language.coercion import Meanings, dtype_of
+from gradcli.language.builder import Builder
+from gradcli.language.names import dtype_of
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS, DType
 from gradcli.ops.elementwise import logic
@@ -24,9 +25,9 @@ from gradcli.ops.elementwise.exponential import exp, log
 _WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
 
 
-def shape_of(low: Meanings, *extents: Any, place: str = "an extent of a shape") -> tuple[int, ...]:
+def shape_of(builder: Builder, *extents: Any, place: str = "an extent of a shape") -> tuple[int, ...]:
     """The shape of a constructor: zeros(2, 3), zeros((2, 3)) and zeros([2, 3]) alike."""
-    parts = [low.static(e, place) for e in extents]
+    parts = [builder.static(e, place) for e in extents]
     if len(parts) == 1 and isinstance(parts[0], (tuple, list, np.ndarray)):
         parts = list(parts[0])
     shape = []
@@ -34,23 +35,23 @@ def shape_of(low: Meanings, *extents: Any, place: str = "an extent of a shape") 
         if isinstance(part, bool) or not isinstance(part, (int, np.integer)) or part < 0:
             raise ArgumentError(f"an extent of a shape must be a whole number of at least 0, not {part!r}")
         shape.append(int(part))
-    low.graph.limits.check_shape(tuple(shape))
+    builder.graph.limits.check_shape(tuple(shape))
     return tuple(shape)
 
 
-def _typed(low: Meanings, name: str, node: Expr, dtype: Any) -> Expr:
+def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
     """Entries that a dtype leaves as they are: the program's own, or one for whole numbers of whole numbers."""
     if dtype is None:
         return node
     kind = dtype_of(dtype)
     if kind is None:
         raise ArgumentError(f"{name}: dtype must be a dtype, such as np.float64")
-    if PRECISIONS.get(kind.name) == low.scope.precision and node.kind != "bool":
+    if PRECISIONS.get(kind.name) == builder.scope.precision and node.kind != "bool":
         return node
     if kind.name.startswith("bool"):
         if node.kind == "bool":
             return node
-    elif node.kind != "bool" and ((kind.name in _WHOLE and low.is_integral(node)) or _holds_whole(kind, node)):
+    elif node.kind != "bool" and ((kind.name in _WHOLE and builder.is_integral(node)) or _holds_whole(kind, node)):
         return node
     raise UnreadArgumentError(
         f"{name} does not support dtype={kind.name} here",
@@ -65,83 +66,99 @@ def _holds_whole(kind: DType, node: Expr) -> bool:
     return kind.name in _WHOLE and node.is_constant and bool(np.all(np.mod(np.asarray(node.payload, float), 1) == 0))
 
 
-def _filled(low: Meanings, name: str, value: Any, extents: tuple[Any, ...], dtype: Any) -> Expr:
+def _filled(builder: Builder, name: str, value: Any, extents: tuple[Any, ...], dtype: Any) -> Expr:
     if extents and isinstance(extents[0], tuple) and len(extents) == 1:
         extents = extents[0]
     if len(extents) > 1 and dtype is None and dtype_of(extents[-1]) is not None:
-        *extents, dtype = extents  # type: ignore[assignment]  # np.zeros(3, float)
-    return _spread(low, name, value, shape_of(low, *extents), dtype)
+        extents, dtype = extents[:-1], extents[-1]  # np.zeros(3, float)
+    return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
 
-def _spread(low: Meanings, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
-    node = value if isinstance(value, Expr) else low.graph.constant(value)
+def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
+    node = value if isinstance(value, Expr) else builder.graph.constant(value)
     filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
-    return _typed(low, name, filled, dtype)
+    return _typed(builder, name, filled, dtype)
 
 
-def zeros(low: Meanings, shape: Any = (), dtype: Any = None) -> Expr:
-    return _filled(low, "zeros", 0.0, (shape,), dtype)
+def zeros(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Zeros of a shape. The shape of a constructor is a whole number or several of them, known beforehand; ArgumentError otherwise.
+
+    A dtype may say what holds anyway: the program's own precision, whole numbers where the entries are; else UnreadArgumentError.
+    """
+    return _filled(builder, "zeros", 0.0, (shape,), dtype)
 
 
-def ones(low: Meanings, shape: Any = (), dtype: Any = None) -> Expr:
-    return _filled(low, "ones", 1.0, (shape,), dtype)
+def ones(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Ones of a shape."""
+    return _filled(builder, "ones", 1.0, (shape,), dtype)
 
 
-def full(low: Meanings, shape: Any, value: Any, dtype: Any = None) -> Expr:
-    return _spread(low, "full", low.value(value), shape_of(low, shape), dtype)
+def full(builder: Builder, shape: Any, value: Any, dtype: Any = None) -> Expr:
+    """An array of a shape whose entries are all a value, which keeps its derivative."""
+    return _spread(builder, "full", builder.value(value), shape_of(builder, shape), dtype)
 
 
-def zeros_like(low: Meanings, x: Any, dtype: Any = None) -> Expr:
-    return _spread(low, "zeros_like", 0.0, low.value(x).shape, dtype)
+def zeros_like(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+    """Zeros of the shape of x."""
+    return _spread(builder, "zeros_like", 0.0, builder.value(x).shape, dtype)
 
 
-def ones_like(low: Meanings, x: Any, dtype: Any = None) -> Expr:
-    return _spread(low, "ones_like", 1.0, low.value(x).shape, dtype)
+def ones_like(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+    """Ones of the shape of x."""
+    return _spread(builder, "ones_like", 1.0, builder.value(x).shape, dtype)
 
 
-def full_like(low: Meanings, x: Any, value: Any, dtype: Any = None) -> Expr:
-    return _spread(low, "full_like", low.value(value), low.value(x).shape, dtype)
+def full_like(builder: Builder, x: Any, value: Any, dtype: Any = None) -> Expr:
+    """An array of the shape of x whose entries are all a value, which keeps its derivative."""
+    return _spread(builder, "full_like", builder.value(value), builder.value(x).shape, dtype)
 
 
-def eye(low: Meanings, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
-    rows, columns = shape_of(low, n, n if m is None else m)
-    return _typed(low, "eye", low.graph.constant(np.eye(rows, columns, low.integer(k, "'k' of eye"))), dtype)
+def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
+    """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right of the main one."""
+    rows, columns = shape_of(builder, n, n if m is None else m)
+    return _typed(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
 
 
-def identity(low: Meanings, n: Any, dtype: Any = None) -> Expr:
-    return eye(low, n, dtype=dtype)
+def identity(builder: Builder, n: Any, dtype: Any = None) -> Expr:
+    """The identity matrix of n rows."""
+    return eye(builder, n, dtype=dtype)
 
 
-def array(low: Meanings, x: Any, dtype: Any = None) -> Expr:
-    return _typed(low, "array", low.value(x), dtype)
+def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+    """A value or a nested list as an array."""
+    return _typed(builder, "array", builder.value(x), dtype)
 
 
-def arange(low: Meanings, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Expr:
+def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Expr:
+    """Numbers from start (0) up to stop, which is not among them, by step. How many there are is decided beforehand, of the bound values.
+
+    Raises ArgumentError for bounds that are not finite and for a step of 0, LimitError for too many.
+    """
     if stop is None or dtype_of(stop) is not None:
         dtype, start, stop = stop if dtype is None else dtype, 0, start
     step = 1 if step is None else step
-    first, last, by = low.number(start, None), low.number(stop, "the end of arange"), low.number(step, None)
+    first, last, by = builder.number(start, None), builder.number(stop, "the end of arange"), builder.number(step, None)
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
     count = max(0, math.ceil((last - first) / by))
-    low.graph.limits.check_shape((count,))
+    builder.graph.limits.check_shape((count,))
     # of an extent that is none, NumPy may say that it is too large
     fixed = np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
-    if not (count and (low.varies(start) or low.varies(step))):
-        return _typed(low, "arange", low.graph.constant(fixed), dtype)
-    along: Expr = low.value(start) + low.graph.constant(np.arange(count)) * low.value(step)
-    return _typed(low, "arange", along, dtype)
+    if not (count and (builder.varies(start) or builder.varies(step))):
+        return _typed(builder, "arange", builder.graph.constant(fixed), dtype)
+    along: Expr = builder.value(start) + builder.graph.constant(np.arange(count)) * builder.value(step)
+    return _typed(builder, "arange", along, dtype)
 
 
-def _count(low: Meanings, name: str, num: Any) -> int:
+def _count(builder: Builder, name: str, num: Any) -> int:
     if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
         raise ArgumentError("how many numbers is one whole number")
-    return shape_of(low, num, place=f"'num' of {name}")[0]
+    return shape_of(builder, num, place=f"'num' of {name}")[0]
 
 
-def _moved(low: Meanings, name: str, rows: Expr, axis: Any) -> Expr:
+def _moved(builder: Builder, name: str, rows: Expr, axis: Any) -> Expr:
     """Rows as the entries along another axis."""
-    place, ndim = low.integer(axis, f"'axis' of {name}"), rows.ndim
+    place, ndim = builder.integer(axis, f"'axis' of {name}"), rows.ndim
     if not -ndim <= place < ndim:
         raise ArgumentError(f"axis {place} is out of range for an array of {ndim} axes")
     others = list(range(1, ndim))
@@ -157,89 +174,102 @@ def _common_shape(name: str, first: Expr, last: Expr) -> tuple[int, ...]:
         raise ShapeError(f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together") from None
 
 
-def _line(low: Meanings, start: Expr, stop: Expr, count: int, endpoint: bool) -> tuple[Expr, Expr]:
+def _line(builder: Builder, start: Expr, stop: Expr, count: int, endpoint: bool) -> tuple[Expr, Expr]:
     """Evenly spaced numbers along a new first axis, with both ends exactly as they are; and the step."""
     parts = count - 1 if endpoint else count
     step: Expr = (stop - start) / parts if parts > 0 else (stop - start) * math.nan
     places = np.arange(count).reshape(-1, *(1,) * step.ndim)
     if parts <= 0:
         return shapes.broadcast_to(start, shape=(count, *step.shape)), step
-    line: Expr = start + low.graph.constant(places) * step
+    line: Expr = start + builder.graph.constant(places) * step
     if endpoint:
-        line = logic.where(low.graph.constant(places == parts), stop, line)
+        line = logic.where(builder.graph.constant(places == parts), stop, line)
     return line, step
 
 
 def linspace(
-    low: Meanings, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
+    builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None, axis: Any = 0
 ) -> Any:  # fmt: skip
-    return _spaced(low, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=low.static(retstep, "'retstep' of linspace"))
+    """So many (50) evenly spaced numbers from start to stop, which broadcast, along a new axis: the first by default.
+
+    With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises ShapeError for ends that do not
+    broadcast together, ArgumentError for a count that is no whole number.
+    """
+    return _spaced(
+        builder, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=builder.static(retstep, "'retstep' of linspace")
+    )
 
 
 def logspace(
-    low: Meanings, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
+    builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
 ) -> Expr:  # fmt: skip
+    """Powers of a base (10) whose exponents are those of `linspace`."""
+
     def raised(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
-        made: Expr = low.value(base) ** _line(low, first, last, count, ends)[0]
+        made: Expr = builder.value(base) ** _line(builder, first, last, count, ends)[0]
         return made
 
-    fixed = None if low.varies(base) else partial(np.logspace, base=low.number(base, None))
-    made: Expr = _spaced(low, "logspace", start, stop, num, endpoint, dtype, axis, raised, fixed)
+    fixed = None if builder.varies(base) else partial(np.logspace, base=builder.number(base, None))
+    made: Expr = _spaced(builder, "logspace", start, stop, num, endpoint, dtype, axis, raised, fixed)
     return made
 
 
-def geomspace(low: Meanings, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Expr:
+def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Expr:
+    """Numbers of constant ratio from start to stop, both of one sign. Raises ArgumentError for ends of two signs, and for 0."""
+
     def multiplied(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
-        exponents, _ = _line(low, log(abs_(first)), log(abs_(last)), count, ends)
+        exponents, _ = _line(builder, log(abs_(first)), log(abs_(last)), count, ends)
         made: Expr = sign(first) * exp(exponents)
         places = np.arange(count).reshape(-1, *(1,) * (made.ndim - 1))
-        made = logic.where(low.graph.constant(places == 0), first, made)
-        return logic.where(low.graph.constant(places == count - 1), last, made) if ends and count > 1 else made
+        made = logic.where(builder.graph.constant(places == 0), first, made)
+        return logic.where(builder.graph.constant(places == count - 1), last, made) if ends and count > 1 else made
 
-    nodes = [low.value(end) for end in (start, stop)]
+    nodes = [builder.value(end) for end in (start, stop)]
     _common_shape("geomspace", *nodes)
-    first, last = (np.asarray(low.scope.evaluate(node)) for node in nodes)
+    first, last = (np.asarray(builder.scope.evaluate(node)) for node in nodes)
     if np.any(first * last <= 0):
         raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
-    made: Expr = _spaced(low, "geomspace", start, stop, num, endpoint, dtype, axis, multiplied, np.geomspace)
+    made: Expr = _spaced(builder, "geomspace", start, stop, num, endpoint, dtype, axis, multiplied, np.geomspace)
     return made
 
 
 def _spaced(
-    low: Meanings, name: str, start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any,
+    builder: Builder, name: str, start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any,
     between: Callable[[Expr, Expr, int, bool], Expr] | None, fixed: Callable[..., Any] | None = np.linspace, retstep: bool = False,
 ) -> Any:  # fmt: skip
     """So many numbers from start to stop: as NumPy computes them where both are known, and else made of operations."""
-    count, ends = _count(low, name, num), bool(low.static(endpoint, f"'endpoint' of {name}"))
-    first, last = low.value(start), low.value(stop)
-    low.graph.limits.check_shape((count, *_common_shape(name, first, last)))
-    if fixed is not None and not (low.varies(start) or low.varies(stop)):
-        given = [np.asarray(low.scope.evaluate(node), float)[()] for node in (first, last)]
-        at = {} if not (first.shape or last.shape) else {"axis": low.integer(axis, f"'axis' of {name}")}
+    count, ends = _count(builder, name, num), bool(builder.static(endpoint, f"'endpoint' of {name}"))
+    first, last = builder.value(start), builder.value(stop)
+    builder.graph.limits.check_shape((count, *_common_shape(name, first, last)))
+    if fixed is not None and not (builder.varies(start) or builder.varies(stop)):
+        given = [np.asarray(builder.scope.evaluate(node), float)[()] for node in (first, last)]
+        at = {} if not (first.shape or last.shape) else {"axis": builder.integer(axis, f"'axis' of {name}")}
         if not at:
-            _moved(low, name, low.graph.constant(np.zeros(1)), axis)
-        line = low.graph.constant(fixed(*given, count, endpoint=ends, **at))
-        step = low.graph.constant(fixed(*given, count, endpoint=ends, retstep=True)[1]) if retstep else None
+            _moved(builder, name, builder.graph.constant(np.zeros(1)), axis)
+        line = builder.graph.constant(fixed(*given, count, endpoint=ends, **at))
+        step = builder.graph.constant(fixed(*given, count, endpoint=ends, retstep=True)[1]) if retstep else None
     elif between is None:
-        line, step = _line(low, first, last, count, ends)
-        line = _moved(low, name, line, axis)
+        line, step = _line(builder, first, last, count, ends)
+        line = _moved(builder, name, line, axis)
     else:
-        line, step = _moved(low, name, between(first, last, count, ends), axis), None
-    line = _typed(low, name, line, dtype)
+        line, step = _moved(builder, name, between(first, last, count, ends), axis), None
+    line = _typed(builder, name, line, dtype)
     return (line, step) if retstep else line
 
 
-def rand(low: Meanings, shape: Any = (), dtype: Any = None) -> Expr:
-    return _drawn(low, "rand", low.random.random, shape, dtype)
+def rand(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Random numbers, uniform on [0, 1), from the program's generator; constants, so that nothing is differentiated through them."""
+    return _drawn(builder, "rand", builder.random.random, shape, dtype)
 
 
-def randn(low: Meanings, shape: Any = (), dtype: Any = None) -> Expr:
-    return _drawn(low, "randn", low.random.standard_normal, shape, dtype)
+def randn(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+    """Random numbers of the standard normal distribution, from the program's generator."""
+    return _drawn(builder, "randn", builder.random.standard_normal, shape, dtype)
 
 
-def _drawn(low: Meanings, name: str, draw: Callable[[tuple[int, ...]], Any], shape: Any, dtype: Any) -> Expr:
+def _drawn(builder: Builder, name: str, draw: Callable[[tuple[int, ...]], Any], shape: Any, dtype: Any) -> Expr:
     extents = shape if isinstance(shape, tuple) else (shape,)
-    return _typed(low, name, low.graph.constant(np.asarray(draw(shape_of(low, *extents)))), dtype)
+    return _typed(builder, name, builder.graph.constant(np.asarray(draw(shape_of(builder, *extents)))), dtype)
 
 
 CONSTRUCTORS = {

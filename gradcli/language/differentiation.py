@@ -7,13 +7,15 @@ from typing import Any
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
-from gradcli.language.coercion import Meanings
+from gradcli.language.builder import Builder
 from gradcli.language.tree import Call, Name
+from gradcli.ops.expansions import Expansion, expanded
 
 DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
 
 
 def primed(result: Expr, parameter: Expr, primes: int) -> Expr:
+    """``f'(x)``, ``f''(x)``, ...: entry by entry, of the shape of x. Raises ShapeError where f's result has another, or is no number."""
     for _ in range(primes):
         if result.shape not in (parameter.shape, ()):
             raise ShapeError("f' needs a function that works entry by entry", help="write jacobian(f(x), x)")
@@ -21,8 +23,12 @@ def primed(result: Expr, parameter: Expr, primes: int) -> Expr:
     return result
 
 
-def derivative(low: Meanings, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v)."""
+def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Expansion:
+    """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v).
+
+    The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and then x's; hessian and hvp need a y of
+    one entry. Raises ArgumentError for other arguments, and where x is no name or has a constant value; ShapeError.
+    """
     vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
     third = ", v" if name in ("vjp", "jvp", "hvp") else ""
     usage = "grad(y, x) or grad(y, x, seed=v)" if name == "grad" else f"{name}(y, x{third})"
@@ -34,8 +40,9 @@ def derivative(low: Meanings, node: Call, name: str, arguments: list[Any], keywo
         raise ArgumentError(f"the second argument of {name} must be a name", help=f"write {usage}, with x a bound name").at(
             node.arguments[1].span
         )
-    y, x = (low.value(a) for a in arguments)
+    y, x = (builder.value(a) for a in arguments)
     if x.is_constant:
         name = node.arguments[1].name
         raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
-    return transforms.derive(DERIVATIVES[name], y, x, None if vector is None else low.value(vector))
+    seed = None if vector is None else builder.value(vector)
+    return expanded(name, (y, x, seed), lambda: transforms.derive(DERIVATIVES[name], y, x, seed))

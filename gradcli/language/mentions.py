@@ -26,8 +26,8 @@ def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definit
     """The names that expressions depend on, but for those of the catalogue's functions and libraries."""
     found: dict[str, None] = {}
     seen: set[str] = set()
-    waiting = [(expression, frozenset[str]()) for expression in expressions]
-    for expression, own in waiting:  # which grow
+    pending = [(expression, frozenset[str]()) for expression in expressions]
+    for expression, own in pending:  # which grow
         for name in _direct(expression, functions):
             if name in own:
                 continue
@@ -36,7 +36,7 @@ def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definit
                 found[name] = None
             elif name not in seen:
                 seen.add(name)
-                waiting.append((function.expression, frozenset(function.parameters)))
+                pending.append((function.expression, frozenset(function.parameters)))
     return list(found)
 
 

@@ -1,14 +1,11 @@
-"""Things a name can stand for besides a value, and what to say of a name that stands for nothing."""
+"""Things a name can stand for besides a value: libraries, functions, dtypes, several results, and nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, UnknownNameError, suggestion
-from gradcli.language.scope import Scope
-
-_LONGEST = 40  # characters of a name that may be two names written together
+from gradcli.ops.calling.prefixes import DTYPES, TORCH, DType
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,34 +37,30 @@ class Results(tuple[Any, ...]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unbound:
-    """A name without a value."""
+class FreeVariable:
+    """A name without a value, which is an error only where a value is wanted."""
 
     name: str
 
 
-def missing_value(scope: Scope, unbound: Unbound) -> GradcliError:
-    """The error of a name used where it needs a value."""
-    from gradcli.language import calls
-
-    name = unbound.name
-    if name in scope.failed:
-        return MissingValueError(f"'{name}' has no value: its binding on line {scope.failed[name]} has an error")
-    if name in scope.functions or calls.known(name):
-        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x), or give it a value: {name}=...")
-    for i in range(1, len(name) if len(name) <= _LONGEST else 0):
-        left, right = name[:i], name[i:]
-        if left in scope.names and right in scope.names:
-            return AmbiguousError(f"'{name}' has two readings", help=f"write {left}*{right} for the product, or give {name} a value")
-        if calls.known(left) and right in scope.names:
-            return MissingValueError(f"no value for '{name}'", help=f"write {left}({right})")
-    close = suggestion(name, list(scope.names))
-    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=...")
+def dtype_of(argument: Any) -> DType | None:
+    """The dtype that an argument names, None where it names none: np.float64, float, torch.float, 'float64'."""
+    if isinstance(argument, DType):
+        return argument
+    name = argument.name if isinstance(argument, (FreeVariable, Function)) else argument
+    if isinstance(argument, Function) and name == "float" and argument.library == TORCH:
+        name = "float32"
+    return DType(name) if isinstance(name, str) and name in DTYPES else None
 
 
-def unknown_function(scope: Scope, name: str) -> GradcliError:
-    """The error of calling a name that is no function."""
-    from gradcli.language import calls
-
-    close = suggestion(name, [*scope.functions, *calls.all_names()])
-    return UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else None)
+def described(result: Any) -> str:
+    """What a result is, in the words of a message."""
+    if isinstance(result, str):
+        return f"the string {result!r}"
+    if isinstance(result, tuple):
+        return "a tuple"
+    if isinstance(result, Module):
+        return f"the library prefix '{result.path}'"
+    if isinstance(result, Function):
+        return f"the function '{result.name}'"
+    return "None" if result is None else f"a {type(result).__name__}"

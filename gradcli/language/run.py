@@ -11,11 +11,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.coercion import Held
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import mentioned, words_of
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
+from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Relation, Statement
 from gradcli.limits import DEFAULT, Limits
@@ -23,7 +23,7 @@ from gradcli.ops.structure import detach
 
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
-    """The logical lines of a program, as its lines come, but for blank ones."""
+    """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
     for first, line in logical_lines(lines, limits.length):
         text = line if line.isascii() else unicodedata.normalize("NFC", line)
         if text.strip():
@@ -52,7 +52,7 @@ class Lowered:
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
-    held: tuple[Held, ...] = ()  # leaves whose values it has taken beforehand
+    static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
 
 
 class Program:
@@ -64,16 +64,19 @@ class Program:
         self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def execute(self, statement: Statement) -> Lowered | None:
-        """Run one statement; queries and asserts give something to evaluate. Raises GradcliError with its place.
+        """Run one statement; queries and asserts give something to evaluate. Raises any GradcliError, with its place in the text.
 
         The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
         """
         self.scope.forget_since(self._kept)
+        self.lowering.statement = statement
         try:
             lowered = self._run(statement)
         except GradcliError:
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
             raise
+        finally:
+            self.lowering.statement = None
         if lowered is None:
             self._kept = self.scope.mark()
         return lowered
@@ -86,7 +89,7 @@ class Program:
         source = statement.source
         if isinstance(statement, Query):
             value = self._result(statement.expression, source)
-            return Lowered(statement, value, held=tuple(self.lowering.held))
+            return Lowered(statement, value, static_uses=tuple(self.lowering.coercion.static_uses))
         if isinstance(statement, (Binding, DataBinding)):
             self._bound(statement)
             return None
@@ -111,10 +114,7 @@ class Program:
         if isinstance(result, tuple):
             error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (...)[0]")
             raise error.at(expression.root.span, source)
-        try:
-            return self.lowering.value(result)
-        except GradcliError as error:
-            raise error.at(expression.root.span, source) from None
+        return self.lowering.coerced(result, expression, source)
 
     def _bound(self, statement: Binding | DataBinding) -> None:
         """Bind a name. What is bound from outside replaces the program's own, but not what is made of it, as in ``x = x/2``."""
@@ -161,17 +161,17 @@ class Program:
         if not self.lowering.mentions:
             scope.bind_value(name, self.raw(expr), const=statement.const)
             return
-        own = self.lowering.named(expr, name)
+        own = scope.named(expr, name)
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
             scope.replaced.add(name)
         elif statement.const:
             scope.replaced.add(name)
         scope.names[name] = detach(own) if statement.const else own
-        if self.lowering.held:
-            scope.held[name] = self.lowering.held
+        if self.lowering.coercion.static_uses:
+            scope.static_uses[name] = self.lowering.coercion.static_uses
         else:
-            scope.held.pop(name, None)
+            scope.static_uses.pop(name, None)
         scope.failed.pop(name, None)
 
     def _load(self, statement: DataBinding) -> None:
@@ -191,11 +191,14 @@ class Program:
         return value
 
     def constant(self, text: str, what: str) -> Any:
-        """The value of a VALUE on the command line or in a record: a constant expression."""
+        """The value of a VALUE on the command line or in a record: a constant expression. Raises as `read` does."""
         return self.raw(self.read(text, what))
 
     def read(self, text: str, what: str) -> Expr:
-        """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``."""
+        """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.
+
+        ``what`` names the text in errors. Raises ParseError, LimitError, and what lowering raises.
+        """
         source = Source(text, what)
         depth = 0
         for token in tokenize(source):

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.language.tree import Binding, DataBinding, Definition, Node
+from gradcli.language.frames import Frame
+from gradcli.language.origins import Origins, origins
+from gradcli.language.static_uses import StaticUse
+from gradcli.language.tree import Binding, DataBinding, Definition
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling.promotion import INTEGRAL, kind_of, numpy_dtype
-
-if TYPE_CHECKING:
-    from gradcli.language.coercion import Held
+from gradcli.ops import structure
+from gradcli.ops.calling.promotion import kind_of, numpy_dtype
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Waiting:
+class Deferred:
     """A binding that waits for names to have values."""
 
     binding: Binding | DataBinding
@@ -45,12 +46,12 @@ class Scope:
     replaced: set[str] = field(default_factory=set)  # names that were bound to something else before
     bindings: dict[Expr, Binding | DataBinding] = field(default_factory=dict)  # what made leaves and named nodes of the program
     mentioned: set[str] = field(default_factory=set)  # names that stand in the text so far
-    held: dict[str, dict[Held, None]] = field(default_factory=dict)  # leaves whose values a name's binding has taken beforehand
+    static_uses: dict[str, dict[StaticUse, None]] = field(default_factory=dict)  # leaves whose values a name's binding has taken beforehand
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
-    waiting: list[Waiting] = field(default_factory=list)  # bindings that `gradcli check` tries values for
+    deferred: list[Deferred] = field(default_factory=list)  # bindings that `gradcli check` tries values for
     lost: dict[str, Expr] = field(default_factory=dict)  # what names meant before a binding that has failed
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
-    lowered: list[tuple[Source, list[Node], list[Any]]] = field(default_factory=list)  # expressions, and what each tree became
+    lowered: list[Frame] = field(default_factory=list)  # expressions, and what each node of their trees became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
     serial: int = 0
@@ -69,7 +70,10 @@ class Scope:
         return self._random
 
     def bind_value(self, name: str, value: Any, *, const: bool = False) -> Expr:
-        """Make a name a leaf with a value: a number, a boolean, or an array of these."""
+        """Make a name a leaf with a value: a number, a boolean, or an array of these, of any shape.
+
+        Numbers are kept in the program's precision; whole ones (of an integer dtype) count as whole by construction.
+        """
         raw = np.asarray(value)
         kind = kind_of(raw)
         leaf = self.graph.leaf(name, raw.shape, kind)
@@ -82,7 +86,7 @@ class Scope:
         if name in self.names or name in self.leaves:
             self.replaced.add(name)
         self.names[name] = self.leaves[name] = leaf
-        self.held.pop(name, None)
+        self.static_uses.pop(name, None)
         self.failed.pop(name, None)
         return leaf
 
@@ -113,14 +117,24 @@ class Scope:
         if node.op is None:
             return []
         return [
-            (source, tree.span)
-            for source, trees, results in self.lowered
-            for tree, result in zip(trees, results, strict=False)  # fewer results where lowering failed
+            (frame.source, tree.span)
+            for frame in self.lowered
+            for tree, result in zip(frame.nodes, frame.results, strict=False)  # fewer results where lowering failed
             if result is node
         ]
 
+    def origins(self) -> Origins:
+        """Where the nodes that the text made come from; searched when it is asked for, as `spans`."""
+        return origins(self.lowered, self.bindings)
+
+    def named(self, node: Expr, name: str) -> Expr:
+        """A node under an identity of its own, so that something can be differentiated with respect to it."""
+        self.serial += 1
+        renamed: Expr = structure.alias(node, name=name, serial=self.serial)
+        return renamed
+
     def evaluate(self, node: Expr) -> Any:
-        """The value of a node under the bindings so far."""
+        """The value of a node under the bindings so far. Raises EvaluationError, with the node, where it cannot be computed."""
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:
@@ -138,9 +152,10 @@ class Scope:
         if node.kind == "int":
             return True
         operands = [operand for operand in node.operands if operand is not None]
-        if node.op.name not in INTEGRAL or not all(self._integral[operand] for operand in operands):
+        if not node.op.facts.integral or not all(self._integral[operand] for operand in operands):
             return False
-        return node.op.name != "pow" or (operands[1].op is None and bool(np.all(self.evaluate(operands[1]) >= 0)))
+        exponents = [operand for name, operand in zip(node.op.operands, operands, strict=False) if name in node.op.facts.exponents]
+        return all(exponent.op is None and bool(np.all(self.evaluate(exponent) >= 0)) for exponent in exponents)
 
 
 def _is_whole(payload: Any) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from gradcli.errors import LimitError, ParseError, Source, Span
-from gradcli.language.asserts import parse_assertion
-from gradcli.language.parser import RESERVED, ExpressionParser
-from gradcli.language.tokens import END, NAME, NUMBER, SYMBOL, Token, tokenize
+from gradcli.language.assertions import parse_assertion
+from gradcli.language.parser import parsed
+from gradcli.language.tokens import END, NAME, NUMBER, RESERVED, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
@@ -31,7 +32,7 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
     for stop in _ends(source, tokens):
         if stop > start:
             try:
-                yield _statement(source, tokens, start, stop)
+                yield statement(source, tokens, start, stop)
             except ParseError as error:
                 yield error
         start = stop + 1
@@ -62,62 +63,105 @@ def _ends(source: Source, tokens: list[Token]) -> Iterator[int]:
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
-    """The whole text as one expression."""
+    """The whole text as one expression. Raises LimitError for one that is too long, ParseError for what is none."""
     if len(source.text) > limit:
         raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
     tokens = tokenize(source)
-    return ExpressionParser(source, tokens, 0, len(tokens) - 1).parse()
+    return parsed(source, tokens, 0, len(tokens) - 1)
 
 
-def _statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
-    """statement = [ "const" ] NAME "=" expression | NAME "+=" expression | NAME "(" names ")" "=" expression | assertion | expression"""
+class Part(NamedTuple):
+    """The tokens of one statement, start:stop of those of its line."""
+
+    source: Source
+    tokens: list[Token]
+    start: int
+    stop: int
+    span: Span
+
+    def token(self, place: int) -> Token:
+        """A token by its place in the statement; END after the last."""
+        at = self.start + place
+        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
+
+    def expression(self, place: int) -> Expression:
+        """All from a place on, as an expression."""
+        at = self.start + place
+        if ".." in self.source.text:
+            _refuse_ranges(self.source, self.tokens[at : self.stop])
+        return parsed(self.source, self.tokens, at, self.stop)
+
+
+def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
+    """statement = constant | data | binding | augmented | assertion | definition | query; the first two tokens say which."""
     last = tokens[stop - 1]
-    span = Span(tokens[start].start, last.start + len(last.text))
-    first, second = tokens[start], tokens[start + 1] if start + 1 < stop else Token(END, "", span.end)
-
-    def expression(at: int, end: int = stop) -> Expression:
-        if ".." in source.text:
-            _refuse_ranges(source, tokens[at:end])
-        return ExpressionParser(source, tokens, at, end).parse()
-
-    if first.kind == NAME and first.text not in RESERVED:
-        if first.text == "const" and second.kind == NAME:
-            third = tokens[start + 2] if start + 2 < stop else None
-            if third is None or third.text != "=":
-                raise ParseError("'const' needs a name, '=' and a value", span=second.span, source=source, help="write: const c = 2")
-            return Binding(source, span, second.text, second.span, expression(start + 3), const=True)
-        if second.kind == SYMBOL and second.text == "=":
-            if start + 3 < stop and tokens[start + 2].text == "@":
-                reference = source.text[tokens[start + 3].start : span.end]
-                return DataBinding(source, span, first.text, first.span, reference)
-            return Binding(source, span, first.text, first.span, expression(start + 2))
-        if second.kind == SYMBOL and second.text in _AUGMENTED:
-            return Binding(source, span, first.text, first.span, _augmented(source, first, second, expression(start + 2)))
-        if first.text == "assert" and not (second.kind == SYMBOL and second.text not in ("(", "[", "-", "+")) and second.kind != END:
-            return parse_assertion(source, span, tokens, start + 1, stop)
-        if second.kind == SYMBOL and second.text == "(":
-            equals = _definition_end(tokens, start + 2, stop)
-            if equals is not None:
-                names = [t.text for t in tokens[start + 2 : equals - 1] if t.kind == NAME]
-                if len(set(names)) < len(names):
-                    raise ParseError("a parameter is named twice", span=first.span, source=source)
-                return Definition(source, span, first.text, first.span, names, expression(equals + 1))
-    return Query(source, span, expression(start))
+    part = Part(source, tokens, start, stop, Span(tokens[start].start, last.start + len(last.text)))
+    first = tokens[start]
+    if first.kind != NAME or first.text in RESERVED:
+        return query(part)
+    kind, text, _ = part.token(1)
+    if first.text == "const" and kind == NAME:
+        return constant(part)
+    if kind == SYMBOL and text == "=":
+        return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
+    if kind == SYMBOL and text in _AUGMENTED:
+        return augmented(part)
+    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+")):
+        return parse_assertion(source, part.span, tokens, start + 1, stop)
+    if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
+        return definition(part, equals - start)
+    return query(part)
 
 
-def _augmented(source: Source, first: Token, sign: Token, change: Expression) -> Expression:
-    """The right side of ``name = name + (change)``, for ``name += change``."""
+def query(part: Part) -> Query:
+    """query = expression"""
+    return Query(part.source, part.span, part.expression(0))
+
+
+def constant(part: Part) -> Binding:
+    """constant = "const" NAME "=" expression"""
+    name = part.token(1)
+    if part.token(2).text != "=":
+        raise ParseError("'const' needs a name, '=' and a value", span=name.span, source=part.source, help="write: const c = 2")
+    return Binding(part.source, part.span, name.text, name.span, part.expression(3), const=True)
+
+
+def data(part: Part) -> DataBinding:
+    """data = NAME "=" "@" FILE, a path up to the end of the statement"""
+    name = part.token(0)
+    return DataBinding(part.source, part.span, name.text, name.span, part.source.text[part.token(3).start : part.span.end])
+
+
+def binding(part: Part) -> Binding:
+    """binding = NAME "=" expression"""
+    name = part.token(0)
+    return Binding(part.source, part.span, name.text, name.span, part.expression(2))
+
+
+def augmented(part: Part) -> Binding:
+    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
+    name, sign = part.token(0), part.token(1)
+    change = part.expression(2)
     operator = sign.text.removesuffix("=")
     if operator in ("//", "%"):
-        help = f"write {first.text} = {first.text} {operator} ({source.text[change.root.start : change.root.end]})"
-        raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=source, help=help)
-    name = Name(first.text, first.start, first.start + len(first.text))
-    whole = Binary(operator, name, change.root)
+        help = f"write {name.text} = {name.text} {operator} ({part.source.text[change.root.start : change.root.end]})"
+        raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=part.source, help=help)
+    before = Name(name.text, name.start, name.start + len(name.text))
+    whole = Binary(operator, before, change.root)
     nodes = [*change.nodes]
-    for node in (name, whole):
+    for node in (before, whole):
         node.place = len(nodes)
         nodes.append(node)
-    return Expression(whole, nodes)
+    return Binding(part.source, part.span, name.text, name.span, Expression(whole, nodes))
+
+
+def definition(part: Part, equals: int) -> Definition:
+    """definition = NAME "(" NAME { "," NAME } ")" "=" expression"""
+    name = part.token(0)
+    parameters = [part.token(place).text for place in range(2, equals - 1) if part.token(place).kind == NAME]
+    if len(set(parameters)) < len(parameters):
+        raise ParseError("a parameter is named twice", span=name.span, source=part.source)
+    return Definition(part.source, part.span, name.text, name.span, parameters, part.expression(equals + 1))
 
 
 def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:

@@ -10,6 +10,8 @@ from gradcli.errors import ParseError, Source, Span
 
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
 
+RESERVED = frozenset({"if", "else", "and", "or", "not"})  # names that stand for nothing
+
 
 class Token(NamedTuple):
     kind: int
@@ -30,12 +32,15 @@ _SPELLINGS = {
 }  # fmt: skip
 
 _BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\#[^\n]*)*+"
+_DIGITS = "[0-9][0-9_]*"
+_NUMBER = rf"(?:{_DIGITS}\.?[0-9_]*|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+_ASCII_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
 _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
      ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                            # SYMBOL
-    |((?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)               # NUMBER
-    |([A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)      # NAME
+    |({_NUMBER})                                                                            # NUMBER
+    |({_ASCII_NAME}(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'])'+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT
@@ -44,6 +49,11 @@ _TOKEN = re.compile(
     ){_BLANKS}""",
     re.VERBOSE | re.DOTALL,
 )
+# What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the same names and numbers, but for
+# underscores between digits, and for names of functions.
+_PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
+WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
+STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
     "|": "write abs(x) for the absolute value, or for conditions: x or y",
@@ -116,28 +126,28 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
     Lines come as they are read, so that a pipe is answered line by line. A bracket that is never closed (before
     the end, or within ``limit`` characters) leaves its line alone, and reading resumes on the line after it.
     """
-    waiting: list[str] = []  # lines from the one that opened a bracket
+    pending: list[str] = []  # lines from the one that opened a bracket
     depths: list[int] = []
     first, size, depth = 1, 0, 0
     for line in lines:
         change = _depth(line)
-        if not waiting and change <= 0:
+        if not pending and change <= 0:
             yield first, line
             first += 1
             continue
-        waiting.append(line)
+        pending.append(line)
         depths.append(change)
         size += len(line)
         depth += change
         if depth <= 0:
-            yield first, "".join(waiting)
-            first += len(waiting)
-            waiting, depths, size, depth = [], [], 0, 0
+            yield first, "".join(pending)
+            first += len(pending)
+            pending, depths, size, depth = [], [], 0, 0
         elif size > limit:
-            yield from _regroup(waiting, depths, first)
-            first += len(waiting)
-            waiting, depths, size, depth = [], [], 0, 0
-    yield from _regroup(waiting, depths, first)
+            yield from _regroup(pending, depths, first)
+            first += len(pending)
+            pending, depths, size, depth = [], [], 0, 0
+    yield from _regroup(pending, depths, first)
 
 
 def _regroup(lines: list[str], depths: list[int], first: int) -> Iterator[tuple[int, str]]:

@@ -199,7 +199,7 @@ class Assertion(Statement):
 
 
 @dataclass(eq=False, repr=False)
-class Program:
-    """The statements of a text in order."""
+class ParsedProgram:
+    """The statements of a program in order."""
 
     statements: list[Statement] = field(default_factory=list)

@@ -17,6 +17,7 @@ ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special")  # in
 _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
 _BY_NAME: dict[str, Op | Composite] = {}
+OPERATORS: dict[str, Op] = {}  # of the language, between two operands
 
 
 def register(record: Any) -> Any:
@@ -27,6 +28,8 @@ def register(record: Any) -> Any:
         _BY_NAME[name] = record
     if isinstance(record, Op):
         _REGISTRY[record.name] = record
+        if record.text.infix and record.public:
+            OPERATORS[record.text.infix] = record
     else:
         _COMPOSITES[record.name] = record
     return record
@@ -101,7 +104,7 @@ def composed(name: str, operands: str, body: Function, *, doc: str = "", scalars
     names = tuple(word.rstrip("?") for word in words)
     optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
     variadic, numbers = operands.startswith("*"), frozenset(scalars.split())
-    return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **record)
+    return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **grouped(record, "torch"))
 
 
 def is_number(parameter: Any) -> bool:

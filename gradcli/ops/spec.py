@@ -19,12 +19,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from gradcli.errors import AxisError, ShapeError
+from gradcli.ops.domains import EVERYWHERE, Domain
+from gradcli.ops.expansions import UNDER_WAY, expanded
+from gradcli.ops.extended import Rule
+from gradcli.ops.pytorch import USUAL, Torch
+from gradcli.ops.text import Text
 
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
@@ -49,7 +55,8 @@ SAME = Choice("the same")
 class Kink:
     """Where an operation is not differentiable, and the value that is chosen there.
 
-    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink;
+    ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
+    whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
     ``jax`` is the choice of JAX 0.10, as measured, None where it has not been.
     """
 
@@ -73,22 +80,59 @@ class Carrier:
 
 
 @dataclass(frozen=True, eq=False)
-class Text:
-    """How an operation is written."""
-
-
-@dataclass(frozen=True, eq=False)
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
-    linear  whether the result is linear in each operand
-    signed  operands whose zeros count by their sign: 0.0 and -0.0 give different results
-    work    scalar operations of the reference on a matrix of n rows, in units of n**3
+    linear     whether the result is linear in each operand
+    signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
+    integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
+    algebraic  whether algebraic numbers give algebraic numbers, where rational constants stand for ``exponents``; what is integral does
+    exponents  operands that are exponents
+    inverse    whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is
+    branches   whether it is such a choice of plain operands, too
+    selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
+    turns      of a truth: where it turns, and the program takes another branch
+    sees_nan   whether the result may be a number although an operand is NaN
+    constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
+    commutes   whether its two operands may change places
+    folds      the operation of two operands by which a reduction puts its entries together
+    work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
+               entries, times the rows of matrices (``core_dims``)
+    algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
+                "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
+                "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty if it is none of these
+    adds        what it adds up: "entries" of its operand (a mean is their sum but for a factor), or "products" of two operands' entries
+    unchanged   whether the result is the operand, but for repeated entries
+    repeats     whether entries are repeated along axes
+    reshapes    whether the result has the operand's entries, in their order, in another shape
+    on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
+    simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
+                that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
+    as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
     """
 
     linear: bool = False
     signed: frozenset[str] = frozenset()
-    work: float = 1.0
+    integral: bool = False
+    algebraic: bool = False
+    exponents: frozenset[str] = frozenset()
+    inverse: bool = False
+    branches: bool = False
+    selects: bool = False
+    turns: Kink | None = None
+    sees_nan: bool = False
+    constant: Function | None = None
+    commutes: bool = False
+    folds: str = ""
+    work: Function | None = None
+    algebra: str = ""
+    adds: str = ""
+    unchanged: bool = False
+    repeats: bool = False
+    reshapes: bool = False
+    on_objects: bool = False
+    simpler: Function | None = None
+    as_ufunc: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +141,9 @@ class Accuracy:
 
     ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
                whichever library NumPy computes with (see above)
-    rounding   what rounding is relative to: the "result", the "terms" of a sum, the largest of the "operands",
+    rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums", the largest of the "operands",
                or the "product" of those
+    exact      whether nothing is rounded where operands and result are whole numbers that floats have
     power      near 0 the result is the first operand to this power, but for a factor
     compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
     decays     whether the result vanishes faster than any power where an operand is infinite
@@ -106,18 +151,20 @@ class Accuracy:
 
     ulps: float = 1.0
     rounding: str = "result"
+    exact: bool = False
     power: float | None = None
     compounds: bool = False
     decays: bool = False
 
 
-GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy}
+GROUPS = {"text": Text, "facts": Facts, "accuracy": Accuracy, "torch": Torch}
 
 
-def grouped(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record as they are written, one after the other, with those of a group gathered in it."""
+def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     rest = dict(record)
-    for name, group in GROUPS.items():
+    for name in names or GROUPS:
+        group = GROUPS[name]
         rest[name] = group(**{part.name: rest.pop(part.name) for part in fields(group) if part.name in rest})
     return rest
 
@@ -136,6 +183,8 @@ class Op:
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
+    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
+    extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
@@ -146,16 +195,16 @@ class Op:
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, without "Backward0" (or a function of shapes and static)
     outputs     number of results; more than one is a tuple, taken apart by `output`
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    domain      in words, for messages and documentation
+    domain      where it is defined (domains.py); messages and documentation print it
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     accuracy    what is known of the floats that it computes
+    torch       what PyTorch makes of it
     """
 
     name: str
@@ -169,21 +218,23 @@ class Op:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     on_scalars: Function | None = None
     symbolic: Function | None = None
+    slopes: tuple[Function, ...] | None = None
+    extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
     optional: frozenset[str] = frozenset()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     indices: frozenset[str] = frozenset()
-    backward: str | Function | None = None
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
-    domain: str = ""
+    domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
-    text: Text = Text()
+    text: Text = field(default_factory=Text)
     facts: Facts = Facts()
     accuracy: Accuracy = Accuracy()
+    torch: Torch = USUAL
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -194,7 +245,7 @@ class Op:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
     @cached_property
-    def plain(self) -> bool:
+    def broadcasts(self) -> bool:
         """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
 
@@ -230,7 +281,10 @@ class Composite:
     lists       the operands that are lists of arrays, each of its own shape
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
-    backward    what PyTorch calls the node of its graph, where it has one of its own
+    torch       what PyTorch makes of it: its node's name, where it has one of its own
+
+    A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
+    composite's name in the room of witnesses.
     """
 
     name: str
@@ -245,17 +299,32 @@ class Composite:
     optional: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
-    backward: str | Function | None = None
-    domain: str = ""
+    torch: Torch = USUAL
+    domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
 
+    @cached_property
+    def reference(self) -> Function | None:
+        """``reference(m, *operands, **static)`` on arrays of scalars of any kind, m offering their functions as to an operation's.
+
+        It shares no code with the body. None for a composite that has none yet.
+        """
+        found: Function | None = import_module("gradcli.ops.references").reference_of(self.name)
+        return found
+
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
         missing = (None,) * (0 if self.variadic else len(self.operands) - len(operands))
-        return self.body(*operands, *missing, **{**self.static, **static})
+        parameters = {**self.static, **static}
+        calls = UNDER_WAY.get()
+        if calls is None:
+            return self.body(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+        calls.append(call)
+        return call.result
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"
@@ -271,13 +340,24 @@ class _Required:
 REQUIRED = _Required()
 
 
-def on_arrays(forward: Function) -> Function:
-    """A reference for operations that NumPy also performs on object arrays (moving entries, + and *)."""
+class Witness:
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
 
-    def reference(m: Any, *arrays: Any, **static: Any) -> Any:
-        return forward(*arrays, **static)
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name = file, name
 
-    return reference
+    @cached_property
+    def function(self) -> Function:
+        function: Function = getattr(import_module(f"gradcli.ops.references.{self.file}"), self.name)
+        return function
+
+    def __call__(self, *arguments: Any, **static: Any) -> Any:
+        return self.function(*arguments, **static)
+
+
+def witness(place: str) -> Function:
+    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
+    return Witness(*place.split("."))
 
 
 def shape_by_example(forward: Function) -> Function:
@@ -291,12 +371,6 @@ def shape_by_example(forward: Function) -> Function:
         return np.shape(result)
 
     return shape
-
-
-def whole_numbers(index: Any) -> np.ndarray:
-    """An index operand inside a reference: integers, whatever carries them."""
-    flat = [int(v) for v in np.ravel(np.asarray(index, dtype=object))]
-    return np.array(flat, dtype=np.int64).reshape(np.shape(index))
 
 
 def scipy_special(name: str) -> Function:

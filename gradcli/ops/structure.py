@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
+from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops.extended import WIDE, Entrywise, Linear
+from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
-from gradcli.ops.spec import Op, on_arrays
+from gradcli.ops.spec import Op, witness
 
 
 def _same(x: Any, **_: Any) -> Any:
@@ -17,29 +20,42 @@ def _same(x: Any, **_: Any) -> Any:
 
 
 alias = structural(
-    "alias", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
-    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, result="same", public=False, ulps=0,
-    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.",
+    "alias", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
+    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, integral=True, result="same", public=False,
+    ulps=0, extended=AS_IT_IS,
+    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", unchanged=True,
+    transparent=True, simpler=lambda out, x, name, serial: x,
 )  # fmt: skip
 detach = structural(
-    "detach", "x", _same, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old,
-    result="same", ulps=0,
-    aliases=("stop_gradient", "lax.stop_gradient"), doc="x as a constant: no gradient flows through it.",
-    examples=("x*detach(x)",),
+    "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
+    ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
+    doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
+    shares="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
     vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
+    written="{x}[{place}]",
     doc="One result of an operation that has several.",
 )  # fmt: skip
 derivative = structural(
-    "derivative", "x", lambda x, of: x, on_arrays(lambda x, of: x), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
+    "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
     shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
+    unchanged=True, transparent=True, simpler=lambda out, x, of: x,
     doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
+
+
+def _whole(out: Any, x: Any) -> Any:
+    number = number_of(x)
+    return int(number) if isinstance(number, bool) else None
+
+
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
-    lambda out, x: 1, kind="piecewise", public=False, ulps=0, doc="A boolean or integer as a number.",
+    lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
+    extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, WIDE)), doc="A boolean or integer as a number.", backward="ToCopy",
+    transparent=True, simpler=_whole, on_floats="float({})", floats=True,
 )  # fmt: skip
 
 
@@ -48,8 +64,8 @@ def _clone(x: Any) -> Any:
 
 
 clone = structural(
-    "clone", "x", _clone, on_arrays(_same), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
-    result="same", public=False, ulps=0, doc="A copy of x.",
+    "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
+    result="same", public=False, ulps=0, unchanged=True, doc="A copy of x.",
 )  # fmt: skip
 
 
@@ -75,9 +91,9 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, s
 
 
 overwrite: Op = structural(
-    "overwrite", "base new", _overwrite, lambda m, base, new, steps, inplace: _overwrite(base, new, steps, False),
+    "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
-    public=False, ulps=0, backward="CopySlices", doc="The base with new entries in a region, which steps of views lead to.",
+    public=False, ulps=0, backward="CopySlices", edges=True, doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Writing a schedule as a straight-line function of Python that calls NumPy, and compiling it.
 
-A swift program computes numbers as Python floats, whose operations raise where NumPy gives infinities or NaN; whoever
-runs it goes another way when it raises.
+A program that assumes all to be finite computes numbers as Python floats, whose operations raise where NumPy gives infinities
+or NaN; whoever runs it goes another way when it raises.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg.products import matmul
 from gradcli.plans.blocks import LoopWriter
-from gradcli.plans.schedule import Loop, Step, in_blocks, is_large
+from gradcli.plans.schedule import Loop, Step, in_blocks, over_threshold
 from gradcli.plans.source import Source, fills_buffers, makes_new
 
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
@@ -28,7 +28,7 @@ def compiled(
     steps: Sequence[Step],
     precision: str,
     *,
-    swift: bool,
+    assume_finite: bool,
     checked: bool,
     exact: bool = False,
 ) -> Compiled:
@@ -37,13 +37,13 @@ def compiled(
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
     shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
     """
-    source = Source(precision, swift=swift, exact=exact)
+    source = Source(precision, assume_finite=assume_finite, exact=exact)
     Writer(source, roots, steps, checked=checked).write(leaves)
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
     return function
 
 
-def settled(value: Any, out: Any) -> Any:
+def delivered(value: Any, out: Any) -> Any:
     """A result as an array that nobody else has."""
     if out is None:
         return np.array(value)
@@ -65,7 +65,7 @@ class Writer:
         self.viewed = _viewed(steps)
         self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
         for node, place in self.last_use.items():
-            if is_large(node):
+            if over_threshold(node):
                 self.ends.setdefault(place, []).append(node)
 
     def write(self, leaves: Sequence[Expr]) -> None:
@@ -77,7 +77,7 @@ class Writer:
         source.add(f"def program({', '.join(parameters)}):", 0)
         if self.checks is not None:
             source.add(f"{self.checks} = []")
-        if source.swift and source.precision == "float64":
+        if source.assume_finite and source.precision == "float64":
             for leaf in leaves:
                 if not leaf.shape and leaf.kind == FLOAT:
                     source.add(f"{source.names[leaf]} = float({source.names[leaf]})")
@@ -137,7 +137,7 @@ class Writer:
 
     def _return(self, given: Sequence[str]) -> None:
         source = self.source
-        source.namespace["settled"] = settled
+        source.namespace["delivered"] = delivered
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
                 if root.kind == FLOAT and not in_blocks(root):
@@ -150,9 +150,9 @@ class Writer:
             if not root.shape:
                 results.append(f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (in_blocks(root) or makes_new(root)):
-                results.append(f"settled({name}, {out})")
+                results.append(f"delivered({name}, {out})")
             else:
-                results.append(name if in_blocks(root) else f"({name} if {out} is None else settled({name}, {out}))")
+                results.append(name if in_blocks(root) else f"({name} if {out} is None else delivered({name}, {out}))")
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
 

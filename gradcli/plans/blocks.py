@@ -15,9 +15,9 @@ from gradcli.plans.schedule import Loop, additions
 from gradcli.plans.source import Source, fills_buffers
 from gradcli.plans.threads import in_turn, together
 
-MOST = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
-_WORTH = 24  # additions of wide blocks, in whose time it pays to wake a thread
-WIDE = 1 << 16  # entries of a block for several threads: they hand over the interpreter's lock at every call
+BLOCK_SIZE = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
+_WORTH = 24  # additions on such blocks, in whose time it pays to wake a thread
+SHARED_BLOCK_SIZE = 1 << 16  # entries of a block for several threads: they hand over the interpreter's lock at every call
 
 
 class LoopWriter:
@@ -120,11 +120,11 @@ class LoopWriter:
         """The rows of a block, and whether threads share the blocks; ``size`` bytes are at work for each entry."""
         rows, *others = self.loop.extent
         row = math.prod(others)
-        wide = max(1, min(WIDE, SHARED_ROOM // (4 * size)))
-        blocks = rows * row // wide
+        most = max(1, min(SHARED_BLOCK_SIZE, SHARED_ROOM // (4 * size)))
+        blocks = rows * row // most
         # a block is a row at least, and each thread has registers of its own
-        shared = wide >= WIDE // 2 and row <= wide and blocks >= 4 and blocks * sum(map(additions, self.loop.nodes)) >= _WORTH
-        return max(1, (wide if shared else min(MOST, ROOM // size)) // row), shared
+        shared = most >= SHARED_BLOCK_SIZE // 2 and row <= most and blocks >= 4 and blocks * sum(map(additions, self.loop.nodes)) >= _WORTH
+        return max(1, (most if shared else min(BLOCK_SIZE, ROOM // size)) // row), shared
 
     def _memory(self, shape: tuple[int, ...]) -> str | None:
         """The registers as arrays of a shape, or of its first rows, in one piece of memory."""
@@ -196,7 +196,7 @@ class LoopWriter:
 
     def _sines(self) -> dict[Expr, Expr]:
         """Sines and cosines that are worth computing together, each with their argument."""
-        if not self.source.swift or self.source.precision != "float64" or not sines.pays():
+        if not self.source.assume_finite or self.source.precision != "float64" or not sines.pays():
             return {}
         return {node: node.operand for node in self.loop.nodes if node.op in (trigonometric.sin, trigonometric.cos)}
 

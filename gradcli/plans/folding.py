@@ -1,9 +1,9 @@
 """Folding a graph for speed: constants, identities that hold to rounding, and shapes that broadcasting implies.
 
 Unlike `simplify`, which writes for people, nothing here cancels: every result is the original's to a few units in the last
-place as long as everything on the way is finite and normal. Elsewhere a swift fold may differ (a product in another order
-overflows; a cotangent of zero meets an infinite partial): whoever runs one that is ``risky`` looks at its results and, if
-any is not finite, runs a careful fold instead.
+place as long as everything on the way is finite and normal. Elsewhere a fold that assumes all to be finite may differ (a
+product in another order overflows; a cotangent of zero meets an infinite partial): whoever runs one that is ``risky`` looks at
+its results and, if any is not finite, runs a fold that does not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
-from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.promotion import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
@@ -25,22 +24,21 @@ _MODERATE = 2.0**10  # coefficients that may move through a product: what it cos
 class Folder:
     """Folds nodes of one graph into another. A folded node may have a smaller shape, which broadcasts to the old one."""
 
-    def __init__(self, graph: Graph, *, swift: bool) -> None:
+    def __init__(self, graph: Graph, *, assume_finite: bool) -> None:
         self.graph = graph
-        self.swift = swift
+        self.assume_finite = assume_finite
         self.risky = False
         self.done: dict[Expr, Expr] = {}
         self._rules: dict[str, Callable[..., Expr | None]] = {
-            "add": self._sum,
-            "sub": self._difference,
-            "neg": lambda x: self._scale(-1.0, x),
-            "mul": self._product,
+            "sum": self._sum,
+            "difference": self._difference,
+            "negation": lambda x: self._scale(-1.0, x),
+            "product": self._product,
             "chain": self._chain,
-            "div": self._quotient,
+            "quotient": self._quotient,
             "reciprocal": lambda x: self._quotient(self._number(1.0), x),
-            "pow": self._power,
-            "where": _chosen,
-            "relu": lambda x: self.graph.apply(logic.maximum, (x, 0.0)),  # which takes a buffer
+            "power": self._power,
+            "choice": _chosen,
         }
 
     def fold(self, roots: Sequence[Expr]) -> list[Expr]:
@@ -60,17 +58,20 @@ class Folder:
         op = node.op
         if op is None:
             return self._constant(node) if node.is_constant else node
-        if op in _TRANSPARENT or (op is shapes.reshape and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
+        if op.facts.unchanged or (op.facts.reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
             return self.done[node.operand]
         if not op.elementwise:
             return self.graph.apply(op, [None if o is None else self._shaped(o) for o in node.operands], node.static)
         operands = [None if o is None else self.done[o] for o in node.operands]
-        numbers = [_plain(o) for o in operands if o is not None]
+        numbers = [constant_of(o) for o in operands if o is not None]
         if None not in numbers and node.kind != INT:
             with np.errstate(all="ignore"):
                 value = op.forward(*[np.asarray(number)[()] for number in numbers], **node.static)
             return self.graph.constant(float(value) if node.kind == FLOAT else bool(value))
-        rule = self._rules.get(op.name)
+        if op.facts.as_ufunc:
+            op, *others = op.facts.as_ufunc
+            return self.graph.apply(op, (*operands, *others))
+        rule = self._rules.get(op.facts.algebra)
         folded = rule(*operands) if rule is not None else None
         return self.graph.apply(op, operands, node.static) if folded is None else folded
 
@@ -98,7 +99,7 @@ class Folder:
         return self.graph.apply(arithmetic.add, _ordered(x, y))
 
     def _difference(self, x: Expr, y: Expr) -> Expr | None:
-        if _plain(y) == 0 and not _is_negative_zero(y):
+        if constant_of(y) == 0 and not _is_negative_zero(y):
             return x
         return self._sum(x, y.operand) if y.op is arithmetic.neg else None
 
@@ -111,7 +112,7 @@ class Folder:
         if not (math.isfinite(a * b) and min(abs(a), abs(b)) >= 1 / _MODERATE and max(abs(a), abs(b)) <= _MODERATE):
             return False
         if (abs(a) < 1) != (abs(b) < 1):
-            if not self.swift:
+            if not self.assume_finite:
                 return False
             self.risky = True
         return True
@@ -134,7 +135,7 @@ class Folder:
             return self._scale(a, y)
         if v is None:
             return self._scale(b, x)
-        if a == b == 1 or not (self.swift and max(abs(a), abs(b)) <= _MODERATE and self._may_move(a, b)):
+        if a == b == 1 or not (self.assume_finite and max(abs(a), abs(b)) <= _MODERATE and self._may_move(a, b)):
             return self._times(x, y)
         self.risky = self.risky or abs(a * b) != 1
         return self._scale(a * b, self._times(u, v))
@@ -142,18 +143,18 @@ class Folder:
     def _times(self, x: Expr, y: Expr) -> Expr:
         if x is y:
             return self.graph.apply(arithmetic.square, (x,))
-        if self.swift:
+        if self.assume_finite:
             for quotient, factor in ((x, y), (y, x)):
-                if quotient.op is arithmetic.div and _plain(quotient.operand) == 1:
+                if quotient.op is arithmetic.div and constant_of(quotient.operand) == 1:
                     self.risky = True
                     return self.graph.apply(arithmetic.div, (factor, quotient.operands[1]))
         return self.graph.apply(arithmetic.mul, _ordered(x, y))
 
     def _chain(self, cotangent: Expr, partial: Expr) -> Expr | None:
-        constant, factor = _plain(cotangent), _plain(partial)
+        constant, factor = constant_of(cotangent), constant_of(partial)
         if constant or (factor is not None and math.isfinite(factor)):
             return self._product(cotangent, partial)
-        if not self.swift:
+        if not self.assume_finite:
             return self._guarded(cotangent, partial)
         self.risky = True
         return self._product(cotangent, partial)
@@ -165,8 +166,8 @@ class Folder:
             assert condition is not None
             assert x is not None
             assert y is not None
-            if _plain(x) == 0 or _plain(y) == 0:
-                branches = [branch if _plain(branch) == 0 else self._guarded(branch, partial) for branch in (x, y)]
+            if constant_of(x) == 0 or constant_of(y) == 0:
+                branches = [branch if constant_of(branch) == 0 else self._guarded(branch, partial) for branch in (x, y)]
                 chosen: Expr = self.graph.apply(logic.where, (condition, *branches))
                 return chosen
         product = self._product(cotangent, partial)
@@ -178,7 +179,7 @@ class Folder:
         if v is None:
             exact = b != 0 and math.isfinite(1 / b) and abs(math.frexp(b)[0]) == 0.5
             return self._scale(1 / b, x) if exact else None
-        if not (self.swift and b and (a, b) != (1, 1) and self._may_move(a, 1 / b)):
+        if not (self.assume_finite and b and (a, b) != (1, 1) and self._may_move(a, 1 / b)):
             return None
         self.risky = self.risky or abs(a / b) != 1
         if u is None:
@@ -186,11 +187,11 @@ class Folder:
         return self._scale(a / b, self.graph.apply(arithmetic.div, (u, v)))
 
     def _power(self, x: Expr, y: Expr) -> Expr | None:
-        exponent = _plain(y)
+        exponent = constant_of(y)
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():
-            if not self.swift or not x.shape:  # a number's power is C's, whose root of -0 is 0
+            if not self.assume_finite or not x.shape:  # a number's power is C's, whose root of -0 is 0
                 return None
             self.risky = True  # the root of -inf, and of -0
         power = _SIMPLE_POWERS[abs(exponent)](self, x)
@@ -203,9 +204,6 @@ class Folder:
         return self.graph.apply(exponential.sqrt, (x,))
 
 
-_TRANSPARENT = frozenset(
-    (arithmetic.positive, shapes.broadcast_to, structure.alias, structure.detach, structure.derivative, structure.clone)
-)
 _SIMPLE_POWERS: dict[float, Callable[[Folder, Expr], Expr]] = {
     1.0: lambda f, x: x,
     2.0: Folder._square,
@@ -216,7 +214,7 @@ _SIMPLE_POWERS: dict[float, Callable[[Folder, Expr], Expr]] = {
 }
 
 
-def _plain(node: Expr | None) -> float | None:
+def constant_of(node: Expr | None) -> float | None:
     """The number that a scalar constant is."""
     if node is None or not node.is_constant or isinstance(node.payload, np.ndarray):
         return None
@@ -225,24 +223,24 @@ def _plain(node: Expr | None) -> float | None:
 
 def _is_negative_zero(node: Expr) -> bool:
     """Whether a node is -0, which changes nothing that it is added to; 0 makes 0 of -0."""
-    number = _plain(node)
+    number = constant_of(node)
     return number == 0 and math.copysign(1, number) < 0
 
 
 def _chosen(condition: Expr, x: Expr, y: Expr) -> Expr | None:
-    known = _plain(condition)
-    return (x if x is y else None) if known is None else x if known else y
+    decided = constant_of(condition)
+    return (x if x is y else None) if decided is None else x if decided else y
 
 
 def _split(node: Expr) -> tuple[float, Expr | None]:
     """A coefficient and what it multiplies; of a number, the number and nothing."""
-    number = _plain(node)
+    number = constant_of(node)
     if number is not None:
         return number, None
     if node.op is arithmetic.neg:
         return -1.0, node.operand
     if node.op is arithmetic.mul:
-        number = _plain(node.operand)
+        number = constant_of(node.operand)
         if number is not None:
             return number, node.operands[1]
     return 1.0, node

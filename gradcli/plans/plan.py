@@ -2,9 +2,9 @@
 
 value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──schedule──▶ steps ──write──▶ Python that calls NumPy
 
-A plan gives what the forward pass and the sweep give, to a few units in the last place. Its swift program assumes that all
-is finite; where something is not, the result is computed again: in blocks, with zeros for branches not taken, if the
-program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep themselves.
+A plan gives what the forward pass and the sweep give, to a few units in the last place. Its speculative program assumes that
+all is finite. Where something is not, the result is computed again: by the conservative one, in blocks, with zeros for branches
+not taken, if the program is nothing but loops, and otherwise, or where that leaves a NaN, by the forward pass and the sweep.
 Where all arrays are small, a program of Python's floats comes before all these (unrolling.py).
 """
 
@@ -22,12 +22,12 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
-from gradcli.plans.assembly import Compiled, compiled, settled
+from gradcli.plans.assembly import Compiled, compiled, delivered
 from gradcli.plans.folding import Folder
 from gradcli.plans.schedule import Loop, Step, schedule
 from gradcli.plans.unrolling import unrolled
 
-_DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the plain way holds all intermediate values
+_DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the engine holds all intermediate values
 
 
 class Plan:
@@ -41,10 +41,10 @@ class Plan:
     def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr], precision: str, seed: Expr | None = None) -> None:
         self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
         self.precision = precision
-        roots, risky = self._folded(swift=True)
+        roots, risky = self._folded(assume_finite=True)
         self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
         if self._unrolled is None:
-            self._swift = self._compiled(roots, risky)
+            self._speculative = self._compiled(roots, risky)
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
@@ -56,29 +56,29 @@ class Plan:
             if found is not None:
                 return found
         try:
-            results, checks = self._swift(*values, *out)
+            results, checks = self._speculative(*values, *out)
         except (ArithmeticError, ValueError, TypeError):
             pass  # Python's floats raise where NumPy has an infinity or NaN; what is wrong indeed raises again
         else:
             if not checks or np.isfinite(checks).all():
                 return results
         if not self._in_blocks:
-            return self._plain(values, out)
-        results = self._careful(*values, *out)[0]
+            return self._interpreted(values, out)
+        results = self._conservative(*values, *out)[0]
         open_ = any(has_nan(gradient) for gradient in results[1:])
-        return self._plain(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
+        return self._interpreted(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
 
-    def _folded(self, *, swift: bool) -> tuple[list[Expr], bool]:
+    def _folded(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
         """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
         seed = ones_like(self.root) if self.seed is None else self.seed
         found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
         gradients = [found[x] if x in found else zeros_like(x) for x in self.wrt]
-        folder = Folder(Graph(self.root.graph.limits), swift=swift)
+        folder = Folder(Graph(self.root.graph.limits), assume_finite=assume_finite)
         return folder.fold([self.root, *gradients]), folder.risky
 
     @cached_property
-    def _swift(self) -> Compiled:
-        return self._compiled(*self._folded(swift=True))
+    def _speculative(self) -> Compiled:
+        return self._compiled(*self._folded(assume_finite=True))
 
     def _compiled(self, roots: Sequence[Expr], risky: bool) -> Compiled:
         steps = schedule(roots)
@@ -87,14 +87,14 @@ class Plan:
         # where a cotangent of zeros ends the sweep, and the program goes on
         ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
         checked = risky or has_floats or (ends and bool(self.wrt))
-        return compiled(self.leaves, roots, steps, self.precision, swift=True, checked=checked)
+        return compiled(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked)
 
     @cached_property
-    def _careful(self) -> Compiled:
-        roots, _ = self._folded(swift=False)
-        return compiled(self.leaves, roots, schedule(roots), self.precision, swift=False, checked=False)
+    def _conservative(self) -> Compiled:
+        roots, _ = self._folded(assume_finite=False)
+        return compiled(self.leaves, roots, schedule(roots), self.precision, assume_finite=False, checked=False)
 
-    def _plain(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
+    def _interpreted(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """By the forward pass and the sweep, array by array."""
         given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)}
         table = forward([self.root], given, self.precision)
@@ -107,7 +107,7 @@ class Plan:
             raise EvaluationError(f"the gradient has no value: {error}") from None
         results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
         outs = [*out, *[None] * (len(results) - len(out))]
-        return [settled(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
+        return [delivered(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
 
 
 def _nothing_but_loops(steps: Sequence[Step]) -> bool:

@@ -12,13 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.arrays import shapes
-from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Shape
 
-LARGE = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
-
-_SUMS = frozenset((sums.sum_, sums.mean, shapes.sum_to))
+BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
 
 
 @dataclass(eq=False, repr=False)
@@ -53,19 +49,19 @@ def additions(node: Expr) -> int:
     return 4 if node.op is not None and node.op.kind == "smooth" else 1
 
 
-def is_large(node: Expr) -> bool:
-    """Whether the value of a node is a large array."""
-    return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > LARGE
+def over_threshold(node: Expr) -> bool:
+    """Whether the value of a node is an array of more entries than are worked on at once."""
+    return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > BLOCK_THRESHOLD
 
 
 def in_blocks(node: Expr) -> bool:
     """Whether a node is computed block by block."""
-    return node.op is not None and node.op.elementwise and is_large(node)
+    return node.op is not None and node.op.elementwise and over_threshold(node)
 
 
 def is_total(node: Expr) -> bool:
     """Whether a node sums all entries of one that is computed block by block."""
-    return node.op in _SUMS and math.prod(node.shape) == 1 and in_blocks(node.operand)
+    return node.op is not None and node.op.facts.adds == "entries" and math.prod(node.shape) == 1 and in_blocks(node.operand)
 
 
 def schedule(roots: Sequence[Expr]) -> list[Step]:

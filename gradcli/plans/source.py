@@ -13,48 +13,29 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr, constant_value
-from gradcli.ops import structure
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
-from gradcli.ops.elementwise import arithmetic, exponential, hyperbolic, logic, trigonometric
+from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
 
-_OF_MATH: dict[Op, str] = {  # functions of Python's mathematics, which may differ from NumPy's in the last bit
-    exponential.exp: "exp", exponential.log: "log", exponential.log1p: "log1p", exponential.expm1: "expm1",
-    exponential.log2: "log2", exponential.log10: "log10", trigonometric.sin: "sin", trigonometric.cos: "cos",
-    trigonometric.tan: "tan", trigonometric.asin: "asin", trigonometric.acos: "acos", trigonometric.atan: "atan",
-    hyperbolic.sinh: "sinh", hyperbolic.cosh: "cosh", hyperbolic.tanh: "tanh", hyperbolic.asinh: "asinh",
-    hyperbolic.acosh: "acosh", hyperbolic.atanh: "atanh",
-}  # fmt: skip
-ON_FLOATS: dict[Op, str] = {
-    arithmetic.add: "{} + {}", arithmetic.sub: "{} - {}", arithmetic.mul: "{} * {}", arithmetic.div: "{} / {}",
-    arithmetic.neg: "-{}", arithmetic.square: "{0} * {0}", arithmetic.reciprocal: "1.0 / {}", arithmetic.abs_: "abs({})",
-    arithmetic.sign: "1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
-    exponential.pow_: "pow({}, {})", exponential.sqrt: "sqrt({})",
-    logic.equal: "{} == {}", logic.not_equal: "{} != {}", logic.less: "{} < {}", logic.less_equal: "{} <= {}",
-    logic.greater: "{} > {}", logic.greater_equal: "{} >= {}", logic.where: "{1} if {0} else {2}", logic.isnan: "{0} != {0}",
-    structure.to_float: "float({})", logic.logical_and: "bool({} and {})", logic.logical_or: "bool({} or {})", logic.logical_not: "not {}",
-    **{op: f"{name}({{}})" for op, name in _OF_MATH.items()},
-}  # fmt: skip
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
-_MATH = {name: getattr(math, name) for name in ("pow", "sqrt", *_OF_MATH.values())}
 
 
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, swift: bool, exact: bool = False) -> None:
+    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False) -> None:
         self.precision = precision
         self.dtype = numpy_dtype(FLOAT, precision)
-        self.swift = swift
+        self.assume_finite = assume_finite
         self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
-        self._known: dict[Any, str] = {}
-        self._kept: list[Any] = []  # what `_known` tells apart by identity
+        self._constants: dict[Any, str] = {}
+        self._kept: list[Any] = []  # what `_constants` tells apart by identity
         self._last = 0
         self.namespace: dict[str, Any] = {
-            **_MATH, "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            **vars(math), "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
@@ -66,9 +47,9 @@ class Source:
 
     def constant(self, value: Any) -> str:
         """The name of a constant or a function."""
-        name = self._known.get(id(value))
+        name = self._constants.get(id(value))
         if name is None:
-            name = self._known[id(value)] = self.new("k")
+            name = self._constants[id(value)] = self.new("k")
             self._kept.append(value)
             self.namespace[name] = value
         return name
@@ -86,11 +67,11 @@ class Source:
 
     def on_floats(self, node: Expr) -> str | None:
         """A scalar operation as an expression of Python, if it is one that gives what NumPy gives (but for last bits) or raises."""
-        if not self.swift or node.shape or self.precision != "float64":
+        if not self.assume_finite or node.shape or self.precision != "float64":
             return None
         assert node.op is not None
-        template = self._to_the_bit(node, node.op) if self.exact else ON_FLOATS.get(node.op)
-        if template is None:
+        template = self._to_the_bit(node, node.op) if self.exact else node.op.text.in_python
+        if not template:
             return None
         operands = [operand for operand in node.operands if operand is not None]
         numbers = [self.number(operand) for operand in operands]
@@ -100,12 +81,12 @@ class Source:
                     numbers[place] = f"float({numbers[place]})"
         return template.format(*numbers)
 
-    def _to_the_bit(self, node: Expr, op: Op) -> str | None:
+    def _to_the_bit(self, node: Expr, op: Op) -> str:
         """The same with the bits of what runs on NumPy's scalars, if that is one call."""
-        if op in ON_FLOATS and op not in _OF_MATH:
-            return ON_FLOATS[op]
+        if op.text.on_floats:
+            return op.text.on_floats
         if not isinstance(op.forward, np.ufunc) or node.static:
-            return None
+            return ""
         return f"float({self.constant(op.forward)}({', '.join(['{}'] * len(node.operands))}))"
 
     def number(self, node: Expr) -> str:

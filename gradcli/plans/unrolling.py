@@ -15,20 +15,14 @@ from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg import products
-from gradcli.ops.reductions import sums
 from gradcli.plans.schedule import additions
-from gradcli.plans.source import ON_FLOATS, Source
+from gradcli.plans.source import Source
 
 Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # entries of an array
 _CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
 _STORE = 2  # and of storing a float in an array
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
-_SUMS = frozenset((shapes.sum_to, sums.sum_, sums.mean, products.matmul, products.dot))
-_STRUCTURAL = _SUMS | frozenset((
-    shapes.reshape, shapes.transpose, shapes.swapaxes, shapes.broadcast_to, shapes.getitem, shapes.scatter_add, shapes.concatenate,
-    shapes.stack, shapes.flip, products.outer,
-))  # fmt: skip
 
 
 def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
@@ -45,7 +39,7 @@ def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
     if entries is None:
         return None
     steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
-    return _written(leaves, roots, entries, steps) if all(step.op in ON_FLOATS for step in steps) else None
+    return _written(leaves, roots, entries, steps) if all(step.op is not None and step.op.text.in_python for step in steps) else None
 
 
 def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
@@ -53,7 +47,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
     calls = work = 0
     for node in nodes:
         op = node.op
-        if op is not None and not (op in ON_FLOATS or op in _STRUCTURAL):
+        if op is not None and not (op.text.in_python or op.facts.on_objects):
             return False
         size = math.prod(node.shape)
         if not 0 < size <= _MOST:
@@ -67,9 +61,10 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
 
 def _work(node: Expr) -> int:
     """About how many additions take the time of one entry of a result."""
-    if node.op in ON_FLOATS:
+    assert node.op is not None
+    if node.op.text.in_python:
         return additions(node)
-    if node.op not in _SUMS:
+    if not node.op.facts.adds:
         return int(node.op is products.outer)
     largest = max(math.prod(operand.shape) for operand in node.operands if operand is not None)
     return largest // math.prod(node.shape) if len(node.operands) == 1 else 2 * max(1, node.operand.shape[-1] if node.operand.shape else 1)
@@ -85,7 +80,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
         operands = [entries[operand] for operand in node.operands if operand is not None]
         if op is None:
             found: Any = _given(graph, node)
-        elif op in ON_FLOATS:
+        elif op.text.in_python:
             found = np.frompyfunc(lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1)(*operands)
         elif op is shapes.scatter_add:
             found = op.forward(operands[0][()], **node.static)  # a number, not an array without axes, is stored in an array of objects
@@ -93,7 +88,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
             found = op.forward(*operands, **node.static)
         if found is None:
             return None
-        if op in _SUMS and node.shape != node.operand.shape:
+        if op is not None and op.facts.adds and node.shape != node.operand.shape:
             found = found + 0.0  # NumPy's begin with it: the sum of negative zeros is positive
         entries[node] = np.asarray(numbers(np.asarray(found, object)), object)
     return entries
@@ -110,7 +105,7 @@ def _given(graph: Graph, node: Expr) -> Any:
 
 
 def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Unrolled:
-    source = Source("float64", swift=True)
+    source = Source("float64", assume_finite=True)
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
     for leaf, value in zip(leaves, values, strict=True):

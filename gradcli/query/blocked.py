@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,6 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.query.options import Place
-
-_LARGE = 1 << 17  # entries of an array
-
-
-def is_large(order: Sequence[Expr]) -> bool:
-    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
 
 
 def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place: Place | None) -> tuple[Any, dict[str, Any]]:

@@ -119,7 +119,7 @@ def entry(record: Function, example: bool = True) -> Entry:
         doc=" ".join(record.doc.split()),
         aliases=list(record.aliases),
         derivative=derivative,
-        domain=record.domain,
+        domain=str(record.domain),
         kinks=[
             {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks

@@ -188,7 +188,7 @@ class _Compiled:
         root = query.value
         self.consulted = sorted(scope.consulted & set(bindings))
         options = Options(wrt=function.wrt)
-        wrt = variables(scope, reachable([root]), options, query.held).nodes if root.kind == FLOAT else {}
+        wrt = variables(scope, reachable([root]), options, query.static_uses).nodes if root.kind == FLOAT else {}
         self.wrt = list(wrt)
         self.places = list(enumerate(self.wrt, 1))  # of gradients among a plan's results
         if seed is None and wrt and math.prod(root.shape) != 1:

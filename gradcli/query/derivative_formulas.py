@@ -18,8 +18,8 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, Graph, reachable, rebuild
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
@@ -37,7 +37,7 @@ Formulas = tuple[str, dict[str, str | None], dict[str, str] | None]
 def derivative_formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_given: bool, latex: bool) -> Formulas:
     """The kind ("partial" or "gradient"), the formula of each variable (None without a short one), and LaTeX."""
     order = reachable([root])
-    entrywise = all(node.op is None or node.op.elementwise or node.op.name in ("alias", "detach") for node in order)
+    entrywise = all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
     kind = "partial" if entrywise else "gradient"
     nothing: dict[str, str | None] = dict.fromkeys(wrt)
     if len(order) > _LARGEST_GRAPH or not _printable_names(scope, order):

@@ -17,13 +17,12 @@ import numpy as np
 from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.coercion import Held
 from gradcli.language.run import Lowered, Program, sources
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
+from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
-from gradcli.query.blocked import by_plan, is_large
 from gradcli.query.derivatives import gradient, hessian, jacobian, jvp
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
@@ -31,20 +30,21 @@ from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, var
 from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import Alike
-    from gradcli.check.claims import Given
+    from gradcli.batch.compilation_cache import CompilationCache
+    from gradcli.check.given import Given
 
 
+_LARGE = 1 << 17  # entries of an array
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, alike: Alike | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with ``alike``, queries of one form are compiled once."""
+def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
+    """The results of a program as its lines come; with a cache, queries of one form are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
-        known = None if alike is None else alike.in_scope(program.scope, source, options)
-        if known is not None:
-            yield known
+        record = None if cache is None else cache.in_scope(program.scope, source, options)
+        if record is not None:
+            yield record
             continue
         for statement in parse_statements(source, limits.length):
             record = run_statement(program, statement, options)
@@ -100,15 +100,17 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
 def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
     scope, root = program.scope, lowered.value
     order = reachable([root])
-    wrt, warnings = variables(scope, order, options, lowered.held)
+    wrt, warnings = variables(scope, order, options, lowered.static_uses)
     record.warnings += warnings
     for claim in options.claims:
         if claim.of != "value" and claim.of not in wrt:
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
-            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.held).nodes}
-    planned = options.mode == "grad" and root.kind == "float" and is_large(order)
+            wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
+    planned = options.mode == "grad" and root.kind == "float" and _pays_to_plan(order)
     if planned:
+        from gradcli.query.blocked import by_plan
+
         record.seed, record.seed_given = _seed(program, root, options)
         record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
         if first_nonfinite(record.value) is not None:
@@ -129,7 +131,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
-    excused = _remarks(scope, order, wrt, lowered.held, options, record) if wrt else {}
+    excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt and options.mode == "grad":
         from gradcli.query.derivative_formulas import derivative_formulas
 
@@ -149,8 +151,13 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         )  # fmt: skip
 
 
+def _pays_to_plan(order: Sequence[Expr]) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
+    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
+
+
 def _remarks(
-    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], held: Sequence[Held], options: Options, record: Record
+    scope: Scope, order: Sequence[Expr], wrt: dict[str, Expr], uses: Sequence[StaticUse], options: Options, record: Record
 ) -> dict[str, str]:
     """Warn of entries that are zero, incomplete or no numbers for a reason that the text shows; the names that no verdict is about."""
     if record.mode == "jvp":
@@ -162,8 +169,8 @@ def _remarks(
         entries = (record.jacobian or record.hessian or {}).items()
         zero = [*wrt]
     excused: dict[str, str] = {}
-    if zero or held:
-        warnings, excused = remarks(scope, order, wrt, held, options, zero)
+    if zero or uses:
+        warnings, excused = remarks(scope, order, wrt, uses, options, zero)
         record.warnings += warnings
     if record.mode == "grad" and all(type(found) is np.float64 and found == found for _, found in entries):  # by far the most
         return excused
@@ -188,7 +195,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
-    from gradcli.check.claims import Given
+    from gradcli.check.given import Given
 
     scope = program.scope
     seed = None

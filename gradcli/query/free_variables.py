@@ -1,6 +1,6 @@
 """Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be.
 
-A binding that mentions such a name waits in the scope until a query or an assert needs it.
+A binding that mentions such a name is deferred: it stays in the scope until a query or an assert needs it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from gradcli.check.sampling import anywhere, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
-from gradcli.language import calls
+from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Program
-from gradcli.language.scope import Scope, Waiting
+from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
@@ -33,30 +33,30 @@ _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fail
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """What a statement depends on that is not there: names without values, and waiting bindings in the order of the program."""
+    """What a statement depends on that is not there: names without values, and deferred bindings in the order of the program."""
 
     names: list[str]
-    bindings: list[Waiting]
+    bindings: list[Deferred]
 
     def __bool__(self) -> bool:
         # a function's name is a mistake here; one letter is a quantity of a formula, whatever PyTorch calls so
-        return bool(self.names or self.bindings) and not any(calls.known(name) for name in self.names if len(name) > 1)
+        return bool(self.names or self.bindings) and not any(is_function(name) for name in self.names if len(name) > 1)
 
 
 def needs_of(statement: Statement, scope: Scope) -> Needs:
-    """What a query, an assert or a binding lacks, also through functions and waiting bindings."""
+    """What a query, an assert or a binding lacks, also through functions and deferred bindings."""
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
     if isinstance(statement, Binding) and statement.name in scope.lost:
         wanted.pop(statement.name, None)  # what it meant before will do
-    bindings: list[Waiting] = []
-    for waiting in reversed(scope.waiting):
-        binding = waiting.binding
+    bindings: list[Deferred] = []
+    for deferral in reversed(scope.deferred):
+        binding = deferral.binding
         if binding.name not in wanted:
             continue
-        bindings.append(waiting)
+        bindings.append(deferral)
         del wanted[binding.name]
         more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
-        if waiting.before is not None:
+        if deferral.before is not None:
             more.pop(binding.name, None)
         wanted = {**wanted, **more}
     given = {*scope.names, *NAMED, *scope.failed}
@@ -65,7 +65,7 @@ def needs_of(statement: Statement, scope: Scope) -> Needs:
     return Needs([name for name in wanted if name not in given], bindings[::-1])
 
 
-class Trials:
+class SampledPoints:
     """A statement at points of its domain."""
 
     def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
@@ -77,7 +77,7 @@ class Trials:
         """The record at one point; of a binding, only the error that it makes."""
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         with self._bound(values):
-            for statement in (*(waiting.binding for waiting in self.needs.bindings), self.statement):
+            for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
                 record = run_statement(self.program, statement, self.options, id=self.id)
                 if record is not None:
                     break
@@ -90,17 +90,17 @@ class Trials:
     def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
-        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.held, scope.lost]
-        names = {*values, *(waiting.binding.name for waiting in self.needs.bindings)}
+        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
+        names = {*values, *(deferral.binding.name for deferral in self.needs.bindings)}
         before = [{name: table[name] for name in names if name in table} for table in tables]
         replaced = set(scope.replaced)
         try:
             for name in names:
                 scope.unbind(name)
-            for waiting in reversed(self.needs.bindings):
-                if waiting.before is not None:
-                    scope.names[waiting.binding.name] = waiting.before
-                    scope.leaves.update(waiting.leaves)
+            for deferral in reversed(self.needs.bindings):
+                if deferral.before is not None:
+                    scope.names[deferral.binding.name] = deferral.before
+                    scope.leaves.update(deferral.leaves)
             for name, value in values.items():
                 scope.bind_value(name, value)
             yield
@@ -231,26 +231,26 @@ def _explain(record: Record) -> None:
         error.note = error.note or f"no value is given for {names}: numbers were tried"
 
 
-def await_values(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
-    """Let a binding wait for the names that have no value; the record of its error if no number will do."""
+def deferred(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+    """Defer a binding until the names that it needs have values; the record of its error if no number will do."""
     scope = program.scope
     name, before = binding.name, scope.lost.pop(binding.name, None)
     leaf = scope.leaves.get(name)
     scope.failed.pop(name, None)
     if before is not None:
         scope.names[name] = before
-    trial = Trials(program, binding, needs, options)
-    record = trial.at(next(anywhere(trial.keys, 0)))
+    sampled = SampledPoints(program, binding, needs, options)
+    record = sampled.at(next(anywhere(sampled.keys, 0)))
     scope.names.pop(name, None)
     scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
         scope.failed.pop(name, None)
-        scope.waiting.append(Waiting(binding, before, {} if before is None or leaf is None else {name: leaf}))
+        scope.deferred.append(Deferred(binding, before, {} if before is None or leaf is None else {name: leaf}))
         return None
     return record
 
 
-def settle(scope: Scope, binding: Binding | DataBinding) -> None:
-    """Keep a binding that could be run in its place among those that wait for its name."""
-    if any(waiting.binding.name == binding.name for waiting in scope.waiting):
-        scope.waiting.append(Waiting(binding, None, {}))
+def keep_in_order(scope: Scope, binding: Binding | DataBinding) -> None:
+    """Defer a binding that could be run, too, if others of its name are deferred: it has its place among them."""
+    if any(deferral.binding.name == binding.name for deferral in scope.deferred):
+        scope.deferred.append(Deferred(binding, None, {}))

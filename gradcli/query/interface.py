@@ -9,7 +9,7 @@ from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.language.tree import Program
+    from gradcli.language.tree import ParsedProgram
     from gradcli.report.records import Record
 
 
@@ -44,12 +44,11 @@ def evaluate(
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    from gradcli.language.run import Program
-    from gradcli.language.scope import Scope
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import records
     from gradcli.query.options import LONG, Options, names_of
-    from gradcli.query.unused_names import Names, names_in, refuse_unknown
+    from gradcli.query.programs import Programs
+    from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
     known = given.words(given.text_of(expression))
     asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *(jvp if isinstance(jvp, Mapping) else ())}
@@ -58,34 +57,28 @@ def evaluate(
         values = given.bound(at, bindings, known, _by_name)
         mode, tangents = given.mode_of(mode, jvp, seed, known)
         seconds = given.seconds_of(timeout)
-        scope = Scope(given.limits_of(limits), given.precision_of(dtype), given.state_of(random_state))
+        programs = Programs(given.limits_of(limits), given.precision_of(dtype))
+        state = given.state_of(random_state)
     for name, value in values.items():
-        array = given.value_of(name, value)
+        programs.values[name] = array = given.value_of(name, value)
         limits.check_shape(array.shape)
-        scope.bind_value(name, array)
-        scope.outside[name] = array
-    program = Program(scope)
     options = Options(
         wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
     )  # fmt: skip
-    if (options.wrt or options.freeze) and (names := names_in(expression, limits)) is not None:
-        refuse_unknown(options, names[0] | scope.outside.keys(), names[1])
+    refuse_unknown_in(expression, options, programs.values, limits)
+    program = programs.fresh(state)
     result: Record | None = None
-    alike = None
-    if options.bare and len(expression) >= LONG:
-        from gradcli.batch.compilation_cache import Alike
-
-        alike = Alike(limits, scope.precision)
-    for record in records(program, text_lines(expression), None, options, alike):
+    cache = programs.cache if options.bare and len(expression) >= LONG else None
+    for record in records(program, text_lines(expression), None, options, cache):
         if record.error is not None:
             raise given.helped(record.error.error, given.OPTIONS, _by_name)
         result = record if result is None else result.joined(record)
     if result is None:
         raise ParseError("the program has no query")
-    found = Names()
-    found.add(scope)
-    unused = found.unmentioned(scope.outside, options)
+    found = UsedNames()
+    found.add(program.scope)
+    unused = found.unmentioned(programs.values, options)
     if unused:
         keywords = given.bound(None, bindings, known | asked, _by_name)
         given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), given.OPTIONS, "evaluate")
@@ -98,12 +91,12 @@ def _by_name(name: str) -> str:
     return f'at={{"{name}": ...}}'
 
 
-def parse(text: str, *, limits: Limits = DEFAULT) -> Program:
+def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
     """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
     from gradcli.language.run import statements
-    from gradcli.language.tree import Program
+    from gradcli.language.tree import ParsedProgram
 
-    program = Program()
+    program = ParsedProgram()
     for statement in statements(text_lines(text), None, limits):
         if isinstance(statement, GradcliError):
             raise statement

@@ -11,15 +11,13 @@ from gradcli.errors import GradcliError
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
 from gradcli.query.evaluate import failed, run_statement
-from gradcli.query.free_variables import Trials, await_values, needs_of, settle
-from gradcli.query.options import Options
+from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
+from gradcli.query.policy import FAIL_ON, Policy
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
-POINTS = 16  # to which names without values are set
-FAIL_ON = ("mismatch", "undetermined", "undefined")
-_REMARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
+_MARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
 
 
 def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
@@ -101,36 +99,40 @@ def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> s
     return text
 
 
-def remarks(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
+def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
     """What a comment at the end of a statement says: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
     source, span = statement.source, statement.span
     if source is None or span is None:
         return None, None
-    found = _REMARK.search(source.line_at(span.end)) or _REMARK.search(source.line_at(span.start))
+    found = _MARK.search(source.line_at(span.end)) or _MARK.search(source.line_at(span.start))
     if found is None:
         return None, None
     reason = found[2] or ""
     return (reason, None) if found[1] == "skip" else (None, reason)
 
 
-def checked(
-    program: Program, statement: Statement | GradcliError, options: Options, points: int = POINTS, state: int = 0, *, id: Any = None
-) -> Record | None:
+def line_of(statement: Statement | GradcliError) -> int:
+    """The line that a statement begins on, or an error stands on."""
+    source, span = statement.source, statement.span
+    return 1 if source is None or span is None else source.position(span.start)[0]
+
+
+def checked(program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
     """The record of one statement; what has names without values is checked at points of its domain."""
-    skip, xfail = remarks(statement)
+    skip, xfail = marks_of(statement)
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
         return _skipped(statement, skip, id)
-    scope = program.scope
+    scope, options = program.scope, policy.options
     record = run_statement(program, statement, options, id=id)
     if isinstance(statement, GradcliError):
         pass
     elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
         if isinstance(statement, Binding):
-            record = await_values(program, statement, needs, options)
+            record = deferred(program, statement, needs, options)
         else:
-            record = Trials(program, statement, needs, options, id).gravest(points, state)
+            record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding)):
-        settle(scope, statement)
+        keep_in_order(scope, statement)
     if record is not None:
         record.xfail = xfail
     return record
@@ -153,7 +155,7 @@ def name_of(record: Record) -> str:
     return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
 
 
-class Names:
+class CaseNames:
     """Names of the cases of one program, told apart where they repeat."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradcli.errors import GradcliError, MissingValueError, suggestion, text_lines
 from gradcli.language.mentions import words_of
@@ -17,28 +17,50 @@ _LISTED = 20  # names in a help
 
 
 @dataclass(eq=False)
-class Names:
+class UsedNames:
     """The names of a run, gathered from its programs."""
 
     bound: dict[str, str] = field(default_factory=dict)  # each with the place of its binding, in words
     mentioned: set[str] = field(default_factory=set)
     had: set[str] = field(default_factory=set)  # that had a value in some program
+    unread: bool = False  # whether something could not be read to its end: it may have mentioned any name
 
     def add(self, scope: Scope) -> None:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
-        self.had.update(waiting.binding.name for waiting in scope.waiting)
+        self.had.update(deferred.binding.name for deferred in scope.deferred)
         for binding in scope.bindings.values():
             if binding.name not in self.bound:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = f" (bound on line {line}{f' of {binding.source.name}' if binding.source.name else ''})"
 
-    def merge(self, other: Names) -> None:
+    def merge(self, other: UsedNames) -> None:
         """What another process has gathered."""
         self.mentioned |= other.mentioned
         self.had |= other.had
+        self.unread |= other.unread
         self.bound = {**other.bound, **self.bound}
+
+    def take(self) -> UsedNames:
+        """What is gathered so far; from now on it is gathered anew."""
+        taken = replace(self)
+        self.bound, self.mentioned, self.had, self.unread = {}, set(), set(), False
+        return taken
+
+    def remarks(self, given: Collection[str], options: Options, *, several: bool, free: bool = False) -> list[str]:
+        """What is to be said when a run is over.
+
+        given    names that are bound for all programs
+        several  whether there were more programs than one, whose names are known only now: MissingValueError for those that none has
+        free     whether names may do without values
+        """
+        if self.unread:
+            return []
+        if several:
+            had = self.had.union(given)
+            refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
+        return self.unmentioned(given, options)
 
     def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
         """Warnings about names that are bound, or given from outside, and stand nowhere. A leading underscore says that it is meant so."""
@@ -83,3 +105,13 @@ def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
     """The same of a text. None if some of it cannot be read."""
     parsed = list(statements(text_lines(text) or [""], None, limits))
     return None if any(isinstance(statement, GradcliError) for statement in parsed) else names_among(parsed)
+
+
+def refuse_unknown_in(text: str, options: Options, given: Iterable[str], limits: Limits, free: bool = False) -> None:
+    """`refuse_unknown` before the only program of a run is run, unless some of it cannot be read; ``free`` names may do without values."""
+    if not (options.wrt or options.freeze):
+        return
+    names = names_in(text, limits)
+    if names is not None:
+        bound, mentioned = names
+        refuse_unknown(options, bound.union(given, mentioned if free else ()), mentioned)

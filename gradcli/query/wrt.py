@@ -15,8 +15,8 @@ from gradcli.errors import AmbiguousError, MissingValueError, TypeMismatchError,
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
 from gradcli.graph.sweep import flowing
-from gradcli.language.coercion import QUANTITY, WHOLE, Held
 from gradcli.language.scope import Scope
+from gradcli.language.static_uses import QUANTITY, WHOLE, StaticUse
 from gradcli.language.tree import Binding, Statement
 from gradcli.ops.calling.promotion import BOOL, FLOAT
 from gradcli.ops.elementwise.exponential import pow_
@@ -35,16 +35,16 @@ class Variables(NamedTuple):
     warnings: list[str]
 
 
-def variables(scope: Scope, order: Sequence[Expr], options: Options, held: Sequence[Held] = ()) -> Variables:
+def variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()) -> Variables:
     """What the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
-    found, warnings = _listed(scope, order, options, held)
+    found, warnings = _listed(scope, order, options, uses)
     warnings += [f"'{name}' has no value here: there is nothing to freeze" for name in options.freeze if scope.subject(name) is None]
     return Variables(found, warnings)
 
 
-def _listed(scope: Scope, order: Sequence[Expr], options: Options, held: Sequence[Held]) -> Variables:
+def _listed(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
     if options.wrt is not None:
-        return _asked(scope, order, options, held)
+        return _asked(scope, order, options, uses)
     leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
     found = {leaf.payload.name: leaf for leaf in leaves if leaf.kind == FLOAT and leaf not in scope.frozen}
     for name in options.freeze:
@@ -54,14 +54,14 @@ def _listed(scope: Scope, order: Sequence[Expr], options: Options, held: Sequenc
         flows = flowing(order)
         found = {name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)}
     warnings: list[str] = []
-    if held or scope.graph.addressing:
-        found = _without_whole(scope, order, found, held, options.freeze, warnings)
+    if uses or scope.graph.addressing:
+        found = _without_whole(scope, order, found, uses, options.freeze, warnings)
     if len(found) < len(leaves):
         warnings += [f"no derivative by {name}: it is boolean" for name in _as_numbers(order, leaves) if name not in options.freeze]
     return Variables(found, warnings)
 
 
-def _asked(scope: Scope, order: Sequence[Expr], options: Options, held: Sequence[Held]) -> Variables:
+def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
     found: dict[str, Expr] = {}
     warnings = []
     present = {node.payload.name: node for node in order if node.is_leaf}
@@ -79,15 +79,15 @@ def _asked(scope: Scope, order: Sequence[Expr], options: Options, held: Sequence
             found[name] = node
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-    fixed = {use.leaf: use for use in held if use.kind == QUANTITY}
+    fixed = {use.leaf: use for use in uses if use.kind == QUANTITY}
     for name, node in found.items():
         if node in fixed:
             raise TypeMismatchError(
                 f"no derivative by '{name}': it is {fixed[node].place}, which takes a number known beforehand",
                 help=f"leave {name} out of wrt",
             )
-    listed = _without_whole(scope, order, dict(found), held, (), [])
-    whole = {use.leaf: use.place for use in held if use.kind == WHOLE}
+    listed = _without_whole(scope, order, dict(found), uses, (), [])
+    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
     flows = flowing(order) if whole else set()
     for name, node in found.items():
         if name not in listed or (node in whole and node not in flows):
@@ -140,7 +140,7 @@ def _position(binding: Statement | None) -> tuple[int, int]:
 
 
 def _without_whole(
-    scope: Scope, order: Sequence[Expr], found: dict[str, Expr], held: Sequence[Held], freeze: Collection[str], warnings: list[str]
+    scope: Scope, order: Sequence[Expr], found: dict[str, Expr], uses: Sequence[StaticUse], freeze: Collection[str], warnings: list[str]
 ) -> dict[str, Expr]:
     """The names without those that are whole numbers, and with those whose values are taken beforehand, in order of binding."""
     if scope.graph.addressing and any(node.op is to_int for node in order):
@@ -151,10 +151,10 @@ def _without_whole(
         flows = flowing(order)
         lost = {name: x for name, x in found.items() if x in addressing and x not in flows}
         found = {name: x for name, x in found.items() if name not in lost}
-        places = {use.leaf: use.place for use in held}
+        places = {use.leaf: use.place for use in uses}
         warnings += [f"no derivative by {name}: it is a whole number, {places.get(x, _ADDRESS)}" for name, x in lost.items()]
     more: dict[str, Expr] = {}
-    for use in held:
+    for use in uses:
         name = use.leaf.payload.name
         if use.leaf.kind == FLOAT and use.leaf not in scope.frozen and name not in freeze and name not in found:
             if use.kind != WHOLE:
@@ -182,7 +182,7 @@ def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:
 
 
 def remarks(
-    scope: Scope, order: Sequence[Expr], wrt: Mapping[str, Expr], held: Iterable[Held], options: Options, zero: Collection[str]
+    scope: Scope, order: Sequence[Expr], wrt: Mapping[str, Expr], uses: Iterable[StaticUse], options: Options, zero: Collection[str]
 ) -> tuple[list[str], dict[str, str]]:
     """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated where they stand.
 
@@ -192,7 +192,7 @@ def remarks(
     """
     found = []
     constant = {}
-    places = {use.leaf: use.place for use in held if use.kind == QUANTITY}
+    places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
     flows = flowing(order) if zero or places else set()
     for name, x in wrt.items():
         if x in places:

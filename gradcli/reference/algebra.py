@@ -59,6 +59,11 @@ class Algebra:
         out[:] = [function(x) for x in array.ravel()]
         return out.reshape(array.shape)
 
+    def function(self, name: str, *arguments: Scalar, **static: Any) -> Scalar:
+        """Any elementwise operation, by its name."""
+        op = find(name)
+        return self.scalar(op, {**op.static, **static}, *arguments)
+
     def exp(self, x: Scalar) -> Scalar:
         return self.scalar(find("exp"), {}, x)
 
@@ -150,7 +155,7 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
     """An elementwise operation on plain numbers, by its reference."""
     # mpmath's functions do not all let a NaN through; operations that may ignore an operand see it
     for x in arguments:
-        if x is not None and x != x and op.result != "bool" and op.name not in ("where", "chain", "nan_to_num"):
+        if x is not None and x != x and op.result != "bool" and not op.facts.sees_nan:
             return m.nan
     return real(m, op.reference, *arguments, **static)
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from gradcli.reference.scalars import Traced
-
-_STILL: dict[Any, tuple[tuple[int, ...], ...]] = {  # arithmetic: for each argument, the arguments that its partial depends on
-    "add": ((), ()),
-    "sub": ((), ()),
-    "neg": ((),),
-    "mul": ((1,), (0,)),
-    "div": ((1,), (0, 1)),
-}
 _NOTHING: frozenset[int] = frozenset()
 
 
-def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced], nodes: Mapping[int, Traced]) -> set[int]:
+class Function(Protocol):
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments that the partial by one of them depends on."""
+
+
+class Node(Protocol):
+    """A scalar with its history."""
+
+    @property
+    def serial(self) -> int: ...
+    @property
+    def function(self) -> Function | None: ...  # None for a variable
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+
+
+def dependent(products: Sequence[tuple[Node, Node]], roots: Sequence[Node], nodes: Mapping[int, Node]) -> set[int]:
     """The serial numbers of the variables behind an argument on which the zero cotangent of its node depends, too.
 
     products  nodes with a zero cotangent, and an argument by which they have an infinite partial
@@ -35,7 +41,7 @@ def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced]
             continue
         for place, argument in enumerate(node.arguments):
             if hasattr(argument, "serial"):
-                partial = [behind[a.serial] for a in _read(node, place) if hasattr(a, "serial")]
+                partial = [behind[a.serial] for a in node.function.read(place, node.arguments) if hasattr(a, "serial")]
                 ahead[argument.serial] = _union([ahead.get(argument.serial, _NOTHING), ahead[serial], *partial])
     found: set[int] = set()
     for node, argument in products:
@@ -43,14 +49,8 @@ def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced]
     return found
 
 
-def _traced(node: Traced) -> list[Traced]:
+def _traced(node: Node) -> list[Node]:
     return [a for a in node.arguments if hasattr(a, "serial")]
-
-
-def _read(node: Traced, place: int) -> Sequence[Any]:
-    """The arguments that a partial of a node depends on."""
-    places = _STILL.get(node.function) if isinstance(node.function, str) else None
-    return node.arguments if places is None else [node.arguments[i] for i in places[place]]
 
 
 def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:

@@ -33,8 +33,8 @@ class Choosing(Composed):
         super().__init__(corners.m, corners.leaves, corners.precision)
         self.corners, self.choose = corners, choose
 
-    def _inner(self, node: Expr) -> Array:
-        found = super()._inner(node)
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
+        found = super().derivative(node, table)
         flat = found.reshape(-1)
         for i, sides in self.corners.at(node, self).items():
             chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)

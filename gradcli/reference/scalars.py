@@ -7,16 +7,19 @@ any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Kink, Op
+from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Algebra, Scalar, number, real
+from gradcli.reference.arithmetic import MINUS, NEGATIVE, OVER, PLUS, TIMES, Arithmetic
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.dependence import dependent
+from gradcli.reference.dependence import Function, dependent
 
 
 class Traced:
@@ -24,42 +27,42 @@ class Traced:
 
     __slots__ = ("arguments", "function", "serial", "tape", "value")
 
-    def __init__(self, tape: Tracing, value: Any, function: Any = None, arguments: tuple[Any, ...] = ()) -> None:
+    def __init__(self, tape: Tracing, value: Any, function: Step | None = None, arguments: tuple[Any, ...] = ()) -> None:
         self.tape, self.value, self.function, self.arguments = tape, value, function, arguments
         tape.serial += 1
         self.serial = tape.serial
 
-    def _with(self, name: str, *arguments: Any) -> Any:
+    def _with(self, operator: Arithmetic, *arguments: Any) -> Any:
         if any(type(a) is np.ndarray for a in arguments):
             return NotImplemented  # NumPy takes the scalar into its own loop
-        return self.tape.arithmetic(name, *arguments)
+        return self.tape.arithmetic(operator, *arguments)
 
     def __add__(self, other: Any) -> Any:
-        return self._with("add", self, other)
+        return self._with(PLUS, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return self._with("add", other, self)
+        return self._with(PLUS, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return self._with("sub", self, other)
+        return self._with(MINUS, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._with("sub", other, self)
+        return self._with(MINUS, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return self._with("mul", self, other)
+        return self._with(TIMES, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._with("mul", other, self)
+        return self._with(TIMES, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._with("div", self, other)
+        return self._with(OVER, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._with("div", other, self)
+        return self._with(OVER, other, self)
 
     def __neg__(self) -> Any:
-        return self._with("neg", self)
+        return self._with(NEGATIVE, self)
 
     def __abs__(self) -> Any:
         return -self if self.value < 0 else self
@@ -92,14 +95,44 @@ def plain(x: Any) -> Any:
     return x.value if type(x) is Traced else x
 
 
-# The derivatives of arithmetic, known to everybody; on plain numbers or traced ones alike.
-_ARITHMETIC: dict[str, tuple[Callable[..., Any], tuple[Callable[..., Any], ...]]] = {
-    "add": (lambda m, x, y: x + y, (lambda x, y: 1, lambda x, y: 1)),
-    "sub": (lambda m, x, y: x - y, (lambda x, y: 1, lambda x, y: -1)),
-    "mul": (lambda m, x, y: x * y, (lambda x, y: y, lambda x, y: x)),
-    "div": (lambda m, x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y)),
-    "neg": (lambda m, x: -x, (lambda x: -1,)),
-}
+class Step(Function, Protocol):
+    """What made a scalar of others."""
+
+    @property
+    def name(self) -> str: ...
+
+    def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        """The derivative by an argument: a number of plain arguments, something with a history of its own of traced ones."""
+
+
+class Differentiated(NamedTuple):
+    """A smooth function, by sympy."""
+
+    name: str
+    smooth: Any
+
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        return arguments
+
+    def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        slope = self.smooth.partial(place)
+        if not traced:
+            return slope.value(tape.m, arguments)
+        value = slope.value(tape.m, tuple(plain(a) for a in arguments))
+        return Traced(tape, value, Differentiated(f"the derivative of {self.name}", slope), tuple(arguments))
+
+
+class Stated(NamedTuple):
+    """An operation whose record has the reference's derivatives, with their limits at the edges of its domain."""
+
+    name: str
+    slopes: Sequence[Callable[..., Any]]
+
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        return arguments
+
+    def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        return self.slopes[place](tape, *arguments)
 
 
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
@@ -112,10 +145,6 @@ class Event:
 
     def __init__(self, op: Op, kink: Kink, arguments: tuple[Any, ...]) -> None:
         self.op, self.kink, self.arguments = op, kink, arguments
-
-
-_SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
-_COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 
 
 class Tracing(Algebra):
@@ -134,13 +163,13 @@ class Tracing(Algebra):
     def plain(self, x: Scalar) -> Any:
         return plain(x)
 
-    def arithmetic(self, name: str, *arguments: Any) -> Any:
+    def arithmetic(self, operator: Arithmetic, *arguments: Any) -> Any:
         arguments = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
-        value = real(self.m, _ARITHMETIC[name][0], *[plain(a) for a in arguments])
-        if name == "mul" and value == 0 and any(type(a) is not Traced and a == 0 for a in arguments):
-            return self.zero  # whatever the other factor is around the point
-        self._note(name, value, arguments)
-        return Traced(self, value, name, arguments)
+        value = real(self.m, lambda m, *numbers: operator.value(*numbers), *[plain(a) for a in arguments])
+        if operator.absorbs and value == 0 and any(type(a) is not Traced and a == 0 for a in arguments):
+            return self.zero
+        self._note(operator.name, value, arguments)
+        return Traced(self, value, operator, arguments)
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
@@ -155,7 +184,7 @@ class Tracing(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
-        for kink in () if alike else op.kinks or ((_SWITCH,) if op.name in _COMPARISONS else ()):
+        for kink in () if alike else op.kinks or (() if op.facts.turns is None else (op.facts.turns,)):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in arguments):
@@ -164,12 +193,14 @@ class Tracing(Algebra):
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
         self._note(op.name, value, arguments)
-        if op.name == "pow":
-            constant = type(arguments[1]) is not Traced and arguments[1] == 0
-            return value if constant else Traced(self, value, "pow", arguments)
+        constant = op.facts.constant
+        if constant is not None and constant(*[None if type(a) is Traced else a for a in arguments]):
+            return value
+        if op.slopes is not None:
+            return Traced(self, value, Stated(op.name, op.slopes), arguments)
         from gradcli.reference.symbolic.translate import smooth_function
 
-        return Traced(self, value, (op.name, smooth_function(op, len(arguments), static)), arguments)
+        return Traced(self, value, Differentiated(op.name, smooth_function(op, len(arguments), static)), arguments)
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
@@ -181,27 +212,9 @@ class Tracing(Algebra):
 
     def _partial(self, node: Traced, place: int, traced: bool) -> Any:
         """The partial derivative of one scalar operation."""
+        assert node.function is not None
         arguments = node.arguments if traced else tuple(plain(a) for a in node.arguments)
-        if node.function == "pow":
-            return self._power_partial(place, *arguments)
-        if isinstance(node.function, str):
-            derivative = _ARITHMETIC[node.function][1][place]
-            return derivative(*arguments) if traced else real(self.m, lambda m, *a: derivative(*a), *arguments)
-        name, smooth = node.function
-        slope = smooth.partial(place)
-        if not traced:
-            return slope.value(self.m, arguments)
-        value = slope.value(self.m, tuple(plain(a) for a in arguments))
-        return Traced(self, value, (f"the derivative of {name}", slope), arguments)
-
-    def _power_partial(self, place: int, x: Any, y: Any) -> Any:
-        """The derivatives of x**y, with their limits where x or y is 0."""
-        power = find("pow")
-        if place == 0:
-            return self.zero if y == 0 else y * self.scalar(power, {}, x, y - 1)
-        if x == 0:
-            return self.zero if y > 0 else self.scalar(power, {}, x, y) * self.m.ninf
-        return self.scalar(power, {}, x, y) * self.scalar(find("log"), {}, x)
+        return node.function.partial(self, place, arguments, traced)
 
     def pull(self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False) -> list[Any]:
         """The derivatives of the seeded sum with respect to some scalars; traced ones can be differentiated again.
@@ -210,27 +223,19 @@ class Tracing(Algebra):
         it is zero at the point only.
         """
         adjoints: dict[int, Any] = {}
-        nodes: dict[int, Traced] = {}
-        for node, seed in seeds.items():
-            if type(seed) is not Traced and seed == 0:
-                continue  # it stays zero
-            nodes[node.serial] = node
-            adjoints[node.serial] = adjoints[node.serial] + seed if node.serial in adjoints else seed
-        roots = list(nodes.values())
-        stack = list(roots)
-        while stack:
-            for argument in stack.pop().arguments:
-                if type(argument) is Traced and argument.serial not in nodes:
-                    nodes[argument.serial] = argument
-                    stack.append(argument)
+        for root, seed in seeds.items():
+            if type(seed) is Traced or seed != 0:  # else it stays zero
+                adjoints[root.serial] = adjoints[root.serial] + seed if root.serial in adjoints else seed
+        roots = [root for root in seeds if root.serial in adjoints]
+        nodes = _behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
-        for serial in sorted(nodes, reverse=True):
+
+        def passed_back(serial: int, cotangent: Any) -> Iterator[tuple[int, Any]]:
             if not serial % _SOME:
                 still_in_time()
-            cotangent = adjoints.get(serial)
             node = nodes[serial]
-            if cotangent is None or node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):
-                continue
+            if node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):
+                return
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:
                     continue
@@ -242,20 +247,29 @@ class Tracing(Algebra):
                 if not traced and not self.m.isfinite(node.value) and cotangent != 0:
                     part = self.nan  # a result that has no value has no derivative
                 if self.trouble is None and not self.m.isfinite(plain(part)):
-                    self.trouble = (f"the derivative of {_name(node)}", [plain(a) for a in node.arguments])
-                earlier = adjoints.get(argument.serial)
-                adjoints[argument.serial] = part if earlier is None else earlier + part
+                    self.trouble = (f"the derivative of {node.function.name}", [plain(a) for a in node.arguments])
+                yield argument.serial, part
+
+        accumulate(sorted(nodes, reverse=True), adjoints, passed_back, add)
         found = [adjoints.get(x.serial, self.zero) for x in wrt]
         if open_products:
             undecided = dependent(open_products, roots, nodes)
             if undecided and self.trouble is None:
                 node, _ = open_products[0]
-                self.trouble = (f"zero times the derivative of {_name(node)}", [plain(a) for a in node.arguments])
+                assert node.function is not None
+                self.trouble = (f"zero times the derivative of {node.function.name}", [plain(a) for a in node.arguments])
             unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
             found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
         return found
 
 
-def _name(node: Traced) -> str:
-    name: str = node.function if isinstance(node.function, str) else node.function[0]
-    return name
+def _behind(roots: Sequence[Traced]) -> dict[int, Traced]:
+    """Everything that some scalars were made of, and they themselves, by their serial numbers."""
+    nodes = {root.serial: root for root in roots}
+    stack = list(roots)
+    while stack:
+        for argument in stack.pop().arguments:
+            if type(argument) is Traced and argument.serial not in nodes:
+                nodes[argument.serial] = argument
+                stack.append(argument)
+    return nodes

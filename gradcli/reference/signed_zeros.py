@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,10 @@ class MinusZeros:
         """Whether there are any for this node."""
         return any(reader is node for reader, _ in self._found)
 
-    def marked(self, m: Any, node: Expr, arrays: Sequence[Any]) -> list[Any]:
+    def marked(self, m: Any, node: Expr, arrays: list[Any]) -> list[Any]:
         """The operands of a node, with each -0.0 in them just below 0."""
+        if node not in self:
+            return arrays
         below = m.mpf(10) ** _JUST_BELOW
         masks = [self._found.get((node, place)) for place in range(len(arrays))]
         return [a if minus is None else np.asarray(a - np.where(minus, below, m.zero)) for a, minus in zip(arrays, masks, strict=True)]

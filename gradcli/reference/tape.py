@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
-from gradcli.ops.structure import derivative
+from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.exact_values import constant_array, exact_array
@@ -22,7 +23,7 @@ from gradcli.reference.signed_zeros import MinusZeros
 Array = np.ndarray
 
 
-class Composed:
+class Composed(Domain[Any]):
     """The function on a tape of multi-precision scalars."""
 
     def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
@@ -37,43 +38,43 @@ class Composed:
 
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a node, an array of traced scalars (or of constants)."""
-        for node in definition_order(root, also):
-            if node in self.table:
-                continue
-            still_in_time()
-            if node.op is None:
-                self.table[node] = constant_array(self.m, node, self.precision)
-            elif node.op is derivative:
-                self.table[node] = self._inner(node)
-            elif node.op.name == "alias":
-                # an identity of its own: something may be differentiated with respect to it
-                (operand,) = node.operands
-                assert operand is not None
-                self.table[node] = Algebra.map(self._named, self.table[operand])
-            elif node.op.name == "detach":
-                self.table[node] = Algebra.map(plain, self.table[node.operand])
-            else:
-                arrays = [None if o is None else self.table[o] for o in node.operands]
-                if self.zeros is not None and node in self.zeros:
-                    self.tape.apply(node.op, node.static, arrays)  # for the kinks there
-                    arrays = self.zeros.marked(self.m, node, arrays)
-                self.table[node] = self.tape.apply(node.op, node.static, arrays)
-                self._watch(node)
-        result: Array = self.table[root]
+        result: Array = interpret(definition_order(root, also), self, self.table)[root]
         return result
 
-    def _watch(self, node: Expr) -> None:
-        """Note the kinks of norms and deviations, which their result tells."""
-        op = node.op
-        if op is None or op.elementwise or op.name in ("max", "min"):
-            return
-        for kink in op.kinks:
-            if any(kink.where(plain(v)) for v in np.ravel(self.table[node])):
-                reached = tuple(v for o in node.operands if o is not None for v in np.ravel(self.table[o]))
+    def constant(self, node: Expr) -> Array:
+        return constant_array(self.m, node, self.precision)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
+        result = self.tape.apply(op, node.static, operands)  # of zeros as they are, for the kinks there
+        if self.zeros is not None and node in self.zeros:
+            result = self.tape.apply(op, node.static, self.zeros.marked(self.m, node, operands))
+        self._watch(op, operands, result)
+        return result
+
+    def part(self, node: Expr, whole: Any, place: int) -> Array:
+        return np.asarray(whole[place], dtype=object)
+
+    def alias(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(self._named, x)  # an identity of its own: something may be differentiated with respect to it
+
+    def detach(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(plain, x)
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
+        """A derivative inside of the expression, from its definition."""
+        of: Derivation = node.static["of"]
+        return self._inner(of, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
+
+    def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
+        """Note the kinks of norms and deviations, which their result tells; scalar operations note their own."""
+        for kink in () if op.elementwise else op.kinks:
+            if any(kink.where(plain(v)) for v in np.ravel(result)):
+                reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
                 self.tape.events.append(Event(op, kink, reached))
 
     def _named(self, x: Any) -> Any:
-        return self.tape.arithmetic("mul", x, self.m.one) if type(x) is Traced else self.tape.variable(x)
+        return x * self.m.one if type(x) is Traced else self.tape.variable(x)
 
     def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
         """The vector-Jacobian product of arrays of scalars."""
@@ -99,11 +100,7 @@ class Composed:
             start += table.size
         return out
 
-    def _inner(self, node: Expr) -> Array:
-        """A derivative inside of the expression, from its definition."""
-        of: Derivation = node.static["of"]
-        y, x = self.table[of.y], self.table[of.x]
-        vector: Any = None if of.vector is None else self.table[of.vector]
+    def _inner(self, of: Derivation, y: Array, x: Array, vector: Any) -> Array:
         ones = Algebra.map(lambda _: self.m.one, y)
         if of.kind == "vjp":
             return self.gradient(y, ones if vector is None else vector, x, traced=True)

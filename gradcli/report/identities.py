@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from gradcli.report.outcomes import Outcome
+from gradcli.report.records import Record
 
 _LONGEST = 400  # characters of a text that is told as it is
 
@@ -30,9 +29,8 @@ class Identity:
         return hashlib.sha256(json.dumps([self.file, self.id, self.text, self.given, self.number]).encode()).digest()
 
 
-def identity_of(outcome: Outcome, file: str) -> Identity:
+def identity_of(record: Record, file: str) -> Identity:
     """The identity of a case among others that differ from it."""
-    record = outcome.record
     text = record.expr.replace("\r\n", "\n")
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}… sha256 {_digest(text)}"

@@ -90,7 +90,7 @@ class Fingerprints:
 
     def of(self, outcome: Outcome) -> str:
         """The identity of a case with the rule that it breaks; of a case that nobody has identified, by what it says."""
-        case = outcome.identity or identity_of(outcome, place_of(outcome).path or "")
+        case = outcome.identity or identity_of(outcome.record, place_of(outcome).path or "")
         finding = hashlib.sha256(case.digest + outcome.rule.encode()).digest()[:16]
         self._equals[finding] += 1
         return hashlib.sha256(finding + str(self._equals[finding]).encode()).hexdigest()[:32]

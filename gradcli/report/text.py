@@ -12,6 +12,15 @@ def text_record(record: Record, digits: int | None) -> str:
     return render(sheet_of(record, digits))
 
 
+def error_text(record: Record) -> str:
+    """An error as text; one of a whole record says which record it is."""
+    assert record.error is not None
+    text = record.error.error.render()
+    if record.error.error.source is None and record.record_line:
+        text += f"\n  --> {record.file or '<stdin>'}:{record.line}"
+    return text
+
+
 def render(sheet: Sheet) -> str:
     lines = [*text_lines(sheet.title, keepends=False)]
     lines += _labelled("value", f"{sheet.value}  ({sheet.kind})" if sheet.kind and "\n" not in sheet.value else sheet.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from gradcli.language.builtin_functions import FUNCTIONS
 from gradcli.language.calls import exists, is_method
 from gradcli.ops.calling.dialects import lookup, names, qualified
@@ -10,9 +12,9 @@ from gradcli.ops.calling.prefixes import TORCH as PYTORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.registry import composites, named, public_names, registry
 from gradcli.ops.spec import Composite, Op
-
 from oracles.calls import CALLS
-from oracles.libraries import METHODS
+from oracles.libraries import METHODS, TORCH
+from oracles.values import VALUES
 
 LIBRARIES = {
     "np": NUMPY, "np.linalg": NUMPY, "scipy.special": SCIPY, "scipy.linalg": SCIPY, "math": MATH, "ndarray": NUMPY, "": NUMPY,
@@ -56,4 +58,11 @@ def calls_of(name: str, place: str = "") -> tuple[str, ...]:
     return tuple(text for count in sorted(counts) for text in _GRIDS.get(count, ()))
 
 
-__all__ = ["calls_of", "catalogue", "composites", "meant", "record_of", "registry", "taken"]
+def question(name: str) -> int:
+    """A number that changes with the calls of a name and with the arrays of all calls: what PyTorch was asked."""
+    texts = [f"{place} {text}" for place in TORCH for text in calls_of(name, place)]
+    arrays = [array.tobytes() for array in VALUES.values()]
+    return zlib.crc32("\n".join(texts).encode() + b"".join(arrays))
+
+
+__all__ = ["calls_of", "catalogue", "composites", "meant", "question", "record_of", "registry", "taken"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -11,9 +12,8 @@ import numpy as np
 import gradcli
 from gradcli.errors import GradcliError
 from gradcli.ops.spec import Op
-
-from oracles.catalogue import calls_of, meant, record_of, taken
-from oracles.differences import CALLS, ROUGH, ROUGH_SLOPES, SLOPES, SPELLINGS, TENSORS_FIRST, BARE
+from oracles.catalogue import calls_of, record_of, taken
+from oracles.differences import BARE, CALLS, ROUGH, ROUGH_SLOPES, SLOPES, SPELLINGS, TENSORS_FIRST
 from oracles.libraries import GRIDS, METHODS, PLACES, Answer, answer, has, spelled, used, weights
 from oracles.values import VALUES
 
@@ -127,6 +127,21 @@ def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str
                 yield f"the gradient of {of_part} by {of} {wrong}"
 
 
+def _further_parts(text: str, count: int) -> Iterator[str]:
+    with contextlib.suppress(GradcliError):
+        gradcli.evaluate(f"sum({text}[{count}])", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
+        yield f"{text} has more than {count} parts"
+
+
+def is_taken(text: str) -> bool:
+    """Whether gradcli takes a call."""
+    try:
+        gradcli.evaluate(f"sum({text})", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
+    except GradcliError as error:
+        return "tuple" in error.message or "several" in error.message
+    return True
+
+
 def answers(place: str, name: str) -> Iterator[tuple[str, Answer]]:
     for arguments in calls_of(name, place):
         if place == "Tensor" and name not in TENSORS_FIRST and has("ndarray", name) and not _OF_TENSORS.search(arguments):
@@ -142,18 +157,23 @@ def oracles(name: str) -> list[str]:
     return [place for place in PLACES if has(place, name) and taken(place, name) and f"{place}.{name}" not in SPELLINGS]
 
 
-def faults(name: str) -> Iterator[str]:
-    """What is wrong with a name, under every prefix of each library that has it, and without one."""
+def faults(name: str, every: bool = True) -> Iterator[str]:
+    """What is wrong with a name, under every prefix of each library that has it, and without one; or under one prefix of each."""
     places = oracles(name)
     own = BARE.get(name, next((place for place in places if place not in METHODS), None))
     for place in places:
-        tried = place == "Tensor" and has("ndarray", name)
+        bare, tried = False, place == "Tensor" and has("ndarray", name)
         for arguments, wanted in answers(place, name):
             yield from faults_of(place, name, arguments, wanted)
-            for prefix in () if tried else ALSO.get(place, ()):
+            if wanted.several and not tried:
+                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts))
+            for prefix in () if tried or not every else ALSO.get(place, ()):
                 yield from faults_of(place, name, arguments, wanted, f"{prefix}.")
             tried = True
-            if place == own:
+            if place == own and every:
                 yield from faults_of(place, name, arguments, wanted, "")
+                bare = bare or is_taken(f"{name}({arguments})")
+        if place == own and every and not bare:
+            yield f"no call of {name}(...) without a prefix is taken: add its arguments to tests/oracles/calls"
         if not tried and f"{place}.{name}" not in SPELLINGS:
             yield f"no call of {spelled(place, name, '...')} that the library takes: add its arguments to tests/oracles/calls"

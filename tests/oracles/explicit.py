@@ -1,4 +1,4 @@
-"""Calls of names that no library has, and what they give: from mpmath, from SciPy's functions of other names, or from formulas written here.
+"""Calls of names that no library has, and what they give: from mpmath, or from formulas written here.
 
 The gradients of some functions are here too, where they are operations of their own: SciPy has none to hold them against.
 """
@@ -75,8 +75,7 @@ def _beta(x: Any, y: Any) -> Any:
 
 
 _ONE = {  # functions of one number
-    "Si": lambda x: mpmath.si(x), "Ci": lambda x: mpmath.ci(x), "Shi": lambda x: mpmath.shi(x), "Chi": lambda x: mpmath.chi(x),
-    "E1": lambda x: mpmath.e1(x), "Ei": lambda x: mpmath.ei(x), "li": lambda x: mpmath.li(x), "ln": lambda x: mpmath.ln(x),
+    **{name: getattr(mpmath, name.lower()) for name in ("Si", "Ci", "Shi", "Chi", "E1", "Ei", "li", "ln")},
     **{name: getattr(mpmath, name) for name in ("sec", "csc", "cot", "sech", "csch", "coth")},
     **{name: getattr(mpmath, word) for word in ("asec", "acsc", "acot", "asech", "acsch", "acoth") for name in (word, "arc" + word[1:])},
     "swish": lambda x: x / (1 + mpmath.exp(-x)), "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
@@ -86,11 +85,16 @@ _BESSEL = {"besselj": mpmath.besselj, "bessely": mpmath.bessely, "besseli": mpma
 EXPLICIT: dict[str, tuple[Case, ...]] = {
     **{name: (Case(f"{name}(M)", precise(f)), Case(f"{name}(P)", precise(f)), Case(f"{name}(3*N)", lambda n, f=f: precise(f)(3 * n)))
        for name, f in _ONE.items()},
-    **{name: tuple(Case(f"{name}({v}, P*7)", lambda p, f=f, v=v: precise(f)(v, p * 7), {}, 1e-11) for v in (0, 1, 2.5)) for name, f in _BESSEL.items()},
-    "binomial": (Case("binomial(5, 2)", lambda: np.array(10.0)), Case("binomial(P*3, Q[:2, None])", lambda p, q: precise(mpmath.binomial)(p * 3, q[:2, None]))),
-    "adjugate": (Case("adjugate(A)", adjugate, {"A": by_differences(adjugate)}), Case("adjugate([[1, 2], [2, 4]])", lambda: np.array([[4.0, -2.0], [-2.0, 1.0]]))),
-    "bernoulli_nll": (Case("bernoulli_nll(P, P*P)", lambda p: _entropy(p, p * p)), Case("bernoulli_nll(Q, R)", _entropy, {"Q": lambda q, r: (q - r) / q / (1 - q)})),
-    "take_along": (Case("take_along(M, J)", lambda m, j: np.take_along_axis(m, j, -1)), Case("take_along(M, J, axis=0)", lambda m, j: np.take_along_axis(m, j, 0))),
+    **{name: tuple(Case(f"{name}({v}, P*7)", lambda p, f=f, v=v: precise(f)(v, p * 7), {}, 1e-11) for v in (0, 1, 2.5)) for name,
+        f in _BESSEL.items()},
+    "binomial": (Case("binomial(5, 2)", lambda: np.array(10.0)),
+        Case("binomial(P*3, Q[:2, None])", lambda p, q: precise(mpmath.binomial)(p * 3, q[:2, None]))),
+    "adjugate": (Case("adjugate(A)", adjugate, {"A": by_differences(adjugate)}),
+        Case("adjugate([[1, 2], [2, 4]])", lambda: np.array([[4.0, -2.0], [-2.0, 1.0]]))),
+    "bernoulli_nll": (Case("bernoulli_nll(P, P*P)", lambda p: _entropy(p, p * p)),
+        Case("bernoulli_nll(Q, R)", _entropy, {"Q": lambda q, r: (q - r) / q / (1 - q)})),
+    "take_along": (Case("take_along(M, J)", lambda m, j: np.take_along_axis(m, j, -1)),
+        Case("take_along(M, J, axis=0)", lambda m, j: np.take_along_axis(m, j, 0))),
     "hurwitz_zeta": (Case("hurwitz_zeta(P + 1.25, 3.5)", lambda p: precise(mpmath.zeta)(p + 1.25, 3.5)),
                      Case("hurwitz_zeta(1.5 + Q, R)", lambda q, r: precise(mpmath.zeta)(1.5 + q, r), {
                          "Q": lambda q, r: precise(lambda s, a: mpmath.zeta(s, a, 1))(1.5 + q, r),
@@ -100,16 +104,21 @@ EXPLICIT: dict[str, tuple[Case, ...]] = {
     "len": (Case("len(M)", lambda m: np.array(2.0)), Case("len(V)", lambda v: np.array(3.0))),
     "matvec": (Case("matvec(A, V)", lambda a, v: (a * v).sum(1)),),
     "vecmat": (Case("vecmat(V, C)", lambda v, c: (c * v[:, None]).sum(0)),),
-    "max": (Case("max(M)", lambda m: np.array(2.75)), Case("max(M, 0)", lambda m: np.maximum(m, 0)), Case("max(M, N, 0.5)", lambda m, n: np.maximum(np.maximum(m, n), 0.5))),
-    "min": (Case("min(M)", lambda m: np.array(-1.25)), Case("min(M, 0)", lambda m: np.minimum(m, 0)), Case("min(M, N, 0.5)", lambda m, n: np.minimum(np.minimum(m, n), 0.5))),
+    "max": (Case("max(M)", lambda m: np.array(2.75)), Case("max(M, 0)", lambda m: np.maximum(m, 0)),
+        Case("max(M, N, 0.5)", lambda m, n: np.maximum(np.maximum(m, n), 0.5))),
+    "min": (Case("min(M)", lambda m: np.array(-1.25)), Case("min(M, 0)", lambda m: np.minimum(m, 0)),
+        Case("min(M, N, 0.5)", lambda m, n: np.minimum(np.minimum(m, n), 0.5))),
     # operators, parts and what a program does with values
     "getitem": tuple(Case(text, lambda *arrays, text=text: eval(text, dict(zip(used(text), arrays, strict=True)))) for text in (
         "M[1, ::2]", "T[:, -1, 1:3]", "T[0][..., None, 2]", "M[:, K]", "O[::-1]", "M[B]", "T[1, :, L]", "A[K, K]", "T[:, J]")),
     "add": tuple(Case(text, lambda *arrays, text=text: eval(text, dict(zip(used(text), arrays, strict=True)))) for text in (
-        "M + N", "M - 0.3", "M*N", "M/N", "-M", "M**2", "P**N", "2**M", "M % 0.4", "M//0.4", "0.5 - M", "2/N", "A @ V", "M @ C", "M > N", "M <= 0.5", "M == M", "M != N",
+        "M + N", "M - 0.3", "M*N", "M/N", "-M", "M**2", "P**N", "2**M", "M % 0.4", "M//0.4", "0.5 - M", "2/N", "A @ V", "M @ C", "M > N",
+            "M <= 0.5", "M == M", "M != N",
         "-M**2", "M - N - P", "M/N*P", "2**-P**2", "(M + N)*P - M/(1 + P)", "M.T @ N", "V @ W", "+M")),
-    "derivative": (Case("grad(sum(V**3), V)*2", lambda v: 6 * v**2, {"V": lambda v: 12 * v}), Case("hessian(sum(V**3), V)", lambda v: np.diag(6 * v)),
-                   Case("jacobian(V**3, V)", lambda v: np.diag(3 * v**2)), Case("jvp(V**3, V, W)", lambda v, w: 3 * v**2 * w), Case("vjp(V**3, V, W)", lambda v, w: 3 * v**2 * w),
+    "derivative": (Case("grad(sum(V**3), V)*2", lambda v: 6 * v**2, {"V": lambda v: 12 * v}),
+        Case("hessian(sum(V**3), V)", lambda v: np.diag(6 * v)),
+                   Case("jacobian(V**3, V)", lambda v: np.diag(3 * v**2)), Case("jvp(V**3, V, W)", lambda v, w: 3 * v**2 * w),
+                       Case("vjp(V**3, V, W)", lambda v, w: 3 * v**2 * w),
                    Case("hvp(sum(V**3), V, W)", lambda v, w: 6 * v * w)),
     "alias": (Case("y = V**2\ny*y", lambda v: v**4, {"V": lambda v: 4 * v**3}), Case("y = V**2\ngrad(sum(y*y), y)", lambda v: 2 * v**2)),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,16 +119,17 @@ def _at_each_point(text: str) -> Answer:
     told = [row for row in rows if row is not None]
     if not told:
         raise LookupError(text)
-    parts = [
-        np.ma.masked_invalid([math.nan if row is None else float(row.parts[i]) for row in rows]) for i in range(len(told[0].parts))
-    ]
+    parts = [np.ma.masked_invalid([math.nan if row is None else float(row.parts[i]) for row in rows]) for i in range(len(told[0].parts))]
     return Answer(told[0].several, parts, [{}] * len(parts))
 
 
 def _recalled(place: str, name: str, arguments: str) -> Answer:
-    data = recorded()
-    for places, (several, parts, gradients) in data["calls"].get(name, {}).get(arguments, {}).items():
+    for places, (several, parts, gradients) in recorded()["calls"].get(name, {}).get(arguments, {}).items():
         if place in places.split():
-            kept: Callable[[int], np.ndarray] = lambda at: np.array(data["values"][at][1], float).reshape(data["values"][at][0])
-            return Answer(several, [kept(at) for at in parts], [{key: kept(at) for key, at in part.items()} for part in gradients])
+            return Answer(several, [_kept(at) for at in parts], [{key: _kept(at) for key, at in part.items()} for part in gradients])
     raise LookupError(spelled(place, name, arguments))
+
+
+def _kept(at: int) -> np.ndarray:
+    shape, numbers = recorded()["values"][at]
+    return np.array(numbers, float).reshape(shape)

@@ -18,7 +18,6 @@ from gradcli.language import calls
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite, Op
-
 from oracles.catalogue import catalogue
 from oracles.compare import faults
 from oracles.explicit import EXPLICIT, explicit_faults
@@ -26,8 +25,8 @@ from oracles.explicit import EXPLICIT, explicit_faults
 FACTOR = 1.001
 
 
-def all_faults(name: str) -> Iterator[str]:
-    yield from faults(name)
+def all_faults(name: str, every: bool = True) -> Iterator[str]:
+    yield from faults(name, every)
     yield from explicit_faults(name)
 
 
@@ -64,8 +63,8 @@ def exchanged(one: str, other: str) -> Iterator[None]:
 def _moved(value: Any) -> Any:
     """A result that is wrong by a factor, or by one, or the other way round."""
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_moved, value)) if type(value) in (tuple, list) else value._replace(**{
-            field: _moved(part) for field, part in value._asdict().items()})
+        parts = map(_moved, value)
+        return type(value)(parts) if type(value) in (tuple, list) else type(value)(*parts)
     kind = getattr(value, "kind", None)
     if isinstance(kind, str):  # a node of a graph
         return value * FACTOR if kind == "float" else find("logical_not")(value)
@@ -93,7 +92,8 @@ def constants(function: Any) -> Iterator[tuple[str, FunctionType]]:
     code = function.__code__
     for place, value in enumerate(code.co_consts):
         if isinstance(value, float):
-            yield f"{value!r}", _remade(function, code.replace(co_consts=_with(code.co_consts, place, value * FACTOR or 0.001)), function.__globals__)
+            moved = code.replace(co_consts=_with(code.co_consts, place, value * FACTOR or 0.001))
+            yield repr(value), _remade(function, moved, function.__globals__)
     for name in code.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, float):
@@ -129,22 +129,50 @@ def touched() -> Mapping[str, list[str]]:
     with contextlib.ExitStack() as stack:
         for record in records():
             fields = ("body",) if isinstance(record, Composite) else ("forward", "on_scalars")
-            stack.enter_context(planted(record, **{
-                field: watched(record, getattr(record, field)) for field in fields if getattr(record, field) is not None}))
+            functions = {field: getattr(record, field) for field in fields}
+            watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
+            stack.enter_context(planted(record, **watching))
         for name in dict.fromkeys([*catalogue(), *EXPLICIT]):
             current = name
-            for _ in all_faults(name):
+            for _ in all_faults(name, every=False):
                 pass
     return found
 
 
 def first_found(record: Op | Composite, **fields: Any) -> str | None:
     """The first thing that the oracles say of a planted mistake."""
-    own = {record.name, *record.aliases}
+    own = (record.name, *record.aliases)
     names = sorted(touched()[record.name], key=lambda name: (name not in own, len(name)))
     with planted(record, **fields):
-        for name in names:
+        for name, every in (*((name, False) for name in names), *((name, True) for name in own)):
             with contextlib.suppress(Exception):
-                for fault in all_faults(name):
+                for fault in all_faults(name, every):
                     return fault
     return None
+
+
+def aliases() -> list[tuple[str, str]]:
+    """Every alias, and the next one, which belongs to another record."""
+    table = catalogue_of_records._BY_NAME
+    every = [alias for record in records() if record.public for alias in record.aliases if "." not in alias]
+    return [(one, next(two for two in (*every[i + 1 :], *every) if table[two] is not table[one])) for i, one in enumerate(every)]
+
+
+def found_in(*names: str) -> str | None:
+    """The first thing that the oracles say of these names."""
+    for name in names:
+        try:
+            for fault in all_faults(name):
+                return fault
+        except Exception as error:
+            return f"{name}: {error!r}"
+    return None
+
+
+def other_default(value: Any) -> Any:
+    """Another value of a parameter, or None if it has no other that is known to mean something."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return value * 1.5 + 0.01 if isinstance(value, float) else None

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from oracles.catalogue import calls_of, catalogue
+from oracles.catalogue import calls_of, catalogue, question
 from oracles.libraries import DATA, TORCH, spelled, used, weights
 from oracles.values import VALUES
 
@@ -35,9 +36,24 @@ def _number(value: float) -> float | int:
 
 
 def answered(torch: Any, text: str, pool: Pool) -> Any:
+    """The answer with the gradients by all arrays, or by each that PyTorch differentiates by alone."""
+    try:
+        return _answered(torch, text, pool, used(text))
+    except (RuntimeError, NotImplementedError):
+        several, parts, gradients = _answered(torch, text, pool, ())
+    for name in used(text):
+        try:
+            _, _, more = _answered(torch, text, pool, (name,))
+        except (RuntimeError, NotImplementedError):
+            continue
+        gradients = [{**old, **new} for old, new in zip(gradients, more, strict=True)]
+    return several, parts, gradients
+
+
+def _answered(torch: Any, text: str, pool: Pool, wrt: Collection[str]) -> Any:
     """Whether PyTorch gives several parts, these and their gradients, by their places in the pool. Raises whatever PyTorch raises."""
     given = {name: torch.tensor(VALUES[name]) for name in used(text)}
-    leaves = {name: value.requires_grad_() for name, value in given.items() if value.is_floating_point()}
+    leaves = {name: given[name].requires_grad_() for name in wrt if given[name].is_floating_point()}
     # what changes its tensor in place may not do so to a leaf
     moved = {name: value.clone() if name in leaves else value for name, value in given.items()}
     result = eval(text, {"torch": torch, "F": torch.nn.functional, "inf": float("inf"), "nan": float("nan"), **moved})
@@ -64,14 +80,20 @@ def names_of(module: Any) -> str:
     return " ".join(sorted(name for name in dir(module) if re.match(r"[A-Za-z]", name) and callable(getattr(module, name, None))))
 
 
+def _row(name: str, rows: dict[str, dict[str, list[str]]]) -> str:
+    """The calls of a function: what PyTorch gives, under the places that give it."""
+    calls = {text: {" ".join(places): json.loads(given) for given, places in groups.items()} for text, groups in rows.items()}
+    return f"{json.dumps(name)}:{json.dumps(calls, separators=(',', ':'))}"
+
+
 def main() -> None:
     import torch
 
     torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
-    modules = {"torch": torch, "F": torch.nn.functional, "torch.linalg": torch.linalg, "torch.special": torch.special, "Tensor": torch.Tensor}
-    assert tuple(modules) == TORCH
-    pool, found = Pool(), {}
+    modules = dict(zip(TORCH, (torch, torch.nn.functional, torch.linalg, torch.special, torch.Tensor), strict=True))
+    pool = Pool()
+    found: dict[str, dict[str, dict[str, list[str]]]] = {}
     for name in catalogue():
         for place, module in modules.items():
             for arguments in calls_of(name, place):
@@ -83,11 +105,11 @@ def main() -> None:
                     continue
                 groups = found.setdefault(name, {}).setdefault(arguments, {})
                 groups.setdefault(json.dumps(given, separators=(",", ":")), []).append(place)
-    calls = {name: {text: {" ".join(v): json.loads(k) for k, v in groups.items()} for text, groups in rows.items()} for name, rows in found.items()}
     lines = [
         f'"versions": {json.dumps({"torch": torch.__version__})}',
+        f'"asked": {json.dumps({name: question(name) for name in catalogue()})}',
         f'"names": {json.dumps({place: names_of(module) for place, module in modules.items()})}',
-        '"calls": {\n' + ",\n".join(f"{json.dumps(name)}:{json.dumps(rows, separators=(',', ':'))}" for name, rows in calls.items()) + "\n}",
+        '"calls": {\n' + ",\n".join(_row(name, rows) for name, rows in found.items()) + "\n}",
         '"values": [\n' + ",\n".join(pool.kept) + "\n]",
     ]
     DATA.write_text("{" + ",\n".join(lines) + "}\n")

@@ -1,13 +1,37 @@
-"""``gradcli check``: its options."""
+"""``gradcli check``: its options, and what it does: cases to outcomes to reports, and the exit code."""
 
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
-from typing import Annotated
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from gradcli.cli.arguments import RememberingCommand
 from gradcli.cli.commands import STYLE
+from gradcli.cli.exit_codes import say_remarks
+from gradcli.cli.request import CheckRequest
+from gradcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradcli.cli.decide.pieces import Work
+    from gradcli.cli.inputs.positionals import Inputs
+    from gradcli.report.outcomes import Outcome
+
+
+class RememberingCommand(TyperCommand):
+    """A command that knows its arguments as they were typed, for messages that repeat them."""
+
+    key = "gradcli.words"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[self.key] = list(args)
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(**STYLE)
 
@@ -81,25 +105,110 @@ def check(
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
     limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
-) -> None:
+) -> Callable[[], int]:
     """Decide whether gradients are right: cross-checks of every query, asserts, and claims.
 
     gradcli check gradients.grad cases.jsonl
 
     gradcli check -e '3*a**3 - b**2' --grad a='9*a**2' a=2,3 b=6,4
     """
-    from gradcli.cli.check import CheckRequest, run_check
-    from gradcli.cli.exit_codes import until_pipe_closes
-
     request = CheckRequest(
-        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, jacobian=False,
-        hessian=False, jvp=[], save=save or [], check=True, formula=False, timeout=timeout,
-        output_format=output_format or "text", dtype=dtype, digits=None, random_state=random_state, fail_fast=fail_fast,
-        limit=limit or [], quiet=False, color="auto",
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
+        save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
+        fail_fast=fail_fast, limit=limit or [],
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, at=tuple(at or ()), config=config, format_given=output_format is not None,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
-    raise typer.Exit(until_pipe_closes(run_check, request))
+    return partial(run, request)
+
+
+def run(request: CheckRequest) -> int:
+    """Check everything that was asked for, write the reports, and give the exit code. Raises GradcliError for what is wrong there."""
+    from gradcli.cli.decide.baseline import Baseline
+    from gradcli.cli.decide.results import Results
+    from gradcli.cli.write.progress import Progress
+    from gradcli.cli.write.reports import Reports
+
+    work = _work(request)
+    _refuse_update(request, work.inputs)
+    baseline = Baseline.load(request.baseline, request.update, request.words)
+    _update_expectations(request, work)
+    reports = Reports(request, work.policies.settings(), work.inputs.files)
+    _say_who_is_lenient(work)
+    results = Results(baseline)
+    try:
+        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
+            for outcome in outcomes:
+                counted = results.add(outcome)
+                progress.add(counted)
+                reports.add(counted)
+                if request.fail_fast and results.code:
+                    break
+            else:
+                results.met(say_remarks(work.remarks))
+    except KeyboardInterrupt:
+        results.interrupt()
+    results.end(partial=request.fail_fast)
+    reports.close(results.summary)
+    if results.is_empty and not request.allow_empty:
+        raise UsageError("nothing to check; --allow-empty makes that fine")
+    return results.code
+
+
+def _work(request: CheckRequest) -> "Work":
+    """What there is to decide: files and expressions, or a Python function."""
+    if request.function or request.gradient:
+        from gradcli.cli.decide.function_case import FunctionCase
+
+        return FunctionCase(request)
+    from gradcli.cli.decide.cases import cases_of
+
+    return cases_of(request)
+
+
+def _outcomes(work: "Work", request: CheckRequest) -> Generator["Outcome", None, None]:
+    if work.processes > 1:
+        from gradcli.cli.decide.parallel import in_parallel
+
+        return in_parallel(work, request)
+    return (outcome for piece in work.pieces() for outcome in work.outcomes(piece))
+
+
+def _refuse_update(request: CheckRequest, inputs: "Inputs") -> None:
+    if not request.update:
+        return
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise UsageError("--update is refused under CI: expectations are recorded by people, for review")
+    if request.fail_fast:
+        raise UsageError("--update and --fail-fast exclude each other")
+    if request.baseline is None and not inputs.record_files():
+        raise UsageError("--update records expectations in JSON Lines files, or failures in --baseline: there is neither")
+
+
+def _update_expectations(request: CheckRequest, work: "Work") -> None:
+    if not request.update or request.baseline is not None:
+        return
+    from gradcli.cli.decide.cases import Cases
+    from gradcli.cli.write.expectations import update
+
+    if isinstance(work, Cases):
+        update(work.inputs.record_files(), work.result)
+
+
+def _say_who_is_lenient(work: "Work") -> None:
+    files, expression = work.inputs.files, work.inputs.expression
+    for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
+        print(f"note: {who} is empty: no verdict fails here, only errors and false asserts do", file=sys.stderr)
+
+
+def _shows_progress(request: CheckRequest) -> bool:
+    """Whether standard error is a terminal that can show it, and no report is being written to the same screen."""
+    from gradcli.cli.inputs.option_values import assignment
+
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    kinds = [kind for kind, path in (assignment("--report", text) for text in request.reports) if path == "-"] or [request.output_format]
+    return not sys.stdout.isatty() or (kinds == ["text"] and not request.verbose)

@@ -1,13 +1,49 @@
-"""``gradcli eval``: its options."""
+"""``gradcli eval``: its options, and what it does: records as they come, and the exit code."""
 
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
-from typing import Annotated
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from gradcli.cli.arguments import ExpressionCommand
 from gradcli.cli.commands import STYLE
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.request import FORMATS, EvalRequest
+from gradcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradcli.cli.write.saving import SavedArrays
+
+
+class ExpressionCommand(TyperCommand):
+    """A command whose positionals may begin with "-".
+
+    Only what is exactly an option, or a long one with ``=value``, is read as one; ``-x**2``, ``-q*x`` and ``--x`` are
+    expressions. Short options take no attached value.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
+        flags = ("-h", "--help")
+        prepared: list[str] = []
+        rest = iter(args)
+        for word in rest:
+            if word == "--":
+                prepared += ["--", *rest]
+            elif (option := options.get(word)) is not None:
+                prepared.append(word)
+                if word not in flags and not getattr(option, "is_flag", False):
+                    prepared += [value for value in [next(rest, None)] if value is not None]
+            elif word in ("-", *flags) or not word.startswith("-") or word.partition("=")[0] in options:
+                prepared.append(word)
+            else:
+                prepared.append(" " + word)
+        return super().parse_args(ctx, prepared)
+
 
 app = typer.Typer(**STYLE)
 
@@ -63,21 +99,53 @@ def evaluate(
         bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors, mismatches, false asserts.")
     ] = False,
     color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
-) -> None:
+) -> Callable[[], int]:
     """Evaluate expressions and their gradients.
 
     gradcli eval '3*a**3 - b**2' a=2,3 b=6,4
 
     Reads programs from standard input without an expression and without -f.
     """
-    from gradcli.cli.eval import run_eval
-    from gradcli.cli.exit_codes import until_pipe_closes
-    from gradcli.cli.request import Request
-
-    request = Request(
+    request = EvalRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
-    raise typer.Exit(until_pipe_closes(run_eval, request))
+    return partial(run, request)
+
+
+def run(request: EvalRequest) -> int:
+    """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
+    from gradcli.cli.decide.evaluation import Evaluation
+    from gradcli.cli.inputs.option_values import eval_options, limits_of
+    from gradcli.cli.inputs.positionals import eval_inputs, programs_of
+    from gradcli.cli.write.writers import writer_of
+
+    limits = limits_of(request, FORMATS)
+    inputs = eval_inputs(request)
+    arrays = _saved_arrays(request.save)
+    options = eval_options(request, None if arrays is None else arrays.place)
+    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0)
+    evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
+    codes, said = set(), FINE
+    with closing(writer_of(request, None if arrays is None else arrays.save)) as writer:  # which shows what there is, whatever happens
+        for record in evaluation.records():
+            writer.write(record)
+            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            if request.fail_fast and max(codes):
+                break
+        else:
+            said = say_remarks(evaluation.remarks) if inputs.files else FINE
+    if not codes:
+        raise UsageError("nothing to evaluate")
+    return max(*codes, said)
+
+
+def _saved_arrays(texts: list[str]) -> "SavedArrays | None":
+    """What takes the arrays of ``--save``."""
+    if not texts:
+        return None
+    from gradcli.cli.write.saving import SavedArrays, targets_of
+
+    return SavedArrays(targets_of(texts))

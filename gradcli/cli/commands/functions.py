@@ -1,12 +1,16 @@
-"""``gradcli functions``: its options."""
+"""``gradcli functions``: its options, and what it does."""
 
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.exit_codes import FINE
+from gradcli.errors import UsageError
 
 app = typer.Typer(**STYLE)
 
@@ -15,9 +19,16 @@ app = typer.Typer(**STYLE)
 def list_functions(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A function, as NumPy or PyTorch calls it.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text",
-) -> None:
+) -> Callable[[], int]:
     """Show what can be differentiated: all functions, or one with its derivative, domain, conventions and an example."""
-    from gradcli.cli.exit_codes import until_pipe_closes
-    from gradcli.cli.functions import run_functions
+    return partial(run, name, output_format)
 
-    raise typer.Exit(until_pipe_closes(run_functions, name, output_format))
+
+def run(name: str | None, output_format: str) -> int:
+    """Print the list, or one entry, and give the exit code."""
+    from gradcli.cli.write import catalogue_text
+
+    if output_format not in ("text", "json"):
+        raise UsageError(f"unknown format {output_format!r}", help="text or json")
+    print(catalogue_text.one(name, output_format) if name else catalogue_text.all_functions(output_format))
+    return FINE

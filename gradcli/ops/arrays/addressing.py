@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.arrays.extended import CHOSEN
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Kink, Op, Shape, one_axis, whole_numbers
+from gradcli.ops.spec import Kink, Op, Shape, one_axis, witness
 
 
 def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -33,10 +34,10 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 
 take_along: Op = structural(
-    "take_along", "x index", _take_along, lambda m, x, index, axis: _take_along(x, whole_numbers(index), axis),
+    "take_along", "x index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0,
-    backward="Gather",
+    backward="Gather", extended=CHOSEN,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
 )  # fmt: skip
 
@@ -49,7 +50,7 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 
 add_along: Op = structural(
-    "add_along", "x index", _add_along, lambda m, x, index, axis, shape: _add_along(x, whole_numbers(index), axis, shape),
+    "add_along", "x index", _add_along, witness("moving.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
     public=False, ulps=4, rounding="terms", doc="Zeros with x added at indices along an axis: the transpose of take_along.",
@@ -63,7 +64,7 @@ def _sources_along(index: Any, axis: int, shape: Shape) -> Any:
 
 
 sources_along: Op = structural(
-    "sources_along", "index", _sources_along, lambda m, index, axis, shape: _sources_along(whole_numbers(index), axis, shape),
+    "sources_along", "index", _sources_along, witness("moving.sources_along"),
     shape=lambda index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), result="int", ulps=0,
     public=False, doc="Where the entries come from when others are put to indices along an axis: their numbers among all those "
     "of the array and then all those put; of several put to one place, the last.",
@@ -75,20 +76,6 @@ def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, in
     if not include_self:
         out[places] = -np.inf if largest else np.inf
     (np.maximum if largest else np.minimum).at(out, places, source)
-    return out
-
-
-def _extreme_along_reference(m: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
-    rows = {place: [x[place]] for place in np.ndindex(x.shape)}
-    where_to = np.broadcast_arrays(*_places(whole_numbers(index), axis))
-    targets = [tuple(int(i[place]) % n for i, n in zip(where_to, x.shape, strict=True)) for place in np.ndindex(source.shape)]
-    for target in targets if not include_self else ():
-        rows[target] = []
-    for target, place in zip(targets, np.ndindex(source.shape), strict=True):
-        rows[target].append(source[place])
-    out = np.empty(x.shape, dtype=object)
-    for place, row in rows.items():
-        out[place] = m.extreme("max" if largest else "min", row)
     return out
 
 
@@ -109,7 +96,7 @@ def _extreme_along_vjp(
 
 
 extreme_along: Op = structural(
-    "extreme_along", "x source index", _extreme_along, _extreme_along_reference, vjp=_extreme_along_vjp,
+    "extreme_along", "x source index", _extreme_along, witness("moving.extreme_along"), vjp=_extreme_along_vjp,
     shape=lambda x, source, index, axis, largest, include_self: x,
     static={"axis": -1, "largest": True, "include_self": True}, indices=frozenset({"index"}), saves=("x", "source", "index", "out"),
     ulps=0, public=False, kinks=(Kink(lambda out: False, "several largest or smallest entries", "shared evenly among them"),),

@@ -12,7 +12,7 @@ from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatt
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, on_arrays, shape_by_example
+from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, shape_by_example, witness
 
 
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
@@ -34,8 +34,8 @@ def _back(shift: Any) -> Any:
 
 
 roll: Op = structural(
-    "roll", "x", _roll, on_arrays(_roll), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True, result="same", ulps=0,
-    vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
+    "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
+    result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
     doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
     examples=("roll(x, 1)",),
 )  # fmt: skip
@@ -70,11 +70,11 @@ def _flipped(name: str, axis: int, doc: str) -> None:
 
 
 rot90 = composite(
-    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", examples=("rot90(x)",),
+    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", copied=True, examples=("rot90(x)",),
     doc="The array turned k times by 90 degrees, from the first of two axes towards the second.",
 )  # fmt: skip
 composite(
-    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip",
+    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip", copied=True,
     doc="torch.flip: the entries in reverse order along the axes given.",
 )  # fmt: skip
 _flipped("fliplr", 1, "The columns in reverse order.")
@@ -88,7 +88,7 @@ def _triangle(name: str, forward: Function, keep: str, backward: str) -> Op:
         return forward(x, k)
 
     op: Op = structural(
-        name, "x", checked, on_arrays(checked), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
+        name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
         shape=shape_by_example(checked), static={"k": 0}, linear=True, result="same", ulps=0, backward=backward,
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
     )  # fmt: skip

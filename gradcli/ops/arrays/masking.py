@@ -18,7 +18,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.masked import is_truth
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, on_arrays, one_axis
+from gradcli.ops.spec import REQUIRED, Function, one_axis, witness
 
 
 def _torch_where(condition: Any, x: Any, y: Any) -> Any:
@@ -47,7 +47,7 @@ def _numbers(mask: Any) -> Any:
 
 
 numbers_of = structural(
-    "numbers_of", "mask", _numbers, on_arrays(_numbers), shape=lambda mask: mask, result="int", ulps=0, public=False,
+    "numbers_of", "mask", _numbers, witness("moving.numbers_of"), shape=lambda mask: mask, result="int", ulps=0, public=False,
     doc="The numbers of the true entries of a vector, in order; those of the others mean nothing.",
 )  # fmt: skip
 

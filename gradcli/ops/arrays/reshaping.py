@@ -8,12 +8,63 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import broadcast_to, expand_dims, ravel, reshape, sum_to, swapaxes, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import composite
 from gradcli.ops.spec import REQUIRED, Function, Shape, axes_of, one_axis
+
+
+def _squeeze(x: Any, axis: Any) -> Any:
+    axes = axes_of(axis, len(x.shape))
+    return reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes or n != 1))
+
+
+def _numpy_squeeze(x: Any, axis: Any) -> Any:
+    if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
+        raise ShapeError(f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}")
+    return _squeeze(x, axis)
+
+
+def _expand_dims(x: Any, axis: Any) -> Any:
+    count = len(axis) if isinstance(axis, tuple) else 1
+    axes = axes_of(axis, len(x.shape) + count)
+    rest = iter(x.shape)
+    return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count)))
+
+
+def _t(x: Any) -> Any:
+    if len(x.shape) > 2:
+        raise ShapeError(f"t() expects at most 2 axes, not {len(x.shape)}")
+    return transpose(x, axes=None) if len(x.shape) == 2 else x
+
+
+def _flatten(x: Any, start_dim: int, end_dim: int) -> Any:
+    if not x.shape:
+        return reshape(x, shape=(1,))
+    first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
+    if first > last:
+        raise ShapeError("flatten: start_dim must not come after end_dim")
+    return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
+
+
+flatten = composite(
+    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1}, backward="View", doc="Axes from start_dim to end_dim as one.",
+)
+ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), backward="View", doc="All entries along one axis.")
+t = composite("t", "x", _t, backward="T", doc="The transpose of a matrix; vectors and numbers as they are.")
+squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.", backward="Squeeze")
+torch_squeeze = composite(
+    "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
+    backward=lambda given, static: f"Squeeze.{min(2, len(given['axis'])) if isinstance(given.get('axis'), (list, tuple)) else 0}",
+)
+expand_dims = composite(
+    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
+    doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
+)
+declare(NUMPY, ravel=signature("ravel", "x, -order"))
+declare(TORCH, squeeze=signature("torch_squeeze", "x, axis+"))
 
 
 def permuted(x: Any, order: tuple[int, ...]) -> Any:

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops import pytorch
+from gradcli.ops.arrays import extended
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Op, Shape, axes_of, on_arrays, one_axis, shape_by_example
+from gradcli.ops.identities import number_inside, same_shape
+from gradcli.ops.registry import structural
+from gradcli.ops.spec import Op, Shape, axes_of, shape_by_example, witness
+from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 
 
 class StaticArray:
@@ -30,6 +34,11 @@ class StaticArray:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __str__(self) -> str:
+        if not (0 < self.array.size <= LARGEST_ARRAY and self.array.ndim):
+            raise Unprintable
+        return str(self.array.tolist())
+
 
 Index = tuple[Any, ...]
 
@@ -39,6 +48,24 @@ def numpy_index(index: Index) -> Index:
     return tuple(
         part.array if isinstance(part, StaticArray) else slice(*part) if isinstance(part, tuple) else part for part in index
     )
+
+
+def _simpler_transpose(out: Any, x: Any, axes: Any) -> Any:
+    if x.ndim != 2 or axes not in (None, (1, 0)):
+        return x if x.ndim < 2 else None
+    return x.operand if x.op is transpose and x.static["axes"] is None else transpose(x, axes=None)
+
+
+def _simpler_swap(out: Any, x: Any, axis1: int, axis2: int) -> Any:
+    return _simpler_transpose(out, x, None if x.ndim < 2 or {axis1 % x.ndim, axis2 % x.ndim} == {0, 1} else ())
+
+
+def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
+    """An entry put into a short vector of zeros, written out: [0, v, 0]."""
+    if len(shape) != 1 or shape[0] > 8 or len(index) != 1 or type(index[0]) is not int:
+        return None
+    zero = x.graph.constant(0)
+    return stack(*[x if i == index[0] % shape[0] else zero for i in range(shape[0])], axis=0)
 
 
 def _reshape(x: Any, shape: Any) -> Any:
@@ -61,8 +88,10 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape = structural(
-    "reshape", "x", _reshape, on_arrays(_reshape), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
-    result="same", doc="The same entries in another shape; one extent may be -1.", examples=("reshape(x, (2, -1))",), ulps=0,
+    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
+    integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
+    examples=("reshape(x, (2, -1))",), ulps=0, backward="View", shares="view", misfit=pytorch.unreshapable,
+    written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
 )
 
 
@@ -86,9 +115,11 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 
 broadcast_to = structural(
-    "broadcast_to", "x", _broadcast, on_arrays(np.broadcast_to),
+    "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
+    integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
+    simpler=same_shape, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
 )  # fmt: skip
 
@@ -106,10 +137,11 @@ def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
 
 
 sum_to: Op = structural(
-    "sum_to_size", "x", _sum_to, on_arrays(_sum_to),
+    "sum_to_size", "x", _sum_to, witness("moving.sum_to_size"),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
-    doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
+    integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
+    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
 )  # fmt: skip
 
 
@@ -122,8 +154,11 @@ def _transpose(x: Any, axes: Any) -> Any:
 
 
 transpose = structural(
-    "transpose", "x", _transpose, on_arrays(_transpose), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
-    static={"axes": None}, linear=True, result="same", doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0,
+    "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
+    static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
+    doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
+    written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
+    on_objects=True, simpler=_simpler_transpose,
 )  # fmt: skip
 
 
@@ -132,9 +167,11 @@ def _swap(x: Any, axis1: int, axis2: int) -> Any:
 
 
 swapaxes: Op = structural(
-    "swapaxes", "x", _swap, on_arrays(_swap),
+    "swapaxes", "x", _swap, witness("moving.swapaxes"),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
+    backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"}, on_objects=True,
+    simpler=_simpler_swap, extended=extended.EXCHANGED,
 )  # fmt: skip
 
 
@@ -147,8 +184,9 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
 
 
 getitem = structural(
-    "getitem", "x", _getitem, on_arrays(_getitem), vjp=_getitem_vjp, shape=shape_by_example(_getitem),
-    static={"index": ()}, linear=True, result="same", public=False, doc="x[index], as in NumPy.", ulps=0,
+    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=shape_by_example(_getitem), static={"index": ()},
+    linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
+    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=number_inside,
 )  # fmt: skip
 
 
@@ -163,10 +201,10 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 
 
 scatter_add = structural(
-    "scatter_add", "x", _scatter_add, on_arrays(_scatter_add),
+    "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
-    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1,
-    doc="An array of zeros into which x is added at an index: the transpose of indexing.",
+    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, backward="Index",
+    doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
 )  # fmt: skip
 
 
@@ -190,9 +228,10 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 
 concatenate = structural(
-    "concatenate", "*arrays", _concatenate, on_arrays(_concatenate), vjp=_concatenate_vjp,
+    "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
-    doc="Arrays joined along an axis.", examples=("concatenate([x, y])",),
+    integral=True, extended=extended.JOINED, doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
+    edges=True, misfit=pytorch.uncatenable, on_objects=True,
 )  # fmt: skip
 
 
@@ -213,9 +252,9 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 
 stack = structural(
-    "stack", "*arrays", _stack, on_arrays(_stack), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
-    result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    examples=("stack([x, y], axis=1)",), ulps=0,
+    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
+    integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
+    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True, misfit=pytorch.unstackable,
 )  # fmt: skip
 
 
@@ -229,9 +268,9 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 
 
 flip: Op = structural(
-    "flip", "x", _flip, on_arrays(_flip), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0,
-    doc="The entries in reverse order along axes.",
+    "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
+    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
+    doc="The entries in reverse order along axes.", extended=extended.REVERSED,
 )  # fmt: skip
 
 
@@ -240,57 +279,8 @@ def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | 
     return getitem(x, index=(*((None, None, None),) * (axis % len(x.shape)), (start, stop, step)))
 
 
-def _squeeze(x: Any, axis: Any) -> Any:
-    axes = axes_of(axis, len(x.shape))
-    return reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes or n != 1))
-
-
-def _numpy_squeeze(x: Any, axis: Any) -> Any:
-    if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
-        raise ShapeError(f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}")
-    return _squeeze(x, axis)
-
-
-def _expand_dims(x: Any, axis: Any) -> Any:
-    count = len(axis) if isinstance(axis, tuple) else 1
-    axes = axes_of(axis, len(x.shape) + count)
-    rest = iter(x.shape)
-    return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count)))
-
-
-def _t(x: Any) -> Any:
-    if len(x.shape) > 2:
-        raise ShapeError(f"t() expects at most 2 axes, not {len(x.shape)}")
-    return transpose(x, axes=None) if len(x.shape) == 2 else x
-
-
-def _flatten(x: Any, start_dim: int, end_dim: int) -> Any:
-    if not x.shape:
-        return reshape(x, shape=(1,))
-    first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
-    if first > last:
-        raise ShapeError("flatten: start_dim must not come after end_dim")
-    return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
-
-
-flatten = composite(
-    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1}, backward="View", doc="Axes from start_dim to end_dim as one.",
-)
-ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), backward="View", doc="All entries along one axis.")
-t = composite("t", "x", _t, backward="T", doc="The transpose of a matrix; vectors and numbers as they are.")
-squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.", backward="Squeeze")
-torch_squeeze = composite(
-    "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
-    backward=lambda given, static: f"Squeeze.{min(2, len(given['axis'])) if isinstance(given.get('axis'), (list, tuple)) else 0}",
-)
-expand_dims = composite(
-    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
-    doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
-)
-declare(NUMPY, ravel=signature("ravel", "x, -order"))
 declare(
     TORCH,
-    squeeze=signature("torch_squeeze", "x, axis+"),
     view=signature("reshape", "x, shape|size+"),
     permute=signature("transpose", "x, axes+"),
 )

@@ -26,16 +26,3 @@ def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
 def kind_of(value: np.ndarray | np.generic) -> str:
     """The kind that raw data has in the language: booleans, and everything else as numbers."""
     return BOOL if value.dtype == np.bool_ else FLOAT
-
-# Operations under which whole numbers stay whole.
-INTEGRAL = frozenset(
-    (
-        "add", "sub", "mul", "neg", "positive", "floor_divide", "remainder", "fmod", "pow", "abs", "getitem", "stack", "concatenate",
-        "reshape", "transpose", "broadcast_to", "alias", "to_float", "sum", "prod", "cumsum", "cumprod", "max", "min", "maximum",
-        "minimum", "floor", "ceil", "round", "trunc", "sign", "square", "clip", "matmul", "dot", "outer", "einsum", "trace",
-        "sum_to_size", "relu", "lower_median", "fmax", "fmin",
-    )
-)  # fmt: skip
-
-# Operations that give algebraic numbers for such numbers; powers, where the exponent is rational.
-ALGEBRAIC = INTEGRAL | {"div", "reciprocal", "sqrt", "rsqrt", "cbrt", "hypot", "mean", "where", "leaky_relu"}

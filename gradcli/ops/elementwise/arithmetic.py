@@ -9,26 +9,37 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise.logic import isnan, where
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True, on_scalars=operator.add,
+    kind="piecewise", doc="x + y", linear=True, integral=True, exact=True, extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
+    on_scalars=operator.add, commutes=True, operator="add", edges=True, infix="+", latex=Form("{x:sum} + {y:sum}", SUM),
+    on_floats="{} + {}", algebra="sum",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, on_scalars=operator.sub,
+    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, integral=True, exact=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)), on_scalars=operator.sub, operator="sub", edges=True,
+    refuses=pytorch.no_differences_of_booleans, backward=pytorch.by_first("Sub", "Rsub.1"), infix="-",
+    latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
 )
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, on_scalars=operator.mul,
+    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
+    extended=Entrywise((lambda x, y: y, lambda x, y: x)), on_scalars=operator.mul, commutes=True, operator="mul", edges=True, infix="*",
+    latex=product_in_latex, on_floats="{} * {}", algebra="product",
 )
 
 
@@ -41,16 +52,21 @@ def _inverse(y: Any) -> Any:
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
-    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
-    domain="y is not 0", on_scalars=operator.truediv,
+    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
+    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain=EVERYWHERE - at(y=0), on_scalars=operator.truediv,
+    operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/", latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
+    on_floats="{} / {}", algebra="quotient",
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, on_scalars=operator.neg,
+    kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
+    extended=Entrywise((lambda x: -1,)), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
+    latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", linear=True, power=1, ulps=0,
+    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)), backward="Alias",
+    unchanged=True,
 )
 
 
@@ -73,17 +89,18 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True,
     saves={"cotangent": ("partial",), "partial": ("cotangent",)},
+    infix="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
-    "nothing flows back from a value that the result does not depend on.",
+    "nothing flows back from a value that the result does not depend on.", backward="Mul",
 )
 
 
-def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str) -> Op:
+def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
-        name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases,
-        kinks=(Kink(where, place, "0, as everywhere", SAME),),
+        name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases, integral=True,
+        kinks=(Kink(where, place, "0, as everywhere", SAME),), **record,
     )  # fmt: skip
 
 
@@ -100,7 +117,8 @@ def _integer(x: Any) -> Any:
 
 
 sign = _flat(
-    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn"
+    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
+    on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
 )
 floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer)
 ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer)
@@ -116,7 +134,9 @@ rint = _flat(
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0, power=1,
+    integral=True, extended=Entrywise((np.sign,)),
     kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
+    latex=r"\left|{x}\right|", on_floats="abs({})",
     doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
 )
 
@@ -126,28 +146,35 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 
 
 floor_divide = elementwise(
-    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0,
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
+    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
+    infix="//",
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
+    operator="floordiv",
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0,
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
-    domain="y is not 0", doc="x % y, with the sign of y.", examples=("7.5 % 2",),
+    domain=EVERYWHERE - at(y=0),
+    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
+    infix="%",
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y),
-    kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0, domain="y is not 0", doc="The remainder of x / y, with the sign of x.",
+    lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y), kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
+    domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
+    backward=pytorch.by_last("Fmod"),
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
+    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
+    kind="piecewise", saves=("out",), power=-1, domain=EVERYWHERE - at(x=0), doc="1 / x", algebraic=True,
+    extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
 )
 
 
@@ -197,7 +224,7 @@ modf = composite(
 )
 divmod_ = composite(
     "divmod", "x y", lambda x, y: (floor_divide(x, y), remainder(x, y)), results=("quotient", "remainder"),
-    doc="x // y and x % y.", domain="y is not 0", examples=("divmod(x, 3)[1]",),
+    doc="x // y and x % y.", domain=EVERYWHERE - at(y=0), examples=("divmod(x, 3)[1]",),
 )
 ieee_remainder = composite(
     "ieee_remainder", "x y", lambda x, y: x - y * rint(x / y), public=False,

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN2, LN10
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Kink, Op, scipy_special
+from gradcli.ops.text import POWER, Form
 
 
 def _pow_reference(m: Any, x: Any, y: Any) -> Any:
@@ -33,31 +37,47 @@ def _power_slope(out: Any, x: Any, y: Any) -> Any:
     return where(equal(y, 0), 0.0, slope)
 
 
+def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
+    if x == 0:
+        return m.zero if y > 0 else m.power(x, y) * -m.inf
+    return m.power(x, y) * m.log(x)
+
+
+_OF_POWERS = of(x="(0, inf)") | of(x="[0]", y="[0, inf)") | of(x="(-inf, 0)", y="integers")
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     _power_slope,
     lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
-    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain="x > 0, or y an integer",
+    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain=_OF_POWERS.told("x > 0, or y an integer"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
+    infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
     examples=("x**3", "2**x"), ulps=2, on_scalars=operator.pow,
+    integral=True, exponents=frozenset({"y"}), inverse=True, constant=lambda x, y: y == 0,
+    slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
+    extended=Entrywise((
+        lambda x, y: np.where(y == 0, WIDE(0), y * np.power(x, y - 1)),
+        lambda x, y: np.where((x == 0) & (y >= 0), WIDE(0), np.power(x, y) * np.log(np.where(x == 0, WIDE(1), x))),
+    )), operator="pow", backward=pytorch.node_of_pow,
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
-    domain="x >= 0", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
+    algebraic=True, inverse=True, domain=of(x="[0, inf)"), doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
+    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})",
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, doc="e to the power x.", ulps=3,
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
+    doc="e to the power x.", ulps=3,
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
@@ -65,23 +85,23 @@ exp2 = elementwise(
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    saves=("x",), doc="exp(x) - 1, accurate near 0.", ulps=3,
+    saves=("x",), math="expm1", doc="exp(x) - 1, accurate near 0.", ulps=3,
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain="x > 0",
-    doc="The natural logarithm.", examples=("log(x)",), ulps=4,
+    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
+    sign=r"\log", math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4,
 )
 log2 = elementwise(
-    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain="x > 0",
-    doc="The logarithm to base 2.", ulps=3,
+    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
+    math="log2", doc="The logarithm to base 2.", ulps=3,
 )
 log10 = elementwise(
-    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain="x > 0",
-    doc="The logarithm to base 10.", ulps=3,
+    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
+    math="log10", doc="The logarithm to base 10.", ulps=3,
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
+    saves=("x",), domain=of(x="(-1, inf)"), doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
 )
 exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
 
@@ -98,7 +118,7 @@ xlogy = elementwise(
     "xlogy", "x y", scipy_special("xlogy"), _xlogy,
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
-    symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain="y > 0, or x = 0",
+    symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
 )
@@ -106,7 +126,7 @@ xlog1py = elementwise(
     "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
-    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain="y > -1, or x = 0", backward="SpecialXlog1Py",
+    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain=of(y="(-1, inf)") | of(x="[0]"), backward="SpecialXlog1Py",
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
 )
@@ -123,7 +143,13 @@ def _exp_square(x: Any, c: float) -> Any:
 
 exp_square: Op = elementwise(
     "exp_square", "x", _exp_square, lambda m, x, c: m.exp(c * x * x), lambda out, x, c: 2 * c * (x * out), static={"c": -1.0},
-    saves=("x", "out"), public=False, doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4,
+    saves=("x", "out"), public=False,
+    written={(-1.0,): "exp(-{x:atom}**2)", (1.0,): "exp({x:atom}**2)", (-0.5,): "exp(-{x:atom}**2/2)", (0.5,): "exp({x:atom}**2/2)"},
+    latex={
+        (-1.0,): r"\exp\left(-{x:atom}^{{2}}\right)", (1.0,): r"\exp\left({x:atom}^{{2}}\right)",
+        (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
+    },
+    doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4,
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,

@@ -82,7 +82,7 @@ def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
-    saves=("x",), ulps=0,
+    saves=("x",), ulps=0, sees_nan=True,
     wider=composed(
         "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
     ),
@@ -97,7 +97,7 @@ def _exponent(x: Any) -> Any:
 
 binary_exponent = elementwise(
     "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if x - x == 0 else m.zero, None, kind="flat", ulps=0,
-    public=False, doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
+    public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
 )
 

@@ -6,19 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 
 sinh = elementwise(
-    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), doc="The hyperbolic sine.", ulps=3
+    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
+    doc="The hyperbolic sine.", ulps=3
 )
 cosh: Op = elementwise(
-    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), doc="The hyperbolic cosine.", ulps=3
+    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), sign=r"\cosh", math="cosh",
+    doc="The hyperbolic cosine.", ulps=3
 )
 tanh = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,
+    sign=r"\tanh", math="tanh",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
 )  # fmt: skip
 
@@ -43,36 +47,38 @@ def _csch(x: Any) -> Any:
 
 csch = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves=("x", "out"),
-    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
+    domain=EVERYWHERE - at(x=0), doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),
-    domain="x is not 0", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
+    domain=EVERYWHERE - at(x=0), sign=r"\coth", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
 )
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / sqrt(1 + x**2), aliases=("arcsinh",),
-    saves=("x",), doc="The inverse hyperbolic sine.", ulps=3,
+    saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),
-    saves=("x",), domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
+    saves=("x",), inverse=True, domain=of(x="[1, inf)"), doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
+    math="acosh",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases=("arctanh",),
-    saves=("x",), domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
+    saves=("x",), domain=of(x="(-1, 1)"), math="atanh", doc="The inverse hyperbolic tangent.", ulps=3,
 )
 asech = elementwise(
     "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),
-    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), saves=("x",), domain="0 < x <= 1",
+    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), saves=("x",), domain=of(x="(0, 1]"),
     doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4,
 )
 acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
-    lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases=("arccsch",), saves=("x",), domain="x is not 0",
+    lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases=("arccsch",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4,
 )
 acoth = elementwise(
     "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x),
     lambda out, x: 1 / ((1 - x) * (1 + x)),
-    aliases=("arccoth",), saves=("x",), domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4,
+    aliases=("arccoth",), saves=("x",),
+    domain=of(x="(-inf, -1)") | of(x="(1, inf)"), doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4,
 )

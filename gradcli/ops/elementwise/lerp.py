@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.ops import pytorch
+from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.registry import composite, elementwise
 
 
@@ -15,7 +17,7 @@ lerp = elementwise(
     "lerp", "x end weight", _lerp, lambda m, x, end, weight: x + weight * (end - x),
     lambda out, x, end, weight: 1 - weight, lambda out, x, end, weight: weight, lambda out, x, end, weight: end - x,
     kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, rounding="operands", ulps=4,
-    doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",),
+    doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",), backward=pytorch.by_last("Lerp"),
 )
 
 
@@ -29,5 +31,5 @@ addcmul = composite(
 )
 addcdiv = composite(
     "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value), backward="Addcdiv",
-    doc="x + value*tensor1/tensor2, value being 1 by default.", domain="tensor2 is not 0",
+    doc="x + value*tensor1/tensor2, value being 1 by default.", domain=EVERYWHERE - at(tensor2=0),
 )

@@ -2,42 +2,77 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
+from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.identities import number_of, unrepeated
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import SAME, Choice, Function, Kink, Op
+from gradcli.ops.text import SUM, Form
+
+_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
 
 
-def _comparison(name: str, symbol: str, forward: Function, compare: Function, *aliases: str) -> Op:
+def _comparison(
+    name: str, symbol: str, latex: str, forward: Function, on_scalars: Function, reference: Function, *aliases: str
+) -> Op:
+    def simpler(out: Any, x: Any, y: Any) -> Any:
+        a, b = number_of(x), number_of(y)
+        if symbol == "<=" and b == 0 and x.op is not None and x.op.name == "relu":
+            return less_equal(x.operand, y)
+        return None if a is None or b is None else bool(forward(a, b))
+
     return elementwise(
-        name, "x y", forward, lambda m, x, y: compare(x, y), kind="flat", result="bool", ulps=0, aliases=aliases,
-        on_scalars=compare, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
+        commutes=symbol in ("==", "!="), on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
     )
 
 
-equal = _comparison("equal", "==", np.equal, lambda x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", np.not_equal, lambda x, y: x != y, "ne")
-less = _comparison("less", "<", np.less, lambda x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", np.less_equal, lambda x, y: x <= y, "le")
-greater = _comparison("greater", ">", np.greater, lambda x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", np.greater_equal, lambda x, y: x >= y, "ge")
+equal = _comparison("equal", "==", "=", np.equal, operator.eq, lambda m, x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, operator.ne, lambda m, x, y: x != y, "ne")
+less = _comparison("less", "<", "<", np.less, operator.lt, lambda m, x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, operator.le, lambda m, x, y: x <= y, "le")
+greater = _comparison("greater", ">", ">", np.greater, operator.gt, lambda m, x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, operator.ge, lambda m, x, y: x >= y, "ge")
 
 
-def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, *aliases: str) -> Op:
-    return elementwise(
-        name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, aliases=aliases
-    )
+def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
+    pair = operands == "x y"
+    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, commutes=pair, **record)
 
 
-logical_and = _truth("logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.")
-logical_or = _truth("logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.")
-logical_not = _truth("logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.")
+def _simpler_and(out: Any, x: Any, y: Any) -> Any:
+    a, b = number_of(x), number_of(y)
+    if a is False or b is False:
+        return False
+    return y if a is True else x if b is True else None
+
+
+def _simpler_or(out: Any, x: Any, y: Any) -> Any:
+    # x == max(x) or (both are NaN): the second matters only where there is no number to print.
+    both_nan = y.op is logical_and and all(part.op is isnan for part in y.operands)
+    return x if both_nan and x.op is equal else None
+
+
+
+logical_and = _truth(
+    "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
+    infix="and", on_floats="bool({} and {})", simpler=_simpler_and,
+)
+logical_or = _truth(
+    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
+    infix="or", on_floats="bool({} or {})", simpler=_simpler_or,
+)
+logical_not = _truth("logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}")
 logical_xor = _truth("logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.")
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.")
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}")
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: x - x != 0 and x == x, "Is infinite.")
 isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: x - x == 0, "Is a finite number.")
 isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: x - x != 0 and x > 0, "Is +infinity.")
@@ -57,6 +92,34 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.asarray(np.where(condition, x, y))[()]
 
 
+def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
+    decided = number_of(condition)
+    if decided is not None:
+        return x if decided else y
+    if number_of(x) == 0 and (condition.op is isnan or _guards_zero(condition, y)):
+        return y
+    return x if x is y else None
+
+
+def _guards_zero(condition: Any, product: Any) -> bool:
+    """Whether a condition such as y == 0 only protects a product that vanishes (or has no value) there anyway."""
+    if condition.op is logical_and:
+        condition = condition.operand
+    if condition.op is not equal or number_of(condition.operands[1]) != 0:
+        return False
+    guarded = unrepeated(condition.operand)
+    stack, seen = [product], 0
+    while stack and seen < 64:
+        part = unrepeated(stack.pop())
+        seen += 1
+        role = part.op.facts.algebra if part.op is not None else ""
+        if part is guarded or (role in ("logarithm", "power") and unrepeated(part.operand) is guarded):
+            return True
+        if role in ("product", "quotient", "negation"):
+            stack += part.operands
+    return False
+
+
 where = elementwise(
     "where",
     "condition x y",
@@ -67,8 +130,16 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves=("condition",),
+    algebraic=True,
+    selects=True,
+    sees_nan=True,
+    extended=Entrywise((None, lambda c, x, y: np.where(c, WIDE(1), WIDE(0)), lambda c, x, y: np.where(c, WIDE(0), WIDE(1)))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
     examples=("where(x > 0, x, 0.1*x)",),
+    algebra="choice",
+    simpler=_simpler_where,
+    latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
+    on_floats="{1} if {0} else {2}",
     ulps=0,
 )
 
@@ -85,9 +156,14 @@ maximum = elementwise(
     symbolic=lambda s, x, y: s.Max(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
+    integral=True,
+    selects=True,
+    extended=Entrywise((lambda x, y: (x > y) + (x == y) * WIDE(0.5), lambda x, y: (y > x) + (x == y) * WIDE(0.5))),
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 minimum = elementwise(
@@ -101,9 +177,14 @@ minimum = elementwise(
     symbolic=lambda s, x, y: s.Min(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
     saves=("x", "y"),
+    integral=True,
+    selects=True,
+    extended=Entrywise((lambda x, y: (x < y) + (x == y) * WIDE(0.5), lambda x, y: (y < x) + (x == y) * WIDE(0.5))),
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
     ulps=0,
+    commutes=True,
+    edges=True,
 )
 
 
@@ -160,9 +241,11 @@ clip = elementwise(
     ),
     saves=("x", "low", "high"),
     aliases=("clamp",),
+    integral=True,
     doc="x limited to the range from low to high; either bound may be None.",
     examples=("clip(x, -1, 1)",),
     ulps=0,
+    backward=pytorch.node_of_clip,
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

@@ -7,55 +7,66 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import DEGREE, RADIAN
+from gradcli.ops.domains import EVERYWHERE, Lattice, at, of, pi
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Choice, Kink, Op
 
-sin = elementwise("sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2)
-cos: Op = elementwise("cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2)
+sin = elementwise(
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
+    sign=r"\sin", math="sin",
+)
+cos: Op = elementwise(
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2,
+    sign=r"\cos", math="cos",
+)
 tan = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
-    domain="x is not pi/2 + k*pi", ulps=4,
+    sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
 )
 sec = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
-    domain="x is not pi/2 + k*pi", doc="The secant, 1/cos(x).", ulps=3,
+    domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
 )
 csc = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
-    domain="x is not k*pi", doc="The cosecant, 1/sin(x).", ulps=3,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
-    domain="x is not k*pi", doc="The cotangent, 1/tan(x).", ulps=4,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=4,
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
-    saves=("x",), domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
+    saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
+    math="asin",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases=("arccos",),
-    saves=("x",), domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    math="acos",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",), saves=("x",),
-    doc="The inverse tangent.", ulps=2,
+    math="atan", doc="The inverse tangent.", ulps=2,
 )
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arcsec",), saves=("x",), domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4,
+    aliases=("arcsec",), saves=("x",), inverse=True,
+    domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse secant, acos(1/x).", ulps=4,
 )
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arccsc",), saves=("x",), domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=4,
+    aliases=("arccsc",), saves=("x",), inverse=True,
+    domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse cosecant, asin(1/x).", ulps=4,
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
-    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain="x is not 0",
+    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=3,
 )
 atan2 = elementwise(
@@ -64,7 +75,8 @@ atan2 = elementwise(
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / (x**2 + y**2)),
     symbolic=lambda s, y, x: s.atan2(y, x), aliases=("arctan2",), saves=("y", "x"), ulps=4,
     kinks=(Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),),
-    domain="not the origin", doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
+    domain=(EVERYWHERE - at(y=0, x=0)).told("not the origin"),
+    doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
 )
 
 _HYPOT_IN_JAX = (
@@ -77,6 +89,7 @@ hypot = elementwise(
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves={"x": ("x", "out"), "y": ("y", "out")},
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),),
     doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",), ulps=2,
+    algebraic=True, branches=True, commutes=True,
 )
 deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")
 rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), backward="Rad2Deg", doc="Radians as degrees.")

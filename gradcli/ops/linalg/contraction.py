@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Op, Shape
+from gradcli.ops.spec import Op, Shape, witness
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
@@ -55,20 +55,6 @@ def _contract(subscripts: str, arrays: Sequence[Any]) -> Any:
     return np.einsum(text, *arrays)
 
 
-def _reference(m: Any, *arrays: Any, subscripts: str) -> Any:
-    # By definition: the products of entries, added up one index at a time.
-    terms, result = parse_subscripts(subscripts, [a.shape for a in arrays])
-    extents = _extents(terms, [a.shape for a in arrays])
-    order = [*result, *(c for c in extents if c not in result)]
-    out = np.full([extents[c] for c in order], m.one, dtype=object)
-    for term, array in zip(terms, arrays, strict=True):
-        index = np.indices(out.shape, sparse=True)
-        place = {c: index[i] for i, c in enumerate(order)}
-        entries = array[tuple(place[c] if n > 1 else place[c] * 0 for c, n in zip(term, array.shape, strict=True))]
-        out = np.asarray(out * entries, dtype=object)
-    return out.sum(axis=tuple(range(len(result), len(order))))
-
-
 def _shape(*shapes: Shape, subscripts: str) -> Shape:
     terms, result = parse_subscripts(subscripts, shapes)
     extents = _extents(terms, shapes)
@@ -111,8 +97,8 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
 
 
 einsum: Op = structural(
-    "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), _reference, vjp=_vjp, shape=_shape,
-    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8,
-    doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.",
+    "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
+    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8, integral=True,
+    doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from gradcli.ops.arrays.shapes import concatenate, getitem, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, on_arrays, one_axis
+from gradcli.ops.spec import Op, Shape, one_axis, witness
 
 
 def _cross(x: Any, y: Any) -> Any:
@@ -26,8 +26,8 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
 
 
 vector_product: Op = structural(
-    "vector_product", "x y", _cross, on_arrays(_cross), shape=_cross_shape, saves=("x", "y"), core_dims=(1, 1), public=False,
-    vjp=lambda wanted, cotangent, out, x, y: (
+    "vector_product", "x y", _cross, witness("products.vector_product"), shape=_cross_shape, saves=("x", "y"), core_dims=(1, 1),
+    public=False, vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
     backward="LinalgCross", rounding="product", ulps=4, doc="The vector product of vectors along the last axis.",

@@ -10,7 +10,9 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.shapes import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.linalg.conditions import has_independent_columns_but_one
 from gradcli.ops.linalg.matrices import (
     column_range,
     lower_part,
@@ -26,10 +28,9 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.scalar_algorithms import doolittle, over_batches
 from gradcli.ops.linalg.triangular import solve_triangular
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Op, Shape, whole_numbers
+from gradcli.ops.spec import REQUIRED, Op, Shape, witness
 from gradcli.ops.structure import output
 
 
@@ -38,10 +39,19 @@ def _lu_shape(x: Shape, pivot: bool = True) -> tuple[Shape, Shape, Shape]:
     return (*batch, n, n), (*batch, n, min(n, m)), (*batch, min(n, m), m)
 
 
+def _without_exchanges(x: Any) -> Any:
+    """L and U in one matrix, whatever is divided by."""
+    x = x.copy()
+    for k in range(min(x.shape)):
+        x[k + 1 :, k] /= x[k, k]
+        x[k + 1 :, k + 1 :] -= x[k + 1 :, k, None] * x[k, k + 1 :]
+    return x
+
+
 def _factored(x: Any, pivot: bool) -> tuple[Any, Any]:
     """L and U in one matrix, and the order of its rows."""
     if not pivot or not x.size:
-        return doolittle(None, x, pivot=False)
+        return _without_exchanges(x), np.arange(len(x))
     from scipy.linalg import lapack
 
     if not np.isfinite(x).all():
@@ -61,16 +71,6 @@ def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
         p[place][order, np.arange(len(order))] = 1
         lower[place], upper[place] = np.tril(factors[:, :k], -1) + np.eye(len(order), k), np.triu(factors[:k])
     return p, lower, upper
-
-
-def _lu_reference(m: Any, x: Any, pivot: bool) -> tuple[Any, Any, Any]:
-    factors, order = doolittle(m, x, pivot)
-    n, k = len(x), min(x.shape)
-    places = np.arange(n)[:, None] - np.arange(x.shape[1])
-    p = np.full((n, n), m.zero, dtype=object)
-    p[order, np.arange(n)] = m.one
-    lower = np.where(places > 0, factors, np.where(places == 0, m.one, m.zero))[:, :k]
-    return p, lower, np.where(places <= 0, factors, m.zero)[:k]
 
 
 def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivot: bool) -> tuple[Any]:
@@ -112,9 +112,9 @@ def _over_u(upper: Any, x: Any) -> Any:
 
 
 lu: Op = structural(
-    "lu", "x", _lu, over_batches(_lu_reference, _lu_shape), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
+    "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
     saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
-    domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
+    domain=given(has_independent_columns_but_one, "independent columns (of a square or wide matrix, one fewer than it has rows)").within(),
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
 )  # fmt: skip
@@ -132,7 +132,7 @@ def _exchanges(p: Any, count: int) -> Any:
 
 
 exchanges = structural(
-    "exchanges", "p", _exchanges, lambda m, p, count: _exchanges(p == 1, count), shape=lambda p, count: (*p[:-2], count),
+    "exchanges", "p", _exchanges, witness("factors.exchanges"), shape=lambda p, count: (*p[:-2], count),
     static={"count": REQUIRED}, result="int", public=False, ulps=0,
     doc="LAPACK's pivots of a permutation matrix: the row that each row was exchanged with in turn, counting from 1.",
 )  # fmt: skip
@@ -152,7 +152,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 
 permutation = structural(
-    "permutation", "pivots", _permutation, lambda m, pivots, n: _permutation(whole_numbers(pivots), n).astype(object),
+    "permutation", "pivots", _permutation, witness("factors.permutation"),
     shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip

@@ -10,6 +10,8 @@ from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.arrays.shapes import concatenate
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
+from gradcli.ops.linalg.conditions import has_independent_columns, is_positive_definite
 from gradcli.ops.linalg.matrices import (
     column_range,
     lower_part,
@@ -23,17 +25,10 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.scalar_algorithms import cholesky as cholesky_of
-from gradcli.ops.linalg.scalar_algorithms import completed, floats, gram_schmidt, over_batches, valued
-from gradcli.ops.linalg.triangular import read, solve_triangular
+from gradcli.ops.linalg.triangular import solve_triangular
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape
+from gradcli.ops.spec import Op, Shape, witness
 from gradcli.ops.structure import output
-
-
-def symmetric(m: Any, x: Any, upper: bool) -> Any:
-    """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
-    return valued(m, (x + x.T) / (2 * m.one), read(x, upper=upper, mirrored=True))
 
 
 def _cholesky(x: Any, upper: bool) -> Any:
@@ -44,11 +39,6 @@ def _cholesky(x: Any, upper: bool) -> Any:
     if np.isnan(factor).any():
         raise EvaluationError("the matrix has entries that are not numbers: it has no Cholesky factor")
     return np.swapaxes(factor, -1, -2) if upper else factor
-
-
-def _cholesky_reference(m: Any, x: Any, upper: bool) -> Any:
-    factor = cholesky_of(m, symmetric(m, x, upper))
-    return factor.T if upper else factor
 
 
 def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
@@ -64,9 +54,9 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 
 cholesky = structural(
-    "cholesky", "x", _cholesky, over_batches(_cholesky_reference, _cholesky_shape), vjp=_cholesky_vjp, shape=_cholesky_shape,
+    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx",
-    domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
+    domain=given(is_positive_definite, "a symmetric, positive definite matrix").within(), examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
 )  # fmt: skip
@@ -85,18 +75,6 @@ def _qr(x: Any) -> tuple[Any, Any]:
 def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
     *batch, n, m = matrix(x, "qr")
     return (*batch, n, min(n, m)), (*batch, min(n, m), m)
-
-
-def _orthogonal(m: Any, x: Any) -> tuple[Any, Any]:
-    """Q and R of a matrix with no more columns than rows, signs as LAPACK has them."""
-    like, r = np.linalg.qr(floats(m, x))
-    return gram_schmidt(m, x, like, np.where(np.diagonal(r) < 0, -1, 1))
-
-
-def _qr_reference(m: Any, x: Any) -> tuple[Any, Any]:
-    n = min(x.shape)
-    q, r = _orthogonal(m, x[:, :n])
-    return q, np.concatenate([r, q.T @ x[:, n:]], axis=1)
 
 
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
@@ -127,8 +105,8 @@ def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
 
 
 qr: Op = structural(
-    "qr", "x", _qr, over_batches(_qr_reference, _qr_shape), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
-    ulps=64, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
+    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
+    ulps=64, domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
 )  # fmt: skip
@@ -142,16 +120,12 @@ def _complement_shape(x: Shape) -> Shape:
     return (*x[:-1], x[-2] - x[-1])
 
 
-def _complement_reference(m: Any, x: Any) -> Any:
-    return completed(m, _orthogonal(m, x)[0], _complement(floats(m, x)))
-
-
 def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
     raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
 
 
 complement = structural(
-    "complement", "x", _complement, over_batches(_complement_reference, _complement_shape), vjp=_complement_vjp,
+    "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
     shape=_complement_shape, core_dims=(2,), ulps=64, public=False,
     doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
 )  # fmt: skip

@@ -13,13 +13,16 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.scalar_algorithms import berkowitz, eliminate, identity, over_batches, quotient
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Shape
+from gradcli.ops.spec import Shape, witness
+from gradcli.ops.text import POWER, Form
 
 
 def _inv(x: Any, check_errors: bool) -> Any:
@@ -37,12 +40,6 @@ def _inv(x: Any, check_errors: bool) -> Any:
     return out
 
 
-def _inv_reference(m: Any, x: Any, check_errors: bool) -> Any:
-    if not check_errors and m.plain(size := berkowitz(m, x)) == 0:
-        return m.map(lambda v: quotient(m, v, size), _adjugate_reference(m, x))
-    return eliminate(m, x, identity(m, len(x)))
-
-
 def _inv_shape(x: Shape, check_errors: bool = True) -> Shape:
     return square(x, "inv")
 
@@ -52,9 +49,9 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 
 inv = structural(
-    "inv", "x", _inv, over_batches(_inv_reference, _inv_shape), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
-    saves=("out",), core_dims=(2,), aliases=("inverse",), domain="a regular matrix", backward="LinalgInvEx",
-    doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
+    "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
+    saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
+    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
 )  # fmt: skip
 
 
@@ -72,16 +69,6 @@ def _adjugate(x: Any) -> Any:
     return product * np.round(orientation)[..., None, None]
 
 
-def _adjugate_reference(m: Any, x: Any) -> Any:
-    n = len(x)
-    out = np.empty((n, n), dtype=object)
-    for i in range(n):
-        for j in range(n):
-            minor = np.delete(np.delete(x, i, axis=0), j, axis=1)
-            out[j, i] = berkowitz(m, minor) * (-1) ** (i + j)
-    return out
-
-
 def _adjugate_shape(x: Shape, h: Shape | None = None) -> Shape:
     return np.broadcast_shapes(square(x, "adjugate"), h or x)
 
@@ -92,8 +79,8 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 adjugate = structural(
-    "adjugate", "x", _adjugate, over_batches(_adjugate_reference, _adjugate_shape), vjp=_adjugate_vjp, shape=_adjugate_shape,
-    saves=("x", "out"), core_dims=(2,), ulps=64,
+    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
+    work=for_rows(power=4), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
 )  # fmt: skip
 
@@ -116,16 +103,6 @@ def _adjugate_jvp(x: Any, h: Any) -> Any:
     return np.swapaxes(vt, -1, -2) @ out @ np.swapaxes(u, -1, -2) * orientation
 
 
-def _adjugate_jvp_reference(m: Any, x: Any, h: Any) -> Any:
-    n = len(x)
-    out = np.full((n, n), m.zero, dtype=object)
-    for i in range(n if n > 1 else 0):
-        for j in range(n):
-            minor, change = (np.delete(np.delete(a, i, axis=0), j, axis=1) for a in (x, h))
-            out[j, i] = (_adjugate_reference(m, minor) * change.T).sum() * (-1) ** (i + j)
-    return out
-
-
 def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
     by_x = None
     if wanted[0]:
@@ -139,7 +116,7 @@ def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any
 
 
 adjugate_jvp = structural(
-    "adjugate_jvp", "x h", _adjugate_jvp, over_batches(_adjugate_jvp_reference, _adjugate_shape), vjp=_adjugate_jvp_vjp,
+    "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
     shape=_adjugate_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
     doc="The derivative of the adjugate in a direction, at singular matrices too.",
 )  # fmt: skip
@@ -154,15 +131,12 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 det = structural(
-    "det", "x", np.linalg.det, over_batches(berkowitz, _det_shape), vjp=_det_vjp, shape=_det_shape, saves=("x",),
-    core_dims=(2,), work=0.4, backward="LinalgDet", doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
-    "(PyTorch returns zeros there).", examples=("log(det(A))",), ulps=64,
+    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
+    work=for_rows(0.4, power=2), backward="LinalgDet",
+    doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
+    "(PyTorch returns zeros there).",
+    sign=r"\det", examples=("log(det(A))",), ulps=64,
 )  # fmt: skip
-
-
-def _slogdet_reference(m: Any, x: Any) -> tuple[Any, Any]:
-    value = over_batches(berkowitz, _det_shape)(m, x)
-    return m.map(lambda v: m.sign(m.plain(v)), value), m.map(lambda v: m.log(m.magnitude(v)), value)
 
 
 def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
@@ -170,9 +144,9 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 
 slogdet = structural(
-    "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), _slogdet_reference, vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=0.4, domain="a regular matrix",
-    backward="LinalgSlogdet",
+    "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), witness("factors.slogdet"), vjp=_slogdet_vjp, outputs=2,
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
+    domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
 )  # fmt: skip
 
@@ -183,7 +157,7 @@ def _logdet(x: Any) -> Any:
 
 
 logdet = composite(
-    "logdet", "x", _logdet, domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",),
+    "logdet", "x", _logdet, domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",),
     doc="The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0.",
 )  # fmt: skip
 

@@ -16,9 +16,9 @@ from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, as_row, column_range, lower_part, matrix, square, transposed, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.scalar_algorithms import exponential, over_batches
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Op, Shape
+from gradcli.ops.spec import REQUIRED, Op, Shape, witness
 
 # The numerator of the Padé approximant of exp of degree 13, good to double precision up to this norm (N. J. Higham, 2005).
 _PADE = (
@@ -56,8 +56,8 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 
 matrix_exp: Op = structural(
-    "matrix_exp", "x", _matrix_exp, over_batches(exponential, _matrix_exp_shape), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape,
-    saves=("x",), core_dims=(2,), work=15, ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
+    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape, saves=("x",),
+    core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
 )  # fmt: skip
 
@@ -70,10 +70,6 @@ def _beside(x: Any, h: Any) -> Any:
 def _matrix_exp_jvp(x: Any, h: Any) -> Any:
     n = x.shape[-1]
     return _matrix_exp(_beside(*np.broadcast_arrays(x, h)))[..., :n, n:]
-
-
-def _matrix_exp_jvp_reference(m: Any, x: Any, h: Any) -> Any:
-    return exponential(m, _beside(x, h))[: len(x), len(x) :]
 
 
 def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
@@ -94,8 +90,8 @@ def _blocks(*parts: Any) -> Any:
 
 
 matrix_exp_jvp: Op = structural(
-    "matrix_exp_jvp", "x h", _matrix_exp_jvp, over_batches(_matrix_exp_jvp_reference, _matrix_exp_shape), vjp=_matrix_exp_jvp_vjp,
-    shape=_matrix_exp_shape, saves=("x", "h"), core_dims=(2, 2), work=120, public=False, ulps=64,
+    "matrix_exp_jvp", "x h", _matrix_exp_jvp, witness("factors.matrix_exp_jvp"), vjp=_matrix_exp_jvp_vjp, shape=_matrix_exp_shape,
+    saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
     doc="The derivative of the matrix exponential in a direction.",
 )  # fmt: skip
 

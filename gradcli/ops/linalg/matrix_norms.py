@@ -9,8 +9,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
+from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import column_range
 from gradcli.ops.linalg.spectra import svdvals_of
@@ -131,7 +133,7 @@ matrix_norm = composite(
     "sums of sizes along columns), inf and -inf (along rows).", examples=("matrix_norm(A, 'nuc')",),
 )  # fmt: skip
 cond = composite(
-    "cond", "x", _cond, static={"ord": None}, domain="a regular matrix",
+    "cond", "x", _cond, static={"ord": None}, domain=given(is_regular, "a regular matrix"),
     doc="The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the matrix "
     "and of its inverse.", examples=("cond(A)",),
 )  # fmt: skip

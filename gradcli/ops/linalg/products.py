@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import NotCovered, Product
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Composite, Function, Shape, axes_of, on_arrays, one_axis
+from gradcli.ops.spec import Composite, Function, Shape, axes_of, one_axis, witness
+from gradcli.ops.text import TERM, Form
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:
@@ -61,10 +64,31 @@ def _column(vector: Any) -> Any:
     return reshape(vector, shape=(*vector.shape, 1))
 
 
+def _products_added(out: Shape, x: Shape, y: Shape) -> int:
+    return math.prod(out) * (x or (1,))[-1]
+
+
+def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """In long double; vectors are a row before and a column behind the @."""
+    rows, columns = (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
+    cotangent = cotangent if y.ndim > 1 else np.expand_dims(cotangent, -1)
+    cotangent = cotangent if x.ndim > 1 else np.expand_dims(cotangent, -2)
+    by_x, by_y = np.matmul(cotangent, np.swapaxes(columns, -1, -2)), np.matmul(np.swapaxes(rows, -1, -2), cotangent)
+    return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
+
+
+def _dot_factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if x.ndim not in (1, 2) or y.ndim not in (1, 2):
+        raise NotCovered("dot of so many entries")
+    return _factors(cotangent, x, y)
+
+
 matmul = structural(
-    "matmul", "x y", np.matmul, on_arrays(np.matmul), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
+    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), rounding="terms", ulps=8,
+    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors), operator="matmul",
+    backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
+    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
 )  # fmt: skip
 
 
@@ -95,8 +119,10 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 
 dot = structural(
-    "dot", "x y", np.dot, on_arrays(np.dot), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)},
+    "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
+    on_objects=True,
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
+    integral=True, work=_products_added, extended=Product(_dot_factors),
 )  # fmt: skip
 
 
@@ -107,9 +133,9 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 outer = structural(
-    "outer", "x y", np.outer, on_arrays(np.outer), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
-    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul",
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
+    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
+    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
 )  # fmt: skip
 
 
@@ -137,13 +163,13 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 
 trace = structural(
-    "trace", "x", _trace, on_arrays(_trace), vjp=_trace_vjp, shape=_trace_shape,
-    static={"offset": 0, "axis1": 0, "axis2": 1}, linear=True, rounding="terms", ulps=4,
+    "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
+    linear=True, integral=True, rounding="terms", ulps=4,
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
 
 
-def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Composite:
+def _ranked(name: str, function: Function, *ranks: int) -> Composite:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
 
     def body(x: Any, y: Any) -> Any:
@@ -154,13 +180,13 @@ def _ranked(name: str, function: Function, *ranks: int, backward: str) -> Compos
 
     taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
     doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
-    return composite(f"torch_{name}", "x y", body, public=False, backward=backward, doc=doc)
+    return composite(f"torch_{name}", "x y", body, public=False, doc=doc, backward=name.capitalize(), one_dtype=name != "vdot")
 
 
 for _name, _function, _ranks in (
     ("mm", matmul, (2, 2)), ("mv", matmul, (2, 1)), ("bmm", matmul, (3, 3)), ("dot", dot, (1, 1)), ("vdot", dot, (1, 1)),
 ):  # fmt: skip
-    _ranked(_name, _function, *_ranks, backward=_name.capitalize())
+    _ranked(_name, _function, *_ranks)
 
 
 def _vdot(x: Any, y: Any) -> Any:

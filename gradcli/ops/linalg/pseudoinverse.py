@@ -13,13 +13,12 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.linalg.matrices import as_column, column_range, matrix, nothing, square, transposed
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.rotations import singular_values
-from gradcli.ops.linalg.scalar_algorithms import eliminate, floats, plainly
 from gradcli.ops.linalg.spectra import svdvals_of
 from gradcli.ops.linalg.triangular import read
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape
+from gradcli.ops.spec import Op, Shape, witness
 from gradcli.ops.structure import detach, to_int
 
 _EPSILON = float(np.finfo(float).eps)
@@ -48,31 +47,6 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
     return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
 
 
-def _pinv_reference(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
-    out = np.empty(_pinv_shape(x.shape), dtype=object)
-    batch = x.shape[:-2]
-    for place in np.ndindex(batch):
-        tolerances = [float(np.broadcast_to(t, batch)[place]) for t in _tolerances(x.shape, rtol, atol, float(np.finfo(m.precision).eps))]
-        matrix = read.reference(m, x[place], False, True) if hermitian else x[place]
-        tall = matrix.shape[0] >= matrix.shape[1]
-        found = _pseudoinverse(m, matrix if tall else matrix.T, *tolerances)
-        out[place] = found if tall else found.T
-    return out
-
-
-def _pseudoinverse(m: Any, x: Any, rtol: float, atol: float) -> Any:
-    """Of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
-    rough = np.linalg.svd(floats(m, x), compute_uv=False)
-    if x.size and rough[-1] > max(2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]):  # no doubt about the rank
-        return eliminate(m, x.T @ x, x.T)
-    u, sizes, v = singular_values(m, plainly(m, x))
-    rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
-    u, v = u[:, :rank], v[:, :rank]
-    left, right = x @ v, u.T @ x
-    middle = u.T @ left
-    return eliminate(m, right @ right.T, right).T @ (middle @ eliminate(m, left.T @ left, left.T)) + m.zero
-
-
 def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> tuple[Any]:
     if hermitian:
         x = read(x, mirrored=True)
@@ -87,8 +61,9 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 
 pinv: Op = structural(
-    "pinv", "x", _pinv, _pinv_reference, vjp=_pinv_vjp, shape=_pinv_shape, static={"rtol": None, "atol": None, "hermitian": False},
-    saves=("x", "out"), core_dims=(2,), work=2, ulps=64, backward="LinalgPinv", examples=("pinv(A) @ b",),
+    "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
+    static={"rtol": None, "atol": None, "hermitian": False}, saves=("x", "out"), core_dims=(2,), work=for_rows(2), ulps=64,
+    backward="LinalgPinv", examples=("pinv(A) @ b",),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",
 )  # fmt: skip

@@ -11,13 +11,14 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
+from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, no_info, transposed
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.scalar_algorithms import eliminate, over_batches
 from gradcli.ops.linalg.triangular import equations_shape
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op, Shape, axes_of
+from gradcli.ops.spec import Op, Shape, axes_of, witness
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:
@@ -31,13 +32,6 @@ def _solve(x: Any, y: Any) -> Any:
         raise EvaluationError("the matrix is singular: the equations have no single solution") from None
 
 
-_solve_matrices = over_batches(eliminate, lambda x, y: equations_shape(x, y, "solve"))
-
-
-def _solve_reference(m: Any, x: Any, y: Any) -> Any:
-    return _solve_matrices(m, x, y[:, None])[..., 0] if y.ndim == 1 else _solve_matrices(m, x, y)
-
-
 def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     vector = len(y.shape) == 1
     back = solve(transposed(x), as_column(cotangent) if vector else cotangent)
@@ -46,8 +40,8 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 solve: Op = structural(
-    "solve", "x y", _solve, _solve_reference, vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
-    domain="a regular matrix x", backward="LinalgSolveEx",
+    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
+    domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64,
 )  # fmt: skip
 

@@ -9,8 +9,9 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
 from gradcli.ops.linalg import sign_conventions
-from gradcli.ops.linalg.factorizations import symmetric
+from gradcli.ops.linalg.conditions import has_full_rank_apart, is_apart, is_symmetric
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
@@ -25,10 +26,9 @@ from gradcli.ops.linalg.matrices import (
     without_diagonal,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.rotations import singular_values, symmetric_eigen
-from gradcli.ops.linalg.scalar_algorithms import blurred, completed, floats, over_batches
+from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Function, Kink, Op, Shape
+from gradcli.ops.spec import Function, Kink, Op, Shape, witness
 from gradcli.ops.structure import output
 
 _SIGNS = {"signs": "numpy"}
@@ -64,10 +64,6 @@ def _eigh_shape(x: Shape, UPLO: str = "L", signs: str = "") -> tuple[Shape, Shap
     return square(x, "eigh")[:-1], x
 
 
-def _eigh_reference(m: Any, x: Any, UPLO: str, signs: str) -> tuple[Any, Any]:
-    return symmetric_eigen(m, symmetric(m, x, _upper(UPLO)), _eigh(floats(m, x), UPLO, signs)[1])
-
-
 def _differences(row: Any, column: Any) -> Any:
     return with_unit_diagonal(as_row(row) - as_column(column))
 
@@ -83,9 +79,9 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 
 eigh: Op = structural(
-    "eigh", "x", _eigh, over_batches(_eigh_reference, _eigh_shape), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L", **_SIGNS},
-    outputs=2, saves=("out",), core_dims=(2,), work=12, ulps=64, backward="LinalgEigh",
-    domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
+    "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L", **_SIGNS}, outputs=2,
+    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh",
+    domain=given(is_apart, "a symmetric matrix; for gradients of vectors, one without repeated eigenvalues").within(),
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
 )  # fmt: skip
@@ -101,29 +97,6 @@ def _svd_shape(x: Shape, full_matrices: bool = True, signs: str = "") -> tuple[S
     *batch, n, m = matrix(x, "svd")
     k = min(n, m)
     return (*batch, n, n if full_matrices else k), (*batch, k), (*batch, m if full_matrices else k, m)
-
-
-def _svd_reference(m: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any, Any, Any]:
-    u, _, vh = _svd(floats(m, x), True, signs)
-    if x.shape[0] < x.shape[1]:
-        left, sizes, right = _tall_svd(m, x.T, vh.T, u)
-        left, right = right, left
-    else:
-        left, sizes, right = _tall_svd(m, x, u, vh.T)
-    k = len(sizes)
-    if not full_matrices:
-        return left[:, :k], sizes, right[:, :k].T
-    return left, sizes, right.T
-
-
-def _tall_svd(m: Any, x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
-    """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
-    left, sizes, right = singular_values(m, x, v)
-    rank = sum(m.plain(s) != 0 for s in sizes)
-    left = left[:, :rank]
-    beyond = completed(m, left, u[:, rank:])
-    beyond[:, : len(sizes) - rank] = blurred(m, beyond[:, : len(sizes) - rank], x)
-    return np.column_stack([left, beyond]), sizes, right
 
 
 def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:
@@ -159,9 +132,9 @@ def _beside(u: Any, x: Any) -> Any:
 
 
 svd: Op = structural(
-    "svd", "x", _svd, over_batches(_svd_reference, _svd_shape), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True, **_SIGNS},
-    outputs=3, saves=("out",), core_dims=(2,), work=12, ulps=64, backward="LinalgSvd",
-    domain="for gradients of vectors, a matrix of full rank without repeated singular values",
+    "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True, **_SIGNS}, outputs=3,
+    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd",
+    domain=given(has_full_rank_apart, "for gradients of vectors, a matrix of full rank without repeated singular values").within(),
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
     "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
 )  # fmt: skip
@@ -190,7 +163,7 @@ def _scipy_eigh(x: Any, lower: bool, eigvals_only: bool) -> Any:
 
 eigvalsh = composite(
     "eigvalsh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO)[0], static={"UPLO": "L"}, backward="LinalgEigh",
-    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),), domain="a symmetric matrix",
+    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),), domain=given(is_symmetric, "a symmetric matrix"),
     doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
 )  # fmt: skip
 torch_eigh = composite(

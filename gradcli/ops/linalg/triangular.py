@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,12 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import given
+from gradcli.ops.linalg.conditions import has_nonzero_diagonal
 from gradcli.ops.linalg.matrices import as_column, lower_part, square, transposed, upper_part, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.scalar_algorithms import eliminate, over_batches, quotient, valued
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Function, Op, Shape
+from gradcli.ops.spec import Op, Shape, witness
 
 
 def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
@@ -27,7 +26,7 @@ def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
     return (*np.broadcast_shapes(x[:-2], y[:-2]), *y[-2:])
 
 
-def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool, divide: Function = operator.truediv) -> Any:
+def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     n = x.shape[-1]
     out = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
@@ -35,12 +34,8 @@ def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool, divide: Functi
         known = slice(i + 1, n) if upper else slice(0, i)
         out[..., i, :] -= (x[..., i, None, known] @ out[..., known, :])[..., 0, :]
         if not unitriangular:
-            out[..., i, :] = divide(out[..., i, :], x[..., i, i, None])
+            out[..., i, :] /= x[..., i, i, None]
     return out
-
-
-def _solve_triangular_reference(m: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
-    return _substitute(x, y, upper, unitriangular, np.frompyfunc(partial(quotient, m), 2, 1))
 
 
 def _solve_triangular_vjp(
@@ -55,9 +50,10 @@ def _solve_triangular_vjp(
 
 
 solve_triangular: Op = structural(
-    "solve_triangular", "x y", _substitute, _solve_triangular_reference, vjp=_solve_triangular_vjp,
+    "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves=("x", "out"), core_dims=(2, 2), ulps=64, domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
+    saves=("x", "out"), core_dims=(2, 2), ulps=64,
+    domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
 )  # fmt: skip
@@ -127,7 +123,7 @@ def _read(x: Any, upper: bool, mirrored: bool) -> Any:
 
 
 read = structural(
-    "read", "x", _read, lambda m, x, upper, mirrored: valued(m, x, _read(x, upper, mirrored)), shape=lambda x, upper, mirrored: x,
+    "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
     vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
     ulps=0, doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
@@ -137,11 +133,6 @@ read = structural(
 def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
     factor = np.swapaxes(x, -1, -2) if upper else x
     return _substitute(np.swapaxes(factor, -1, -2), _substitute(factor, y, False, False), True, False)
-
-
-def _cholesky_solve_reference(m: Any, y: Any, x: Any, upper: bool) -> Any:
-    factor = valued(m, x, _half(x, upper))
-    return eliminate(m, factor.T @ factor if upper else factor @ factor.T, y)
 
 
 def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
@@ -161,9 +152,9 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 
 
 cholesky_solve: Op = structural(
-    "cholesky_solve", "y x", _cholesky_solve, over_batches(_cholesky_solve_reference, _cholesky_solve_shape),
+    "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
     vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    backward="CholeskySolve", domain="no zeros on the diagonal of x",
+    backward="CholeskySolve", domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
     doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
     "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
 )  # fmt: skip

@@ -14,18 +14,20 @@ from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.elementwise import bent
 from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, where
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_or, maximum, where
+from gradcli.ops.extended import WIDE, Entrywise
 from gradcli.ops.nn.softmax import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
-from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis
+from gradcli.ops.spec import REQUIRED, SAME, Choice, Function, Kink, one_axis, witness
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.probability import ndtr
 
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
     lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0,
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),), doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",),
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
+    extended=Entrywise((lambda x: np.where(x > 0, WIDE(1), WIDE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
+    doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
 )
 
 
@@ -77,7 +79,7 @@ leaky_relu = elementwise(
     "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
     lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
     lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
-    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",),
+    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True,
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
     wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
@@ -114,7 +116,7 @@ celu = elementwise(
 _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 selu = elementwise(
-    "selu", "x", lambda x: _exponential_below(_SCALE, _SLOPE, x), lambda m, x: x * _SCALE if x > 0 else m.expm1(x) * _SLOPE,
+    "selu", "x", lambda x: _exponential_below(_SCALE, _SLOPE, x), witness("functions.selu"),
     lambda out, x: where(greater(x, 0), _SCALE, exp(x) * _SLOPE),
     kind="piecewise", saves=("x",), ulps=3, backward="Elu",
     kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
@@ -148,12 +150,6 @@ def _twice_bent(x: Any) -> Any:
     return 2 * x + 44715 * x * x * x / 500000
 
 
-def _gelu_reference(m: Any, x: Any, approximate: str) -> Any:
-    if approximate == "none":
-        return x * m.erfc(-x / m.sqrt(2)) / 2
-    return x / (1 + m.exp(-m.sqrt(2 / m.pi) * _twice_bent(x)))
-
-
 def _gelu_partial(out: Any, x: Any, approximate: str) -> Any:
     if approximate == "none":
         return ndtr(x) + x * exp_square(x, c=-0.5) / SQRT_TWO_PI
@@ -162,7 +158,7 @@ def _gelu_partial(out: Any, x: Any, approximate: str) -> Any:
 
 
 gelu = elementwise(
-    "gelu", "x", _gelu, _gelu_reference, _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=10,
+    "gelu", "x", _gelu, witness("functions.gelu"), _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=10,
     doc="x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.",
     examples=("gelu(x, approximate='tanh')",),
 )

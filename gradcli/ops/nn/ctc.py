@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import broadcast_to, concatenate, expand_dims, getitem, part_of, reshape, stack
+from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.shapes import broadcast_to, concatenate, getitem, part_of, reshape, stack
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import equal, less, logical_and, maximum, minimum, not_equal, where
 from gradcli.ops.nn.likelihoods import class_labels

@@ -8,14 +8,16 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import expand_dims, reshape
+from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import log, log1p
 from gradcli.ops.elementwise.logic import equal, maximum, where
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural
-from gradcli.ops.spec import REQUIRED, Shape
+from gradcli.ops.spec import REQUIRED, Shape, witness
 from gradcli.ops.special.gamma import sigmoid, softplus
 
 # PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope
@@ -32,35 +34,14 @@ def _bernoulli(x: Any, y: Any) -> Any:
     return -(y * np.maximum(np.log(x), _LOWEST) + (1 - y) * np.maximum(np.log1p(-x), _LOWEST))
 
 
-def _bernoulli_reference(m: Any, x: Any, y: Any) -> Any:
-    """The definition; very near 0 and 1 its value as a constant, and the slope that PyTorch chooses."""
-
-    def held_log(p: Any) -> Any:
-        return m.log(p) if m.plain(p) < 0 or m.plain(p) > m.m.exp(_LOWEST) else m.one * _LOWEST
-
-    def definition(p: Any, t: Any) -> Any:
-        return -(t * held_log(p) + (1 - t) * held_log(1 - p))
-
-    def entry(p: Any, t: Any) -> Any:
-        at = m.plain(p)
-        if not 0 <= at <= 1 or at * (1 - at) >= _NARROWEST:
-            return definition(p, t)
-        return definition(at, t) + (at - m.plain(t)) / m.m.mpf(_NARROWEST) * (p - at)
-
-    out = np.empty(np.shape(x), dtype=object)
-    for place in np.ndindex(out.shape):
-        out[place] = entry(x[place], y[place])
-    return out
-
-
 def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     by_x = cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)) if wanted[0] else None
     return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
 
 
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli, _bernoulli_reference, vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1",
+    "bernoulli_nll", "input target", _bernoulli, witness("functions.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
@@ -69,7 +50,7 @@ bernoulli_nll = structural(
 binary_cross_entropy = loss(
     "binary_cross_entropy", "input target weight?",
     lambda x, y, weight, reduction: total(bernoulli_nll(x, y) if weight is None else bernoulli_nll(x, y) * weight, reduction),
-    "input, target, weight, size_average, reduce, reduction", backward="BinaryCrossEntropy", domain="0 <= input <= 1",
+    "input, target, weight, size_average, reduce, reduction", backward="BinaryCrossEntropy", domain=of(input="[0, 1]"),
     doc=bernoulli_nll.doc, examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
 )  # fmt: skip
 

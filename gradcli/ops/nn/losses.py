@@ -9,6 +9,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, maximum, where
@@ -129,7 +130,7 @@ def _scipy_kl_div(x: Any, y: Any) -> Any:
 
 
 composite(
-    "scipy_kl_div", "x y", _scipy_kl_div, public=False, domain="x > 0 and y > 0",
+    "scipy_kl_div", "x y", _scipy_kl_div, public=False, domain=of(x="(0, inf)", y="(0, inf)").within(),
     doc="scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0.",
 )  # fmt: skip
 declare(SCIPY, kl_div=signature("scipy_kl_div", "x, y, -out"))

@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import expand_dims, reshape
+from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import clip, equal, greater_equal, minimum, where
 from gradcli.ops.nn.activations import relu

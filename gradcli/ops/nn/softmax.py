@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
-from gradcli.ops.reductions.sums import by_rows, max_, reduction, spread, sum_
+from gradcli.ops.reductions.sums import max_, reduction, spread, sum_
 from gradcli.ops.registry import composed, structural
-from gradcli.ops.spec import Op, Shape, axes_of
+from gradcli.ops.spec import Op, Shape, axes_of, witness
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -20,14 +21,6 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
     top = np.where(np.isfinite(top), top, 0)
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-
-
-def _logsumexp_of(m: Any, row: list[Any]) -> Any:
-    top = row.pop(row.index(max(row)))
-    return top + m.log1p(sum((m.exp(v - top) for v in row), m.zero))
-
-
-_logsumexp_reference = by_rows(_logsumexp_of)
 
 
 def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -39,7 +32,8 @@ def _plain(x: Any, **axes: Any) -> Any:
 
 
 logsumexp: Op = reduction(
-    "logsumexp", _logsumexp, _logsumexp_reference, _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
+    "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
+    extended=extended.LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     wider=composed(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
@@ -70,7 +64,7 @@ def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tu
 
 softmax = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+    extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
 )
 
 
@@ -88,7 +82,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 
 
 log_softmax = structural(
-    "log_softmax", "x", _log_softmax, lambda m, x, axis: x - _logsumexp_reference(m, x, axis, True) if x.size else x,
-    vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None}, saves=("out",), ulps=12,
+    "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
+    saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
     doc="log(softmax(x)) along an axis, without overflow.",
 )

@@ -14,8 +14,9 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.reductions import extended
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, on_arrays
+from gradcli.ops.spec import REQUIRED, Function, Op, Shape, axes_of, witness
 
 
 def _cumsum(x: Any, axis: int | None) -> Any:
@@ -34,8 +35,9 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 
 
 cumsum = structural(
-    "cumsum", "x", _cumsum, on_arrays(_cumsum), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
-    doc="Running sums along an axis (of all entries in order by default).", rounding="terms", ulps=8,
+    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
+    doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
+    extended=extended.CUMSUM,
 )  # fmt: skip
 
 
@@ -77,7 +79,7 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
 
 
 exclusive_products = structural(
-    "exclusive_products", "x", _exclusive, on_arrays(_exclusive), vjp=_exclusive_vjp, shape=lambda old, axis: old,
+    "exclusive_products", "x", _exclusive, witness("reducing.exclusive_products"), vjp=_exclusive_vjp, shape=lambda old, axis: old,
     static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
     compounds=True,
 )  # fmt: skip
@@ -102,8 +104,9 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 
 cumprod = structural(
-    "cumprod", "x", _cumprod, on_arrays(_cumprod), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
+    "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
+    integral=True,
 )  # fmt: skip
 
 
@@ -129,8 +132,8 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 
 
 reversed_horner: Op = structural(
-    "reversed_horner", "c x", _horner, on_arrays(_horner), vjp=_horner_vjp, shape=lambda c, x, axis: np.broadcast_shapes(c, x),
-    static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
+    "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
+    shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
     doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
 )  # fmt: skip
 

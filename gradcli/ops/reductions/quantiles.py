@@ -18,7 +18,7 @@ from gradcli.ops.reductions.along import count
 from gradcli.ops.reductions.selection import PAIR, TIES, argsort, chosen, sort
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, sum_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Function, Kink, axes_of, one_axis
+from gradcli.ops.spec import Function, Kink, axes_of, one_axis, witness
 from gradcli.ops.structure import to_int
 
 
@@ -32,13 +32,9 @@ def _lower_median(x: Any, ignore: bool = False) -> Any:
     return flat[(n - 1) // 2]
 
 
-def _lower_median_reference(m: Any, x: Any) -> Any:
-    entries = sorted((v for v in np.ravel(x) if m.plain(v) == m.plain(v)), key=m.plain)
-    return entries[(len(entries) - 1) // 2] if len(entries) == np.size(x) else m.nan
-
-
 lower_median = structural(
-    "lower_median", "x", _lower_median, _lower_median_reference, shape=lambda x: (), saves=("x", "out"), ulps=0, public=False,
+    "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x: (), saves=("x", "out"), ulps=0,
+    public=False, integral=True,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",
@@ -47,7 +43,7 @@ lower_median = structural(
 
 lower_nanmedian = structural(
     "lower_nanmedian", "x", lambda x: _lower_median(x, ignore=True),
-    lambda m, x: _lower_median_reference(m, np.array([v for v in np.ravel(x) if m.plain(v) == m.plain(v)] or [m.nan], dtype=object)),
+    witness("reducing.nanmedian_from_below"),
     shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, backward="Nanmedian", kinks=lower_median.kinks,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
     doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",

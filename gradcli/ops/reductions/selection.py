@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.extended import ORDER
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -20,7 +21,7 @@ from gradcli.ops.elementwise.logic import maximum, minimum
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, one_axis
+from gradcli.ops.spec import REQUIRED, Function, Kink, Op, Shape, axes_of, one_axis, witness
 
 
 def _first(forward: Function) -> Function:
@@ -40,7 +41,7 @@ def _first(forward: Function) -> Function:
 def _arg(name: str, forward: Function, doc: str) -> Op:
     run = _first(forward)
     return structural(
-        name, "x", run, lambda m, x, axis, keepdims: run(m.values(x), axis, keepdims),
+        name, "x", run, witness(f"reducing.{name}"),
         shape=reduced, static=AXES, result="int", doc=doc, ulps=0,
     )  # fmt: skip
 
@@ -69,8 +70,8 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 
 argsort = structural(
-    "argsort", "x", _argsort, lambda m, x, axis, descending: _argsort(m.values(x), axis, descending), shape=_sorted_shape,
-    static={"axis": -1, "descending": False}, result="int", ulps=0,
+    "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
+    ulps=0, extended=ORDER,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
 )  # fmt: skip
 
@@ -94,7 +95,7 @@ def _running_extreme(better: Function) -> Function:
 def _argcum(name: str, better: Function, doc: str) -> Op:
     run = _running_extreme(better)
     return structural(
-        name, "x", run, lambda m, x, axis: run(m.values(x), axis), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
+        name, "x", run, witness(f"reducing.{name}"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
         public=False, ulps=0, doc=doc,
     )  # fmt: skip
 
@@ -234,7 +235,7 @@ def _argmode(x: Any, axis: int) -> Any:
 
 
 argmode = structural(
-    "argmode", "x", _argmode, lambda m, x, axis: _argmode(m.values(x), axis), result="int", ulps=0, public=False,
+    "argmode", "x", _argmode, witness("reducing.argmode"), result="int", ulps=0, public=False,
     static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import EvaluationError
+from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.reductions.masked import around, average, begun, extreme, mask_for
 from gradcli.ops.registry import composed, composite, is_number, structural
-from gradcli.ops.spec import SAME, Composite, Function, Kink, Op, Shape, axes_of, on_arrays
+from gradcli.ops.spec import SAME, Composite, Function, Kink, Op, Shape, witness
 
 AXES = {"axis": None, "keepdims": False}
 
@@ -52,14 +53,11 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 sum_ = reduction(
-    "sum", np.add.reduce, on_arrays(lambda x, axis, keepdims: _object(x).sum(axis=axis, keepdims=keepdims)), _sum_vjp,
-    linear=True, doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4,
+    "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True, extended=extended.SUM,
+    doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
+    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
 )
-
-
-def _object(x: Any) -> np.ndarray:
-    return np.asarray(x, dtype=object)
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -70,13 +68,11 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
     return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
 
 
-def _mean_reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return _object(x).sum(axis=axis, keepdims=keepdims) / count(x.shape, axis)
-
-
 mean = reduction(
-    "mean", _mean, _mean_reference, _mean_vjp, linear=True, doc="The mean of the entries.",
+    "mean", _mean, witness("reducing.mean"), _mean_vjp, linear=True, algebraic=True, extended=extended.MEAN,
+    doc="The mean of the entries.", adds="entries", on_objects=True,
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
+    backward=pytorch.by_axis("Mean", "Mean.1"), refuses=pytorch.only_floats("mean"),
 )
 
 
@@ -86,19 +82,14 @@ def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
 
 
-def _var_reference(m: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    n = count(x.shape, axis)
-    deviation = x - _object(x).sum(axis=axis, keepdims=True) / n
-    return (deviation * deviation).sum(axis=axis, keepdims=keepdims) / (n - ddof)
-
-
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(n - ddof, 0)),)
 
 
 var = reduction(
-    "var", _var, _var_reference, _var_vjp, static={"ddof": 0}, saves=("x",),
+    "var", _var, witness("reducing.var"), _var_vjp, static={"ddof": 0}, saves=("x",), extended=extended.VAR,
+    refuses=pytorch.only_floats("var"),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
     rounding="operands", ulps=8, wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )
@@ -116,8 +107,8 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 std = reduction(
-    "std", _std, lambda m, x, axis, keepdims, ddof: m.map(m.sqrt, _var_reference(m, x, axis, keepdims, ddof)), _std_vjp,
-    static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
+    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
+    extended=extended.STD, refuses=pytorch.only_floats("std"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
     wider=_wider("std", "x where? mean?", around("std", _late("sum_"), _late("norm"), root=True), ddof=0),
@@ -129,31 +120,11 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 prod = reduction(
-    "prod", np.prod, on_arrays(lambda x, axis, keepdims: _object(x).prod(axis=axis, keepdims=keepdims)), _prod_vjp,
+    "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
-    compounds=True,
+    compounds=True, integral=True, extended=extended.PROD, folds="mul", backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
-
-
-def by_rows(reduce: Callable[[Any, list[Any]], Any]) -> Function:
-    """A reference that reduces the scalars along axes, one list of them at a time."""
-
-    def reference(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-        axes = axes_of(axis, x.ndim)
-        kept = [a for a in range(x.ndim) if a not in axes]
-        rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
-        out = np.empty(rows.shape[:-1], dtype=object)
-        for index in np.ndindex(out.shape):
-            out[index] = reduce(m, list(rows[index]))
-        return out.reshape(reduced(x.shape, axis, keepdims))
-
-    return reference
-
-
-def _fold(choose: str) -> Function:
-    """Largest or smallest along axes, by the scalar operation that a tie is known to."""
-    return by_rows(lambda m, row: m.extreme(choose, row))
 
 
 def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -173,15 +144,17 @@ def _extreme(forward: Function) -> Function:
 
 
 max_ = reduction(
-    "max", _extreme(np.max), _fold("max"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0,
-    kinks=(Kink(lambda ties: ties, "several largest entries", "shared evenly among them", SAME),),
-    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",),
+    "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
+    extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
+    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
+    folds="maximum", backward=pytorch.by_axis("Max.1", "Max"),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
 )
 min_ = reduction(
-    "min", _extreme(np.min), _fold("min"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0,
-    kinks=(Kink(lambda ties: ties, "several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.",
+    "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
+    extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
+    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
+    backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
 )
 
@@ -207,20 +180,6 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
 
 
-def _norm_reference(m: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    size = m.map(m.magnitude, x)
-    if ord in (math.inf, -math.inf):
-        return _fold("max" if ord > 0 else "min")(m, size, axis, keepdims)
-    if ord == 0:
-        return m.map(lambda v: m.one if v != 0 else m.zero, size).sum(axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return size.sum(axis=axis, keepdims=keepdims)
-    if ord in (None, 2):
-        return m.map(m.sqrt, _object(size * size).sum(axis=axis, keepdims=keepdims))
-    total = m.map(lambda v: m.power(v, ord), size).sum(axis=axis, keepdims=keepdims)
-    return m.map(lambda v: m.power(v, m.one / ord), total)
-
-
 def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
     if ord == 0:
@@ -237,11 +196,11 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 
 norm = reduction(
-    "norm", _norm, _norm_reference, _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4,
+    "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",),
+    examples=("norm(x - a)",), backward="LinalgVectorNorm",
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.registry import composite, elementwise
@@ -54,7 +55,8 @@ def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, f
 
     op = elementwise(
         name, "x", forward, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
-        doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",), **record,
+        doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",),
+        written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)", **record,
     )  # fmt: skip
     return op
 
@@ -65,36 +67,36 @@ def _falling(op: Op, x: Any, v: float) -> Any:
 
 jv = _bessel(
     "jv", _oscillating("jv", 0), "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500,
-    domain="x >= 0, or v an integer",
+    domain=of(x="[0, inf)") | of(v="integers"),
 )
 yv = _bessel(
     "yv", _oscillating("yv", 1), "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500,
-    domain="x > 0",
+    domain=of(x="(0, inf)"),
 )
 iv = _bessel(
     "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
+    "The modified Bessel function of the first kind and of order v.", domain=of(x="[0, inf)") | of(v="integers"), ulps=16,
 )
 kv = _bessel(
     "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
+    "The modified Bessel function of the second kind and of order v.", domain=of(x="(0, inf)"), ulps=40,
 )
 j0 = composite("j0", "x", lambda x: jv(x, v=0), aliases=("bessel_j0",), doc="The Bessel function jv(0, x).")
 j1 = composite("j1", "x", lambda x: jv(x, v=1), aliases=("bessel_j1",), doc="The Bessel function jv(1, x).")
-y0 = composite("y0", "x", lambda x: yv(x, v=0), aliases=("bessel_y0",), doc="The Bessel function yv(0, x).", domain="x > 0")
-y1 = composite("y1", "x", lambda x: yv(x, v=1), aliases=("bessel_y1",), doc="The Bessel function yv(1, x).", domain="x > 0")
-k0 = composite("k0", "x", lambda x: kv(x, v=0), aliases=("modified_bessel_k0",), doc="kv(0, x).", domain="x > 0")
-k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",), doc="kv(1, x).", domain="x > 0")
+y0 = composite("y0", "x", lambda x: yv(x, v=0), aliases=("bessel_y0",), doc="The Bessel function yv(0, x).", domain=of(x="(0, inf)"))
+y1 = composite("y1", "x", lambda x: yv(x, v=1), aliases=("bessel_y1",), doc="The Bessel function yv(1, x).", domain=of(x="(0, inf)"))
+k0 = composite("k0", "x", lambda x: kv(x, v=0), aliases=("modified_bessel_k0",), doc="kv(0, x).", domain=of(x="(0, inf)"))
+k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",), doc="kv(1, x).", domain=of(x="(0, inf)"))
 
 i0 = elementwise(
     "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,
-    aliases=("modified_bessel_i0",), doc="The modified Bessel function iv(0, x).",
+    aliases=("modified_bessel_i0",), sign="I_{0}", doc="The modified Bessel function iv(0, x).",
 )
 i1: Op = elementwise(
     "i1", "x", scipy_special("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, saves=("x",), ulps=16,
-    aliases=("modified_bessel_i1",), doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
+    aliases=("modified_bessel_i1",), sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
 )
 
 
@@ -113,6 +115,8 @@ i0e_slope: Op = elementwise(
     "i0e_slope", "x", _fall, lambda m, x, n: m.hyp1f1(n + m.mpf(1) / 2, n + 1, -2 * x),
     lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, saves=("x",), public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
+    written={(1,): "(i0e({x}) - i1e({x}))"},
+    latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
     doc="The n-th derivative of exp(-x)*i0(x) but for its factor, as 1F1(n + 1/2, n + 1, -2*x): nothing cancels at large x.",
 )
 i0e = elementwise(

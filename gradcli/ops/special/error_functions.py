@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.constants import HALF_SQRT_PI, TWO_BY_SQRT_PI
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import exp_square
 from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op, scipy_special
@@ -76,6 +77,8 @@ def _erfcx_symbolic(s: Any, x: Any, n: int) -> Any:
 erfcx_integral: Op = elementwise(
     "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
     symbolic=_erfcx_symbolic, static={"n": 1}, saves=("x",), public=False, ulps=500,
+    written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
+    latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
 )
 erfcx = elementwise(
@@ -84,7 +87,7 @@ erfcx = elementwise(
 )
 erfinv = elementwise(
     "erfinv", "x", scipy_special("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
-    saves=("out",), domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
+    saves=("out",), domain=of(x="[-1, 1]"), doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
 )
 
 def _erfcinv(m: Any, x: Any) -> Any:
@@ -95,6 +98,6 @@ def _erfcinv(m: Any, x: Any) -> Any:
 
 erfcinv = elementwise(
     "erfcinv", "x", scipy_special("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
-    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain="0 <= x <= 2",
+    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain=of(x="[0, 2]"),
     doc="The inverse of erfc, accurate near 0.", ulps=8,
 )

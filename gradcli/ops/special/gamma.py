@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.registry import composed, elementwise
 from gradcli.ops.spec import Kink, Op, scipy_special
@@ -21,17 +22,19 @@ def _polygamma(x: Any, n: int) -> Any:
 
 polygamma: Op = elementwise(
     "polygamma", "x", _polygamma, lambda m, x, n: m.psi(n, x), lambda out, x, n: polygamma(x, n=n + 1),
-    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain="x is not 0, -1, -2, ...",
+    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    written="polygamma({n}, {x})", latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
     examples=("polygamma(1, x)",), ulps=16,
 )
 digamma = elementwise(
     "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
-    aliases=("psi",), saves=("x",), domain="x is not 0, -1, -2, ...", doc="The derivative of lgamma.", ulps=200,
+    aliases=("psi",), saves=("x",),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\psi", doc="The derivative of lgamma.", ulps=200,
 )
 gamma = elementwise(
     "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),
-    domain="x is not 0, -1, -2, ...", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\Gamma", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
 )
 
 _TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
@@ -57,7 +60,7 @@ def _lgamma_reference(m: Any, x: Any) -> Any:
 lgamma = elementwise(
     "lgamma", "x", _lgamma, _lgamma_reference, lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
-    domain="x is not 0, -1, -2, ...", doc="The logarithm of the absolute value of gamma(x).", ulps=40,
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), doc="The logarithm of the absolute value of gamma(x).", ulps=40,
 )
 
 
@@ -75,13 +78,13 @@ logaddexp = elementwise(
     "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
     lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounding="operands",
-    doc="log(exp(x) + exp(y)), without overflow.", ulps=8,
+    doc="log(exp(x) + exp(y)), without overflow.", ulps=8, commutes=True,
 )
 logaddexp2 = elementwise(
     "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: max(x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
     lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
     symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounding="operands",
-    doc="log2(2**x + 2**y), without overflow.", ulps=8,
+    doc="log2(2**x + 2**y), without overflow.", ulps=8, commutes=True,
 )
 
 

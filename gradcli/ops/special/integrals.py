@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import PI
+from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.hyperbolic import cosh, sinh
 from gradcli.ops.elementwise.logic import equal, where
@@ -61,6 +62,14 @@ sine_quotient: Op = elementwise(
     "sine_quotient", "x", _quotient, _quotient_reference,
     lambda out, x, n, turns: sine_quotient(x, n=n + 1, turns=turns) * (PI if turns else 1), symbolic=_quotient_symbolic,
     static={"n": 0, "turns": False}, saves=("x",), public=False, ulps=8,
+    written={
+        (0, False): "sinc({x:atom}/pi)", (1, False): "((cos({x}) - sinc({x:atom}/pi))/{x:atom})",
+        (1, True): "((cos(pi*{x:atom}) - sinc({x}))/(pi*{x:atom}))",
+    },
+    latex={
+        (0, False): r"\frac{{\sin\left({x}\right)}}{{{x}}}",
+        (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - \operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
+    },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
 )
 sinc = elementwise(
@@ -74,7 +83,7 @@ si = elementwise(
 )
 ci = elementwise(
     "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("sici")(x)[1])[()], lambda m, x: m.ci(x),
-    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain="x > 0",
+    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
 )
 shi = elementwise(
@@ -83,16 +92,17 @@ shi = elementwise(
 )
 chi = elementwise(
     "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("shichi")(x)[1])[()], lambda m, x: m.chi(x),
-    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), saves=("x",), domain="x > 0",
+    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
 )
 ei = elementwise(
     "Ei", "x", scipy_special("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
-    aliases=("expi",), saves=("x",), domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
+    aliases=("expi",), saves=("x",),
+    domain=EVERYWHERE - at(x=0), doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
 )
 li = elementwise(
     "li", "x", lambda x: scipy_special("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), saves=("x",), domain="x > 0, x is not 1",
+    symbolic=lambda s, x: s.li(x), saves=("x",), domain=(of(x="[0, inf)") - at(x=1)).told("x > 0, x is not 1"),
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
 )
 
@@ -106,13 +116,14 @@ def _expn(x: Any, n: int) -> Any:
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
-    static={"n": 1}, saves=("x", "out"), domain="x > 0", ulps=24, examples=("expn(2, x)",),
+    static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",),
+    written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
 )
 spherical_bessel_j0 = composite(
     "spherical_bessel_j0", "x", lambda x: sine_quotient(x, n=0), doc="sin(x)/x, and 1 at x = 0.", examples=("spherical_bessel_j0(x)",),
 )
-e1 = composite("E1", "x", lambda x: expn(x, n=1), aliases=("exp1",), doc="The exponential integral expn(1, x).", domain="x > 0")
+e1 = composite("E1", "x", lambda x: expn(x, n=1), aliases=("exp1",), doc="The exponential integral expn(1, x).", domain=of(x="(0, inf)"))
 sici = composite("sici", "x", lambda x: (si(x), ci(x)), results=("si", "ci"), doc="Si(x) and Ci(x).", examples=("sici(x)[0]",))
 shichi = composite("shichi", "x", lambda x: (shi(x), chi(x)), results=("shi", "chi"), doc="Shi(x) and Chi(x).")
 

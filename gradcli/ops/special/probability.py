@@ -9,6 +9,7 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI
+from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import exp_square, log
 from gradcli.ops.elementwise.logic import clip, greater, isnan, less, minimum, where
 from gradcli.ops.registry import composite, elementwise
@@ -59,12 +60,12 @@ def _ndtri(m: Any, x: Any) -> Any:
 
 ndtri = elementwise(
     "ndtri", "x", scipy_special("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
-    symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain="0 <= x <= 1", backward="SpecialNdtri",
+    symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain=of(x="[0, 1]"), backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
 )
 logit = elementwise(
     "logit", "x", scipy_special("logit"), lambda m, x: m.log(x / (1 - x)),
-    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain="0 <= x <= 1", ulps=2,
+    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain=of(x="[0, 1]"), ulps=2,
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
 )
 torch_logit = composite(
@@ -79,7 +80,7 @@ def _entr_reference(m: Any, x: Any) -> Any:
 
 entr = elementwise(
     "entr", "x", scipy_special("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
-    symbolic=lambda s, x: -x * s.log(x), saves=("x",), domain="x >= 0", backward="SpecialEntr",
+    symbolic=lambda s, x: -x * s.log(x), saves=("x",), domain=of(x="[0, inf)"), backward="SpecialEntr",
     doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=2,
 )
 

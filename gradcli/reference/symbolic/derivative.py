@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import sympy
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Unsupported, number, real
 from gradcli.reference.exact_values import constant_array, exact_array
-from gradcli.reference.symbolic.translate import Program
+from gradcli.reference.symbolic.translate import Steps
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
 _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
@@ -126,42 +126,48 @@ class _Symbols(Algebra):
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
         expressions = [_expression(a) for a in arguments]
-        if op.name == "pow" and expressions[1].is_Rational and expressions[1].q > _FINEST:
+        exponents = [x for x, name in zip(expressions, op.operands, strict=True) if name in op.facts.exponents]
+        if any(x.is_Rational and x.q > _FINEST for x in exponents):
             raise Unsupported("an exponent of so many digits")
         return Formal((op.symbolic or op.reference)(sympy, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
 
 
-class WholeDerivative:
+class WholeDerivative(Domain[Any]):
     """Value and gradients of a function as sympy expressions in symbols for the entries of its leaves."""
 
     def __init__(self, m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> None:
         self.symbols: list[Any] = []
         self.inputs: list[tuple[Expr, int]] = []
         self.point: list[Any] = []
-        algebra = _Symbols(m)
+        self.wrt, self.precision, self.algebra = wrt, precision, _Symbols(m)
         table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():
             array = exact_array(m, value, leaf.kind)
             table[leaf] = self._named(leaf, array) if leaf.kind == "float" else array
-        for node in definition_order(root, wrt):
-            if node in table:
-                continue
-            if node.op is None:
-                table[node] = self._constant(m, node, precision)
-            elif node.op is derivative:
-                table[node] = self._derivative(node.static["of"], table, algebra)
-            elif node.op.name in ("alias", "detach"):
-                if node in wrt or node.op.name == "detach":
-                    raise Unsupported(node.op.name)
-                table[node] = table[node.operand]
-            else:
-                table[node] = algebra.apply(node.op, node.static, [None if o is None else table[o] for o in node.operands])
+        interpret(definition_order(root, wrt), self, table)
         weights = exact_array(m, seed, "float")
         pairs = zip(np.ravel(table[root]), np.ravel(weights), strict=True)
         total = sympy.Add(*[_expression(y) * _expression(w) for y, w in pairs if w != 0])
         self.shapes = [x.shape for x in wrt]
         roots = [sympy.diff(total, entry.expression) for x in wrt for entry in np.ravel(table[x])]
-        self.program = Program(roots, tuple(self.symbols))
+        self.program = Steps(roots, tuple(self.symbols))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        return self.algebra.apply(op, node.static, operands)
+
+    def part(self, node: Expr, whole: Any, place: int) -> np.ndarray:
+        return np.asarray(whole[place], dtype=object)
+
+    def alias(self, node: Expr, x: np.ndarray) -> np.ndarray:
+        if node in self.wrt:
+            raise Unsupported("a derivative with respect to an intermediate result")
+        return x
+
+    def detach(self, node: Expr, x: np.ndarray) -> np.ndarray:
+        raise Unsupported("a detached value")
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> np.ndarray:
+        return self._derivative(node.static["of"], table)
 
     def _named(self, leaf: Expr, array: np.ndarray) -> np.ndarray:
         out = np.empty(array.size, dtype=object)
@@ -174,11 +180,10 @@ class WholeDerivative:
             out[i] = Formal(symbol, value)
         return out.reshape(array.shape)
 
-    @staticmethod
-    def _constant(m: Any, node: Expr, precision: str) -> np.ndarray:
+    def constant(self, node: Expr) -> np.ndarray:
         """Whole numbers as they are; pi as pi; other literals as the exact binary fractions that the engine saw."""
         payload = node.payload
-        array = constant_array(m, node, precision)
+        array = constant_array(self.algebra.m, node, self.precision)
         if isinstance(payload, Constant):
             out = np.empty((), dtype=object)
             formulas = {"pi": sympy.pi, "e": sympy.E}
@@ -188,26 +193,26 @@ class WholeDerivative:
             return out
         return array
 
-    def _derivative(self, of: Derivation, table: Mapping[Expr, Any], algebra: Algebra) -> np.ndarray:
+    def _derivative(self, of: Derivation, table: Mapping[Expr, Any]) -> np.ndarray:
         """A derivative inside the expression, by sympy from its definition."""
         y, x = table[of.y], table[of.x]
         if not all(isinstance(v, Formal) and v.expression.is_Symbol for v in np.ravel(x)):
             raise Unsupported("a derivative with respect to an intermediate result")
         if of.kind == "vjp":
             weights = [1] * y.size if of.vector is None else list(np.ravel(table[of.vector]))
-            return self._slopes(self._weighted(y, weights), x, algebra)
+            return self._slopes(self._weighted(y, weights), x)
         if of.kind == "hessian":
-            slopes = self._slopes(self._weighted(y, [1]), x, algebra)
-            return np.array([self._slopes(v.expression, x, algebra) for v in np.ravel(slopes)], dtype=object).reshape((*x.shape, *x.shape))
+            slopes = self._slopes(self._weighted(y, [1]), x)
+            return np.array([self._slopes(v.expression, x) for v in np.ravel(slopes)], dtype=object).reshape((*x.shape, *x.shape))
         raise Unsupported(of.kind)
 
     @staticmethod
     def _weighted(y: np.ndarray, weights: list[Any]) -> Any:
         return sympy.Add(*[_expression(v) * _expression(w) for v, w in zip(np.ravel(y), weights, strict=True)])
 
-    def _slopes(self, total: Any, x: np.ndarray, algebra: Algebra) -> np.ndarray:
+    def _slopes(self, total: Any, x: np.ndarray) -> np.ndarray:
         expressions = [sympy.diff(total, v.expression) for v in np.ravel(x)]
-        values = Program(expressions, tuple(self.symbols)).run(algebra.m, tuple(self.point))
+        values = Steps(expressions, tuple(self.symbols)).run(self.algebra.m, tuple(self.point))
         out = np.empty(x.size, dtype=object)
         out[:] = [Formal(e, v) for e, v in zip(expressions, values, strict=True)]
         return out.reshape(x.shape)

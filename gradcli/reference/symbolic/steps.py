@@ -31,3 +31,5 @@ def steps(limit: int) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(before)
+    if left < 0:
+        raise TooManySteps  # it was raised in what swallows it: a generator that nobody wants any more

@@ -22,7 +22,7 @@ class Smooth:
 
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
-        self._program: Program | None = None
+        self._program: Steps | None = None
         self._on_arrays: Callable[..., Any] | None = None
         self._magnitude: Smooth | None = None
         self._partials: dict[int, Smooth] = {}
@@ -50,7 +50,7 @@ class Smooth:
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         if self._program is None:
-            self._program = Program([self.expression], self.symbols)
+            self._program = Steps([self.expression], self.symbols)
         return self._program.run(m, arguments)[0]
 
 
@@ -68,19 +68,27 @@ def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
     return known
 
 
-_MPMATH: dict[str, str] = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "asin": "asin", "acos": "acos",
-    "atan": "atan", "acot": "acot", "asec": "asec", "acsc": "acsc", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "coth": "coth", "sech": "sech", "csch": "csch", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "acoth": "acoth",
-    "asech": "asech", "acsch": "acsch", "exp": "exp", "log": "log", "erf": "erf", "erfc": "erfc", "erfi": "erfi",
-    "gamma": "gamma", "loggamma": "loggamma", "digamma": "digamma", "atan2": "atan2", "floor": "floor", "ceiling": "ceil",
-    "Abs": "fabs", "sign": "sign", "LambertW": "lambertw", "erfinv": "erfinv", "Ei": "ei", "li": "li", "Si": "si", "Ci": "ci",
-    "Shi": "shi", "Chi": "chi", "expint": "expint", "besselj": "besselj", "bessely": "bessely", "besseli": "besseli",
-    "besselk": "besselk", "zeta": "zeta",
-}  # fmt: skip
+# Functions that mpmath has under the name of sympy's class in small letters, and those that it has under another.
+_NAMESAKES = frozenset(
+    (
+        sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc, sympy.asin, sympy.acos, sympy.atan, sympy.acot, sympy.asec,
+        sympy.acsc, sympy.atan2, sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch, sympy.asinh, sympy.acosh,
+        sympy.atanh, sympy.acoth, sympy.asech, sympy.acsch, sympy.exp, sympy.log, sympy.LambertW, sympy.erf, sympy.erfc, sympy.erfi,
+        sympy.erfinv, sympy.gamma, sympy.loggamma, sympy.digamma, sympy.zeta, sympy.Ei, sympy.li, sympy.Si, sympy.Ci, sympy.Shi, sympy.Chi,
+        sympy.expint, sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.floor, sympy.sign,
+    )
+)  # fmt: skip
+_OTHERWISE = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}
 
 
-class Program:
+def _in_mpmath(function: Any) -> str | None:
+    """What mpmath calls a function of sympy; one that a record has made says it itself."""
+    own = function.__name__.lower() if function in _NAMESAKES else _OTHERWISE.get(function)
+    name: str | None = own or getattr(function, "in_mpmath", None)
+    return name
+
+
+class Steps:
     """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
 
     def __init__(self, roots: list[Any], symbols: tuple[Any, ...]) -> None:
@@ -149,7 +157,7 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m, order, x: m.psi(int(order), x)
     if isinstance(node, sympy.exp):
         return lambda m, x: m.exp(x)
-    name = _MPMATH.get(type(node).__name__)
+    name = _in_mpmath(type(node))
     if name is None:
         raise Unsupported(type(node).__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)

@@ -1,0 +1,27 @@
+"""What somebody says that a value or a gradient is, as it was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gradcli.graph.nodes import Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A claim as it was given: of a name, or of the "value"; a formula as a node, or numbers."""
+
+    of: str
+    formula: Expr | None = None
+    numbers: Any = None  # an array
+    rtol: float | None = None
+    atol: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
+
+    @property
+    def about(self) -> str:
+        return "value" if self.of == "value" else "derivative"

@@ -1,0 +1,149 @@
+"""Known failures: recorded once, by what the cases say and never by where they stand, and excused from then on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gradcli.cli.write.whole_files import write_atomically
+from gradcli.errors import InputError, printable
+from gradcli.files.settings import nearest
+from gradcli.report.describing import one_line
+from gradcli.report.identities import Identity, Tally, identity_of
+from gradcli.report.outcomes import XFAILED, Outcome
+from gradcli.report.places import repository
+
+VERSION = 2
+_MOST = 10  # entries that are shown
+
+
+class Identities:
+    """What the cases of a run are known by; those that are equal in everything are numbered as they come."""
+
+    def __init__(self, baseline: Path | None) -> None:
+        self.roots: dict[Path, Path] = {}  # the folder of the project of each folder
+        self._otherwise = Path.cwd() if baseline is None else Path(os.path.abspath(baseline)).parent
+        self._tally = Tally()
+
+    def of(self, outcome: Outcome) -> Identity:
+        identity = identity_of(outcome.record, self._file(outcome))
+        return replace(identity, number=self._tally.add(identity.digest))
+
+    def _file(self, outcome: Outcome) -> str:
+        """The file from the folder of its project: that of the nearest pyproject.toml, else its repository, else the baseline's folder."""
+        if outcome.file is None or outcome.file.startswith("<"):
+            return outcome.suite
+        path = Path(os.path.abspath(outcome.file))
+        if path.parent not in self.roots:
+            project = nearest(path.parent)
+            self.roots[path.parent] = project.parent if project is not None else repository(path.parent) or self._otherwise
+        try:
+            return Path(os.path.relpath(path, self.roots[path.parent])).as_posix()
+        except ValueError:  # on another drive
+            return path.as_posix()
+
+
+class KnownFailure(NamedTuple):
+    """A known failure: a case, and the rule that it breaks."""
+
+    case: Identity
+    rule: str
+
+    def written(self) -> dict[str, Any]:
+        """The entry in a baseline, without what says nothing."""
+        case = self.case
+        id = None if case.id is None else json.loads(case.id)
+        number = case.number if case.number > 1 else None
+        entry = {"file": case.file, "id": id, "text": case.text, "given": case.given, "number": number, "rule": self.rule}
+        return {name: value for name, value in entry.items() if value is not None}
+
+    @classmethod
+    def read(cls, entry: dict[str, Any]) -> KnownFailure:
+        id = None if entry.get("id") is None else json.dumps(entry["id"], sort_keys=True)
+        case = Identity(str(entry["file"]), id, str(entry["text"]), entry.get("given"), int(entry.get("number", 1)))
+        return cls(case, str(entry["rule"]))
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        case = self.case
+        return (case.file, case.id or "", case.text, case.given or "", case.number, self.rule)
+
+    def __str__(self) -> str:
+        name = "" if self.case.id is None else f" ({one_line(str(json.loads(self.case.id)), 60)})"
+        return f"{printable(self.case.file)}{name}: {one_line(self.case.text, 100)} [{self.rule}]"
+
+
+@dataclass(eq=False, repr=False)
+class Baseline:
+    """The failures that are known; ``recording`` takes those of this run instead."""
+
+    path: Path | None = None
+    entries: set[KnownFailure] = field(default_factory=set)
+    recording: bool = False
+    _met: set[KnownFailure] = field(default_factory=set)
+    _files: set[str] = field(default_factory=set)
+
+    @classmethod
+    def load(cls, path: str | None, recording: bool, words: Sequence[str]) -> Baseline:
+        """The baseline that is named, if one is. Raises InputError for what cannot be read, with the command that records it anew:
+        that of these words."""
+        if path is None:
+            return cls()
+        file = Path(path)
+        if recording:
+            return cls(file, recording=True)
+        command = f"record it anew: {shlex.join(['gradcli', 'check', '--update', *words])}"
+        try:
+            data = json.loads(file.read_text(encoding="utf-8-sig"))
+            version = data.get("version")
+            entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
+        except FileNotFoundError:
+            raise InputError(f"there is no baseline '{file}'", help=command) from None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            raise InputError(f"cannot read the baseline '{file}': {reason}", help=command) from None
+        if version != VERSION:
+            raise InputError(f"the baseline '{file}' is of version {version!r}, not {VERSION}", help=command)
+        return cls(file, entries)
+
+    def applied(self, outcome: Outcome) -> Outcome:
+        """The outcome, excused if it is a known failure."""
+        if self.path is None or outcome.identity is None:
+            return outcome
+        self._files.add(outcome.identity.file)
+        if not outcome.bad:
+            return outcome
+        failure = KnownFailure(outcome.identity, outcome.rule)
+        if self.recording:
+            self.entries.add(failure)
+        if failure not in self.entries:
+            return outcome
+        self._met.add(failure)
+        return replace(outcome, status=XFAILED, reason="in the baseline")
+
+    def closed(self, roots: set[Path], partial: bool) -> Iterator[str]:
+        """What is to be said at the end, when a recording is saved: of entries that nothing matches, too. Raises OutputError."""
+        if self.path is None:
+            return
+        if self.recording:
+            written = [failure.written() for failure in sorted(self.entries, key=lambda failure: failure.order)]
+            text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
+            write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
+            yield f"{self.path}: {len(written)} known failure{'s' * (len(written) != 1)}"
+        elif not partial:
+            stale = sorted((f for f in self.entries - self._met if self._is_over(f, roots)), key=lambda failure: failure.order)
+            if stale:
+                yield f"note: {self.path}: {len(stale)} of {len(self.entries)} entries match no failure any more; --update leaves them out"
+                yield from (f"  {failure}" for failure in stale[:_MOST])
+                if len(stale) > _MOST:
+                    yield f"  and {len(stale) - _MOST} more"
+
+    def _is_over(self, failure: KnownFailure, roots: set[Path]) -> bool:
+        """Whether an entry that was not met is about a file of this run, or about none that there is."""
+        file = failure.case.file
+        return file in self._files or file.startswith("<") or not any((root / file).exists() for root in roots)

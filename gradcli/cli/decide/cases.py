@@ -1,0 +1,224 @@
+"""What `gradcli check` decides: statements, records and expressions, each with its claims, one outcome after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from gradcli.cli.decide.file_policies import FilePolicies
+from gradcli.cli.decide.pieces import Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, pieces
+from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
+from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
+from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, programs_of
+from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.write.saving import save_masks, targets_of
+from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
+from gradcli.files.jsonl import InputRecord
+from gradcli.language.run import Program, sources, statements
+from gradcli.language.statements import parse_statements
+from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.query.evaluate import failed
+from gradcli.query.options import ClaimInput, Options
+from gradcli.query.outcome import CaseNames, checked, line_of, name_of, outcome_of
+from gradcli.query.policy import CHECKING, Policy
+from gradcli.query.programs import Programs
+from gradcli.query.unused_names import UsedNames, refuse_unknown_in
+from gradcli.report.identities import given_of
+from gradcli.report.outcomes import Outcome
+from gradcli.report.records import Record
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Claims:
+    """What is said of the command line's expression, and what is done with the record that it is said of."""
+
+    claims: tuple[ClaimInput, ...] = ()
+    given: str | None = None  # a digest of them
+    save: Callable[[Record], None] | None = None
+
+
+def cases_of(request: CheckRequest) -> Cases:
+    """What a request is about. Raises GradcliError for what is wrong with it."""
+    limits = limits_of(request, REPORTS)
+    inputs = check_inputs(request)
+    targets = targets_of(request.save)
+    policies = FilePolicies(request, check_options(request, CHECKING))
+    policy = policies.of(None)
+    for path in inputs.files:
+        policies.of(path)  # what is wrong in a project's settings is said before anything is done
+    programs = programs_of(inputs, limits, request.dtype, policy.state)
+    if inputs.expression is not None and not inputs.files:
+        refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
+    processes = min(policies.settings().jobs or 1, most_processes())
+    records = CheckedRecords(request.rtol, request.atol)
+    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records)
+
+
+def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
+    claims = [_claim(*assignment("--grad", text), formula=False, programs=programs) for text in request.grad]
+    claims += [_claim(*assignment("--grad-formula", text), formula=True, programs=programs) for text in request.grad_formula]
+    for option, given in (("--grad", claims), ("--save", targets)):
+        if given and request.expression is None:
+            raise UsageError(f"{option} is about an expression", help="give it with -e")
+    digest = given_of([*request.grad, *request.grad_formula])
+    return Claims(tuple(claims), digest, partial(save_masks, targets=targets) if targets else None)
+
+
+def _claim(name: str, text: str, formula: bool, programs: Programs) -> ClaimInput:
+    if text.startswith("@") and not formula:
+        return ClaimInput(name, numbers=programs.loader()(text[1:]))
+    return ClaimInput(name, text, formula=formula)
+
+
+class Cases:
+    """The cases of all inputs, and their outcomes."""
+
+    def __init__(
+        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords
+    ) -> None:
+        self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
+        self.names = UsedNames()
+        self.record_lines = RecordLines(programs, self.names, records)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The work, cut for so many processes, in order."""
+        return pieces(self.inputs, self.programs.limits, self.processes)
+
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
+        """The outcomes of one piece of work."""
+        name = CaseNames()
+        policy = self.policies.of(piece.path)
+        started = time.perf_counter()
+        for record in self._records(piece, policy):
+            title = name_of(record)
+            seconds = time.perf_counter() - started
+            yield outcome_of(record, title if record.record_line else name(title), seconds, policy.fail_on)
+            started = time.perf_counter()
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+        options = replace(self.policies.of(None).options, claims=self.claims.claims)
+        return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
+
+    def result(self, line: str, path: str, number: int) -> Record:
+        """The result of one record of a file."""
+        return self.record_lines.result(line, path, number, self.policies.of(path))
+
+    def _records(self, piece: Piece, policy: Policy) -> Iterator[Record]:
+        match piece:
+            case Batch(path, lines):
+                for number, line in lines:
+                    yield self.result(line, path, number)
+            case Unread(path, error):
+                self.names.unread = True
+                yield _unreadable(error, path)
+            case Whole(path, with_expression):
+                program = self._program(policy, path)
+                yield from self._of_program(program, path, policy)
+                if with_expression:
+                    yield from self._of_expression(program, self.policies.of(None))
+            case Stretch(path, lines):
+                yield from self._of_program(self._program(policy, path), path, policy, lines)
+            case Alone():
+                yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader()), policy)
+
+    def _program(self, policy: Policy, path: str) -> Program:
+        return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)))
+
+    def _of_program(self, program: Program, path: str, policy: Policy, share: range | None = None) -> Iterator[Record]:
+        """The records of a program, or of the statements that begin in a share of its lines."""
+        limits = self.programs.limits
+        try:
+            for source in sources(self.inputs.lines(path, limits), None if path == "-" else path, limits):
+                if share is not None and source.first_line >= share.stop:
+                    break
+                before = share is not None and source.first_line + source.text.count("\n") < share.start
+                if before and "=" not in source.text:
+                    continue  # nothing that others build on
+                for statement in parse_statements(source, limits.length):
+                    ours = share is None or line_of(statement) in share
+                    if not ours and isinstance(statement, (Query, Assertion, GradcliError)):
+                        continue
+                    record = checked(program, statement, policy)
+                    if record is not None and ours:
+                        yield record
+        except GradcliError as error:
+            self.names.unread = True
+            if share is None or line_of(error) in share:
+                yield _unreadable(error, path)
+        self.names.add(program.scope)
+
+    def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
+        text = self.inputs.expression or ""
+        parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
+        policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
+        for record in _claimed(program, parsed, text, policy, save=self.claims.save):
+            record.given = self.claims.given
+            yield record
+        self.names.add(program.scope)
+
+
+class CheckedRecords:
+    """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
+
+    def __init__(self, rtol: float | None, atol: float | None) -> None:
+        self.rtol, self.atol = rtol, atol
+
+    def options(self, given: InputRecord, options: Options) -> Options:
+        return replace(
+            options,
+            claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
+            rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
+            atol=given.atol if self.atol is None and given.atol is not None else options.atol,
+        )
+
+    def digest(self, given: Any) -> str | None:
+        return given_of(given)
+
+    def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
+        """The first that is wrong in a record's program, else its last query, else its last assert."""
+        if given.skip is not None:
+            return Record(given.expr, given.id, skip=given.skip)
+        result: Record | None = None
+        parsed = list(statements(text_lines(given.expr), where, program.scope.limits))
+        stray = claim_of_nothing(given, parsed, program)
+        if stray is not None:
+            return failed(stray, id=given.id, expr=given.expr)
+        for record in _claimed(program, parsed, given.expr, policy, given.id):
+            if result is None or record.mode != "assert":
+                result = record
+            if outcome_of(record, "", fail_on=policy.fail_on).bad:
+                result = record
+                break
+        if result is None:
+            reason = "the program has no query" if parsed else "the record's 'expr' is empty"
+            result = failed(ParseError(reason, source=Source(given.expr)), id=given.id)
+        result.expr = given.expr
+        result.xfail = result.xfail if given.xfail is None else given.xfail
+        return result
+
+
+def _claimed(
+    program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
+    save: Callable[[Record], None] | None = None,
+) -> Iterator[Record]:  # fmt: skip
+    """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
+    last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
+    unclaimed = replace(policy, options=replace(policy.options, claims=()))
+    for i, statement in enumerate(parsed):
+        record = checked(program, statement, policy if i == last else unclaimed, id=id)
+        if record is not None and save is not None and i == last:
+            save(record)
+        if record is not None:
+            yield record
+    if policy.options.claims and last is None:
+        yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+
+
+def _unreadable(error: GradcliError, path: str) -> Record:
+    record = failed(error)
+    record.file = record.file or (None if path == "-" else path)
+    return record

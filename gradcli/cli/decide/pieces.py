@@ -1,0 +1,125 @@
+"""How the work of a check is cut: pieces that are independent of each other, for one process or for several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from gradcli.cli.decide.file_policies import FilePolicies
+from gradcli.cli.inputs.positionals import Inputs
+from gradcli.errors import GradcliError
+from gradcli.limits import Limits
+from gradcli.query.unused_names import UsedNames
+from gradcli.report.outcomes import Outcome
+
+_WORTH_SHARING = 32  # lines of a program
+_SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
+_BATCH = 16  # records that a process takes at once
+
+
+class Whole(NamedTuple):
+    """A program, and perhaps the command line's expression at its end."""
+
+    path: str
+    with_expression: bool = False
+
+
+class Stretch(NamedTuple):
+    """The statements of a program that begin in these lines."""
+
+    path: str
+    lines: range
+
+
+class Batch(NamedTuple):
+    """Records with the numbers of their lines."""
+
+    path: str
+    lines: list[tuple[int, str]]
+
+
+class Unread(NamedTuple):
+    """The rest of a file of records, which cannot be read."""
+
+    path: str
+    error: GradcliError
+
+
+class Alone(NamedTuple):
+    """The command line's expression, in a program of its own."""
+
+    path: None = None
+
+
+Piece = Whole | Stretch | Batch | Unread | Alone
+
+
+class Work(Protocol):
+    """What is decided piece by piece: files and expressions, or a Python function."""
+
+    inputs: Inputs
+    policies: FilePolicies
+    names: UsedNames  # of what is decided so far
+    processes: int  # that share it
+
+    def pieces(self) -> Iterator[Piece]:
+        """The work, cut for so many processes, in order."""
+
+    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
+        """The outcomes of one piece of work."""
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+
+
+def most_processes() -> int:
+    """More would only wait for each other; Windows cannot wait for more than 61."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 61)
+
+
+def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
+    """The pieces of all inputs, in order."""
+    together = inputs.expression is not None and len(inputs.files) == 1 and not inputs.holds_records(inputs.files[0])
+    for path in inputs.files:
+        if inputs.holds_records(path):
+            yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)  # one process answers a slow pipe line by line
+        elif together or path == "-" or processes == 1:
+            yield Whole(path, together)
+        else:
+            yield from _stretches(inputs, path, limits, _SHARES * processes)
+    if inputs.expression is not None and not together:
+        yield Alone()
+
+
+def _stretches(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Piece]:
+    """A program in stretches of lines, whose queries are decided apart; each process runs the bindings before them itself."""
+    try:
+        lines = list(inputs.lines(path, limits))
+    except GradcliError:
+        lines = []  # what is wrong is said once, by the one who reads it as a whole
+    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
+        yield Whole(path)
+        return
+    size = -(-len(lines) // shares)
+    for start in range(1, len(lines) + 1, size):
+        yield Stretch(path, range(start, start + size))
+
+
+def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[Piece]:
+    batch: list[tuple[int, str]] = []
+    error: GradcliError | None = None
+    try:
+        for number, line in enumerate(inputs.lines(path, limits), 1):
+            if line.strip():
+                batch.append((number, line))
+            if len(batch) == size:
+                yield Batch(path, batch)
+                batch = []
+    except GradcliError as unreadable:
+        error = unreadable
+    if batch:
+        yield Batch(path, batch)
+    if error is not None:
+        yield Unread(path, error)

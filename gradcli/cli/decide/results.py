@@ -1,0 +1,56 @@
+"""What has come of a check so far: each outcome identified, excused if it is a known failure, and counted."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gradcli.cli.decide.baseline import Baseline, Identities
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.errors import GradcliError
+from gradcli.report.outcomes import ERROR, Outcome, Summary
+
+
+class Results:
+    """Outcomes as they count, with their summary and the exit code that follows."""
+
+    def __init__(self, baseline: Baseline) -> None:
+        self.summary = Summary()
+        self.code = FINE
+        self._baseline, self._identities = baseline, Identities(baseline.path)
+        self._started = time.perf_counter()
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """The outcome as it counts."""
+        outcome.identity = self._identities.of(outcome)
+        counted = self._baseline.applied(outcome)
+        self.summary.add(counted)
+        if counted.bad:
+            self.met(BAD_INPUT if counted.status == ERROR else FOUND)
+        return counted
+
+    def met(self, code: int) -> None:
+        """Something that has an exit code: the largest one is the run's."""
+        self.code = max(self.code, code)
+
+    def interrupt(self) -> None:
+        self.summary.interrupted = True
+        self.code = INTERRUPTED
+
+    def end(self, partial: bool) -> None:
+        """The end of the work, all of it or, if it may end at a failure, ``partial``: a recording is saved, and what the baseline has in
+        vain is said."""
+        self.summary.seconds = time.perf_counter() - self._started
+        if self.summary.interrupted:
+            return
+        try:
+            for line in self._baseline.closed(set(self._identities.roots.values()), partial and self.code != FINE):
+                print(line, file=sys.stderr)
+        except GradcliError as error:
+            print(error.render(), file=sys.stderr)
+            self.code = BAD_INPUT
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the work is done, and there was none."""
+        return not self.summary.total and not self.summary.interrupted

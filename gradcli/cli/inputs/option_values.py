@@ -1,0 +1,147 @@
+"""What options say: words of several, values by names, limits, and what is computed for each query.
+
+An option that nothing would come of beside the others is refused by its name rather than ignored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gradcli.cli.request import CheckRequest, EvalRequest, Request
+from gradcli.errors import UsageError
+from gradcli.limits import DEFAULT, Limits
+from gradcli.query.options import Options, Place, names_of
+
+
+def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
+    """The limits that a request sets, once its words are known to be such. Raises UsageError."""
+    limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
+    choice("--format", request.output_format, formats)
+    choice("--input", request.input_format or "text", ("text", "jsonl"))
+    choice("--dtype", request.dtype, ("float64", "float32"))
+    return limits
+
+
+def choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Values by names, of which each is given once. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = assignment(option, text)
+        if name in found:
+            raise UsageError(f"{option} {name}=... is given twice")
+        found[name] = value
+    return found
+
+
+def assignment(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value:
+        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
+    return name.strip(), value
+
+
+def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
+    """What ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
+    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp)}
+    modes = [name for name in asked if asked[name]]
+    mode, kind = modes[0] if modes else "grad", request.output_format
+    _refuse_nothing(request)
+    _refuse_idle(request, mode)
+    if len(modes) > 1:
+        raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
+    if modes and request.seed is not None:
+        raise UsageError(f"--{mode} takes no --seed")
+    _refuse_no_time(request)
+    return Options(
+        wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
+        tangents=assignments("--jvp", request.jvp) if request.jvp else {}, check=request.check,
+        formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
+        timeout=request.timeout, digits=request.precision, place=place,
+    )  # fmt: skip
+
+
+def check_options(request: CheckRequest, checking: Options) -> Options:
+    """What ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
+    _refuse_nothing(request)
+    _refuse_idle_in_check(request)
+    for name, tolerance in (("rtol", request.rtol), ("atol", request.atol)):
+        if tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance)):
+            raise UsageError(f"--{name} must be a number from 0, not {tolerance}")
+    _refuse_no_time(request)
+    return replace(
+        checking, wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, remembering=request.cache and not request.save
+    )
+
+
+def _frozen(request: Request) -> tuple[str, ...]:
+    return tuple(name for text in request.freeze for name in names_of(text) or ())
+
+
+def _refuse_no_time(request: Request) -> None:
+    if request.timeout is not None and not request.timeout > 0:
+        raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
+
+
+def _refuse_nothing(request: Request) -> None:
+    """Raise UsageError for lists of names without a name."""
+    if request.wrt is None and not request.freeze:
+        return
+    for option, texts in (("--wrt", [] if request.wrt is None else [request.wrt]), ("--freeze", request.freeze)):
+        if any(not names_of(text) for text in texts):
+            raise UsageError(f"{option} names nothing", help=f"write {option} x,y with names of the expression")
+    frozen = _frozen(request)
+    both = [name for name in names_of(request.wrt) or () if name in frozen]
+    if both:
+        raise UsageError(f"--wrt and --freeze both name '{both[0]}'", help="leave one of them out")
+
+
+def _refuse_idle(request: EvalRequest, mode: str) -> None:
+    """Raise UsageError for an option of ``gradcli eval`` that nothing would come of."""
+    kind = request.output_format
+    if mode != "grad" and request.formula:
+        raise UsageError(f"--{mode} prints no formulas", help="leave --formula out")
+    if mode != "grad" and request.precision is not None:
+        raise UsageError(f"--precision is about a value and its gradient, which --{mode} takes the place of", help="leave one of them out")
+    if mode == "jvp" and (request.wrt is not None or request.freeze):
+        option = "--wrt" if request.wrt is not None else "--freeze"
+        raise UsageError(f"--jvp is along the names that it is given; {option} has no say in it", help=f"leave {option} out")
+    if kind == "csv" and request.formula:
+        raise UsageError("--format csv has no formulas", help="leave --formula out, or write --format json")
+    if kind in ("csv", "latex") and request.precision is not None:
+        raise UsageError(f"--format {kind} has no place for --precision", help="write --format json, or text")
+    if kind in ("json", "jsonl") and request.digits is not None:
+        raise UsageError(f"--format {kind} has all digits: --digits is about what people read", help="leave --digits out")
+    if kind != "text" and request.color == "always":
+        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
+    if not request.check and request.timeout is not None:
+        raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
+
+
+def _refuse_idle_in_check(request: CheckRequest) -> None:
+    """Raise UsageError for an option of ``gradcli check`` that nothing would come of."""
+    shown = [report.partition("=")[0].strip() for report in request.reports if report.partition("=")[2] == "-"]
+    if shown and request.format_given:
+        raise UsageError(
+            f"--format {request.output_format} and --report {shown[0]}=- are both about standard output",
+            help=f"write --report {request.output_format}=- for both",
+        )
+    kinds = [report.partition("=")[0].strip() for report in request.reports] + ([] if shown else [request.output_format])
+    if request.verbose and "text" not in kinds:
+        raise UsageError("--verbose is about the text report, which is not asked for", help="add --report text=-, or leave --verbose out")
+    if request.function is None and request.gradient is None:
+        return
+    given = {
+        "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
+        "--convention": request.convention, "--points": request.points, "--timeout": request.timeout, "--save": request.save,
+        "--dtype": None if request.dtype == "float64" else request.dtype,
+    }  # fmt: skip
+    for option, value in given.items():
+        if value not in (None, (), []):
+            raise UsageError(f"{option} is not about Python functions", help=f"leave {option} out beside --function")

@@ -1,0 +1,167 @@
+"""What the positional arguments are: an expression, files, and bindings NAME=VALUE with their values."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradcli.cli.request import OPTIONS, CheckRequest, EvalRequest
+from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.limits import Limits
+from gradcli.query.programs import Programs
+
+_BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Inputs:
+    """What there is to read."""
+
+    expression: str | None
+    bindings: dict[str, str]  # names and the texts of their values
+    files: list[str]  # "-" is standard input
+    format: str | None = None  # of all files, "text" or "jsonl"; without one, their suffixes say it
+
+    def __post_init__(self) -> None:
+        if self.files.count("-") > 1:
+            raise UsageError("standard input is named twice")
+
+    def holds_records(self, path: str) -> bool:
+        if self.format is None:
+            return path.endswith((".jsonl", ".ndjson"))
+        return self.format == "jsonl"
+
+    def record_files(self) -> list[str]:
+        """The files of records that can be written to, too."""
+        return [path for path in self.files if path != "-" and self.holds_records(path)]
+
+    def lines(self, path: str, limits: Limits) -> Iterator[str]:
+        """The lines of a file as they come. Raises InputError for one that cannot be read."""
+        from gradcli.files.sources import lines_of
+
+        return lines_of(path, limits.length)
+
+
+def folder_of(path: str) -> Path:
+    """The folder of a file; for standard input, the current one."""
+    return Path() if path == "-" else Path(path).parent
+
+
+def eval_inputs(request: EvalRequest) -> Inputs:
+    """What ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
+    expression: str | None = None
+    bindings: dict[str, str] = {}
+    files = list(request.files)
+    for argument in request.arguments:
+        text = argument if argument.isascii() else unicodedata.normalize("NFC", argument)
+        if text == "-":
+            files.append("-")
+        elif (binding := _BINDING.match(text)) is not None:
+            _bind(bindings, *binding.groups())
+        elif expression is None:
+            _refuse_misspelled_option(text)
+            expression = text
+        else:
+            raise UsageError(
+                f"two expressions: '{expression.strip()}' and '{text.strip()}'",
+                help="quote the expression as a whole; write a binding without spaces around '='",
+            )
+    if expression is None and not files:
+        if sys.stdin is None or sys.stdin.closed:
+            raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
+        if sys.stdin.isatty():
+            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+        files.append("-")
+    inputs = Inputs(expression, bindings, files, request.input_format)
+    _refuse_idle_format(inputs)
+    return inputs
+
+
+def check_inputs(request: CheckRequest) -> Inputs:
+    """What ``gradcli check`` reads: files and those of folders, and an expression. Raises UsageError."""
+    from gradcli.cli.inputs.folders import found_in
+
+    bindings: dict[str, str] = {}
+    files = list(request.files)
+    for argument in request.arguments:
+        binding = None if argument == "-" or os.path.exists(argument) else _BINDING.match(unicodedata.normalize("NFC", argument))
+        if binding is None:
+            files.append(argument)
+        else:
+            _bind(bindings, *binding.groups())
+    if request.at:
+        raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
+    if request.expression is None and not files:
+        raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
+    given = Inputs(request.expression, bindings, files, request.input_format)
+    inputs = Inputs(request.expression, bindings, found_in(given.files, request.allow_empty), request.input_format)
+    _refuse_idle_format(inputs)
+    return inputs
+
+
+def function_inputs(request: CheckRequest) -> Inputs:
+    """What there is to read beside a Python function: nothing. Raises UsageError."""
+    if request.arguments or request.expression or request.files:
+        raise UsageError("--function is checked alone, without files or expressions")
+    inputs = Inputs(None, {}, [], request.input_format)
+    _refuse_idle_format(inputs)
+    return inputs
+
+
+def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> Programs:
+    """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
+    values: dict[str, Any] = {}
+    calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
+    for name, text in inputs.bindings.items():
+        if text.startswith("@"):
+            from gradcli.files.arrays import load_array
+
+            values[name] = array = load_array(text[1:], limits)
+            limits = limits.with_room_for(array.size)
+            continue
+        if not text.strip():
+            raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
+        assert calculator is not None
+        try:
+            values[name] = calculator.constant(text, f"<{name}>")
+        except GradcliError as error:
+            if error.code in ("missing-value", "ambiguous"):
+                raise _mentioning(error, name, text, inputs) from None
+            raise
+    return Programs(limits, precision, values)
+
+
+def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
+    """What is wrong with a value that mentions a name: perhaps it was meant as an expression."""
+    if inputs.expression is None:
+        return UsageError(
+            f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
+            help=f"to evaluate the right side, write '{text}'; to bind in a program, put spaces: '{name} = {text}'",
+        )
+    error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
+    return error
+
+
+def _bind(bindings: dict[str, str], name: str, value: str) -> None:
+    if name in bindings:
+        raise UsageError(f"the name '{name}' is bound twice")
+    bindings[name] = value
+
+
+def _refuse_idle_format(inputs: Inputs) -> None:
+    if inputs.format is not None and not inputs.files:
+        raise UsageError("--input is about files and standard input, of which there are none")
+
+
+def _refuse_misspelled_option(argument: str) -> None:
+    """``--formt`` is an expression by the rules, but surely not meant as one."""
+    word = argument.strip()
+    close = suggestion(word[2:], list(OPTIONS)) if word.startswith("--") and word[2:].replace("-", "").isalpha() else None
+    if close is not None:
+        raise UsageError(f"no such option: {word}", help=f"did you mean --{close}?")

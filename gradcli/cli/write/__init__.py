@@ -1,0 +1,1 @@
+"""What writes: records and reports, to terminals, pipes and files."""

@@ -1,0 +1,120 @@
+"""The recording of expectations in JSON Lines files."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from pathlib import Path
+from typing import Any
+
+from gradcli.cli.write.whole_files import write_atomically
+from gradcli.errors import InputError
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
+
+_GAP = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+Result = Callable[[str, str, int], Record]  # of a line, of a file, with this number
+
+
+def update(paths: Iterable[str], result: Result) -> None:
+    """Record present results as the expectations of JSON Lines files, and say how many. Raises InputError, OutputError."""
+    for path in paths:
+        changed, total = _update(path, result)
+        print(f"{path}: {changed} of {total} records have new expectations", file=sys.stderr)
+
+
+def _update(path: str, result: Result) -> tuple[int, int]:
+    """How many records of a file were changed, of how many; every other byte stays as it is."""
+    try:
+        old = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    new = list(old)
+    for i, line in enumerate(old):
+        mark = b"\xef\xbb\xbf" if i == 0 and line.startswith(b"\xef\xbb\xbf") else b""
+        with suppress(UnicodeDecodeError):
+            text = line.removeprefix(mark).decode("utf-8")
+            if text.strip():
+                new[i] = mark + _with_expectation(result(text, path, i + 1), text).encode("utf-8", "backslashreplace")
+    changed = sum(a != b for a, b in zip(old, new, strict=True))
+    if changed:
+        write_atomically(Path(path), b"\n".join(new))
+    return changed, sum(bool(line.strip()) for line in old)
+
+
+def _with_expectation(record: Record, line: str) -> str:
+    """A record's line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
+    if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
+        return line
+    members = dict(_members(line))
+    before = members["expect"].value if "expect" in members else None
+    expect = _expected(record, before or {})
+    if expect == before:
+        return line
+    text = json.dumps(expect, ensure_ascii=False)
+    if "expect" in members:
+        return line[: members["expect"].start] + text + line[members["expect"].stop :]
+    end = line.rindex("}")
+    body = line[:end].rstrip()
+    return f'{body}, "expect": {text}{line[len(body) :]}'
+
+
+def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
+    """What a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
+    from gradcli.report.dictionaries import numbers
+
+    grad = {name: numbers(slope) for name, slope in (record.grad or {}).items()}
+    if not before.get("grad") and before.get("value") is None:
+        return {**before, "value": numbers(record.value), "grad": grad}
+    wrong = _false_claims(record)
+    corrected = dict(before)
+    if "value" in wrong:
+        corrected["value"] = numbers(record.value)
+    if before.get("grad"):
+        corrected["grad"] = {name: grad[name] if name in wrong and name in grad else claim for name, claim in before["grad"].items()}
+    return corrected
+
+
+def _is_wrong(record: Record) -> bool:
+    """Whether the cross-check disagrees with the result itself, whatever is claimed of it."""
+    check = record.check
+    parts = [] if check is None else [*check.variables.values(), *([check.value] if check.value is not None else [])]
+    return any(part.verdict is Verdict.MISMATCH for part in parts)
+
+
+def _false_claims(record: Record) -> set[str]:
+    return {claim.of for claim in (record.check.claims if record.check else []) if claim.verdict is Verdict.MISMATCH}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A value of a JSON object, and where it stands in the text."""
+
+    value: Any
+    start: int
+    stop: int
+
+
+def _members(text: str) -> Iterator[tuple[str, Member]]:
+    """The members of the object that a text holds, which must be valid JSON."""
+
+    def past(at: int) -> int:
+        found = _GAP.match(text, at)
+        assert found is not None
+        return found.end()
+
+    at = past(past(0) + 1)
+    while text[at] == '"':
+        name, at = scanstring(text, at + 1, True)
+        start = past(past(at) + 1)
+        value, stop = _DECODER.raw_decode(text, start)
+        yield name, Member(value, start, stop)
+        at = past(stop)
+        at = past(at + 1) if text[at] == "," else at

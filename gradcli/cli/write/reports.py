@@ -1,0 +1,76 @@
+"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and those in files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+from gradcli.cli.exit_codes import is_closed_pipe
+from gradcli.cli.inputs.option_values import assignment, choice
+from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.errors import OutputError, UsageError
+from gradcli.files.settings import Settings
+from gradcli.report.kinds import make
+from gradcli.report.outcomes import Outcome, Report, Summary
+
+
+class Reports:
+    """All that are asked for, by options or by settings. Raises UsageError and OutputError for what cannot be written."""
+
+    def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
+        wanted = _wanted(request, settings)
+        _refuse_overwriting([os.path.realpath(path) for _, path in wanted if path != "-"], checked)
+        reconfigure = getattr(sys.stdout, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+        self.shown: list[Report] = [make(kind, sys.stdout, verbose=request.verbose) for kind, path in wanted if path == "-"]
+        self.filed: list[Report] = [_opened(kind, path, request.verbose) for kind, path in wanted if path != "-"]
+        self.broken: OSError | None = None
+
+    def add(self, outcome: Outcome) -> None:
+        for report in self.filed:
+            report.add(outcome)
+        try:
+            for report in self.shown:
+                report.add(outcome)
+        except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
+            if not self.filed or not is_closed_pipe(error):
+                raise
+            self.shown, self.broken = [], error
+
+    def close(self, summary: Summary) -> None:
+        for report in self.filed:
+            report.close(summary)
+            report.stream.close()
+        for report in self.shown:
+            report.close(summary)
+        if self.broken is not None:
+            raise self.broken
+
+
+def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
+    """Kinds and files; a ``--format`` wins against a setting, and is refused elsewhere beside a --report on standard output."""
+    wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
+    if request.format_given:
+        wanted = [(kind, path) for kind, path in wanted if path != "-"]
+    for kind, _ in wanted:
+        choice("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
+    if not any(path == "-" for _, path in wanted):
+        wanted.append((request.output_format, "-"))
+    return wanted
+
+
+def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
+    sources = {os.path.realpath(path) for path in checked}
+    for path in paths:
+        if paths.count(path) > 1 or (os.path.isfile(path) and path in sources):
+            raise UsageError(f"a report would overwrite '{path}', which is {'another' if paths.count(path) > 1 else 'being checked'}")
+
+
+def _opened(kind: str, path: str, verbose: bool) -> Report:
+    try:
+        stream = open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n")  # noqa: SIM115
+    except OSError as error:
+        raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
+    return make(kind, stream, verbose=verbose)

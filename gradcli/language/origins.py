@@ -1,0 +1,188 @@
+"""Where the nodes of a graph come from: the statement, the place in its text, the calls they were expanded from, the spelling.
+
+Nodes are made once, so that one may have many origins: they stand in a table beside the graph, which is made when somebody asks. While a
+program runs nothing is written down but what each node of a tree became, and for each call of a function that is made of operations what
+it was given and gave (`Expansion`). What a part of a text made is then what lies between its result and those of its own parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradcli.errors import Source, Span
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.frames import Frame
+from gradcli.language.names import Function, Module
+from gradcli.language.tree import (
+    Attribute,
+    Binary,
+    Binding,
+    Call,
+    Conditional,
+    DataBinding,
+    Name,
+    Node,
+    Sequence,
+    Slice,
+    Statement,
+    Subscript,
+    Unary,
+)
+from gradcli.ops.expansions import Expansion
+from gradcli.ops.structure import alias, derivative, detach
+
+Origins = dict[Expr, list["Origin"]]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One place that a node comes from.
+
+    statement  the statement in whose text it stands: for the body of a function, its definition; None outside of programs
+    source     the text, and its file
+    span       the smallest part of the text that made the node: a call, an operator with its operands, a number, a name
+    calls      the functions that it was expanded from, by their names in the catalogue, the outermost first; none for what the text
+               itself says: ``np.arctan(x)`` is the operation, a node inside ``F.cross_entropy(x, t)`` has ``("cross_entropy",)``
+    spelling   the function or operator of that part as the text writes it: ``np.arctan``, ``F.softmax``, ``.sum``, ``f'``, ``+``, ``[]``;
+               of a number or a name, its text
+    """
+
+    statement: Statement | None
+    source: Source
+    span: Span
+    calls: tuple[str, ...]
+    spelling: str
+
+
+def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBinding]) -> Origins:
+    """The origins of all nodes that a program's text made, in the order of the text. Nodes of gradients made later have none."""
+    table: Origins = {}
+    for node, binding in bindings.items():
+        origin = Origin(binding, binding.source, binding.name_span, (), binding.name)
+        table[node] = [origin]
+        if node.op is detach:  # a const
+            table[node.operand] = [origin]
+    bound = frozenset(table)
+    for frame in frames:
+        for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
+            if isinstance(tree, Name):
+                named = isinstance(result, Expr) and result not in bound and (result.op is None or result.op is alias)
+                _add(table, {result: ()} if named else {}, tree, frame)
+            else:
+                _add(table, _made(tree, result, frame), tree, frame)
+            if tree.place in frame.expansions:
+                _add(table, {node: () for node in _taken_for(tree, frame) if node not in table}, tree, frame)
+        if frame.coerced is not None:
+            root = frame.expression.root
+            _add(table, dict.fromkeys(_between([frame.coerced], _nodes_in(frame.results[root.place])), ()), root, frame)
+    return table
+
+
+def _add(table: Origins, made: Mapping[Expr, tuple[str, ...]], tree: Node, frame: Frame) -> None:
+    """Give nodes an origin in a part of the text, by the calls in it."""
+    if made:
+        spelling = _spelling(tree, frame)
+        for node, calls in made.items():
+            table.setdefault(node, []).append(Origin(frame.statement, frame.source, tree.span, calls, spelling))
+
+
+def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
+    """The nodes that a part of the text made, each with the calls it was expanded from."""
+    expansion = frame.expansions.get(tree.place)
+    if expansion is None:
+        if tree.place in frame.expansions:  # a call of a user's function, whose nodes are of its own text
+            return {}
+        ends = [frame.results[part.place] for part in _parts(tree)]
+        return dict.fromkeys(_between(_nodes_in(result), _nodes_in(ends)), ())
+    made: dict[Expr, tuple[str, ...]] = {}
+    pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
+    for call, outer in pending:  # which grow; the inner calls come after, and are right about their nodes
+        calls = (*outer, call.name)
+        made.update(dict.fromkeys(_between(_nodes_in(call.result), _nodes_in(call.given)), calls))
+        pending += [(inner, calls) for inner in call.inner]
+    return made
+
+
+def _taken_for(tree: Node, frame: Frame) -> Iterable[Expr]:
+    """What arguments became before a call was expanded: arrays of lists, whole numbers."""
+    expansion = frame.expansions[tree.place]
+    if expansion is None:
+        return ()
+    return _between(_nodes_in(expansion.given), _nodes_in([frame.results[part.place] for part in _parts(tree)]))
+
+
+def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
+    """The nodes from roots down to ends, without these. A derivative uses nodes of what is differentiated, which are not its own."""
+    pending = list(roots)
+    seen = set(ends)
+    if any(root.op is derivative for root in pending):
+        seen.update(reachable(seen))
+    found = []
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            found.append(node)
+            pending += [operand for operand in node.operands if operand is not None]
+    return found
+
+
+def _nodes_in(result: Any) -> Iterator[Expr]:
+    """The nodes in a result of lowering, however it is nested."""
+    pending = [result]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Expr):
+            yield part
+        elif isinstance(part, (tuple, list)):
+            pending += part
+        elif isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, Function):
+            pending.append(part.base)
+
+
+def _parts(tree: Node) -> list[Node]:
+    """The parts of an expression whose results it is made of."""
+    match tree:
+        case Unary():
+            return [tree.operand]
+        case Binary():
+            return [tree.left, tree.right]
+        case Conditional():
+            return [tree.value, tree.condition, tree.otherwise]
+        case Call():
+            return [tree.callee, *tree.arguments, *(value for _, value in tree.keywords)]
+        case Attribute():
+            return [tree.base]
+        case Subscript():
+            return [tree.base, *tree.items]
+        case Sequence():
+            return tree.items
+        case Slice():
+            return [part for part in tree.parts if part is not None]
+    return []
+
+
+def _spelling(tree: Node, frame: Frame) -> str:
+    """The function or operator of a part of the text, as it is written."""
+    match tree:
+        case Unary() | Binary():
+            return tree.operator
+        case Conditional():
+            return "if"
+        case Subscript() | Sequence():
+            return "[]"
+        case Attribute():
+            return f".{tree.name}"
+        case Call(callee=Attribute() as callee) if not isinstance(frame.results[callee.base.place], Module):
+            return f".{callee.name}"
+        case Call():
+            return _text(tree.callee, frame) + "'" * tree.primes
+    return _text(tree, frame)
+
+
+def _text(tree: Node, frame: Frame) -> str:
+    return frame.source.text[tree.start : tree.end]

@@ -1,0 +1,101 @@
+"""What the parser keeps while it reads: values, operators that wait for their right operand, and open brackets."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from gradcli.errors import ParseError, Source, Span
+from gradcli.language.precedence import PREFIX, Operator, symbol
+from gradcli.language.tokens import END, Token
+from gradcli.language.tree import Binary, Conditional, Node, Unary
+from gradcli.ops.text import COMPARISON, EXPRESSION
+
+
+class Bracket:
+    """An open bracket: where it stands, which rule of the grammar reads what is in it, and what has been read."""
+
+    __slots__ = ("base", "comma", "items", "keyword", "keywords", "opener", "outside", "primes", "rule", "slice")
+
+    def __init__(self, rule: int, opener: Token, outside: int, base: Node | None, primes: int) -> None:
+        self.rule, self.opener, self.outside, self.base, self.primes = rule, opener, outside, base, primes
+        self.items: list[Node] = []
+        self.keywords: list[tuple[str, Node]] = []
+        self.keyword: Token | None = None
+        self.slice: list[Node | None] | None = None
+        self.comma = False
+
+
+class Stacks:
+    """The tokens at:stop of a text, how far they are read, and what waits until more of them are."""
+
+    def __init__(self, source: Source, tokens: list[Token], at: int, stop: int) -> None:
+        before = min(at, 1)  # the token before the expression, which errors may point at
+        self.source, self.at = source, before
+        self.end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
+        self.tokens = [*tokens[at - before : stop], self.end]
+        self.values: list[Node] = []
+        self.operators: list[Operator] = []
+        self.brackets: list[Bracket] = []
+        self.base = 0  # how many operators wait outside of the innermost open bracket
+        self.nodes: list[Node] = []
+
+    def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
+        raise ParseError(message, span=span, help=help, source=self.source)
+
+    def missing_value(self, token: Token) -> NoReturn:
+        """Refuse what stands where a value is expected."""
+        if token.kind == END:
+            before = self.tokens[self.at - 1] if self.at else token
+            self.fail("the expression ends where a value is expected", before.span if before.kind != END else token.span)
+        helps = {"=": "write == to compare", "**": None, "*": None}
+        self.fail(f"expected a value, not {token.text!r}", token.span, helps.get(token.text))
+
+    def peek(self) -> Token:
+        """The token that is read next."""
+        return self.tokens[self.at]
+
+    def push(self, node: Node) -> None:
+        """A node that has been read, which is the value of what comes before."""
+        node.place = len(self.nodes)
+        self.nodes.append(node)
+        self.values.append(node)
+
+    def node(self, node: Node) -> Node:
+        """A node that is part of the one to be pushed next."""
+        node.place = len(self.nodes)
+        self.nodes.append(node)
+        return node
+
+    def has_operators(self) -> bool:
+        """Whether operators wait in the innermost open bracket."""
+        return len(self.operators) > self.base
+
+    def finished(self) -> Node:
+        """The value read since the bracket (or comma), all operators applied."""
+        self.reduce(EXPRESSION, self.base)
+        return self.values.pop()
+
+    def reduce(self, power: int, base: int) -> None:
+        """Apply the waiting operators above ``base`` that bind at least as tightly; comparisons do not go on from one another."""
+        operators = self.operators
+        while len(operators) > base:
+            top = operators[-1][0]
+            if top < power or (power == COMPARISON == top):
+                return
+            self.reduce_one()
+
+    def reduce_one(self) -> None:
+        """Apply the operator that waits last."""
+        operator = self.operators.pop()
+        power, token = operator
+        values = self.values
+        right = values.pop()
+        if power in PREFIX:
+            self.push(Unary(token.text, right, token.start))
+        elif power != EXPRESSION:
+            self.push(Binary(symbol(operator), values.pop(), right))
+        elif token.text == "else":
+            condition = values.pop()
+            self.push(Conditional(values.pop(), condition, right))
+        else:
+            self.fail("'if' without 'else'", token.span, "write: x if condition else y")

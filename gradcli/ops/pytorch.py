@@ -1,0 +1,186 @@
+"""What PyTorch makes of an operation on tensors: what it calls the node, what it shares, what it refuses and in which words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Torch:
+    """What PyTorch does with an operation, where it is no mathematics.
+
+    backward  what it calls the node of its graph, without "Backward0" ("Sum.1" is SumBackward1), where that is not the name;
+              or a function: of an operation's operands (arrays and numbers) and static parameters, of a composite's arguments and
+              static parameters
+    edges     whether the node leads to each of several operands, with an empty place for one that needs no gradient
+    shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
+              through, or as an "alias", which is not seen by the graph
+    copied    of a composite, whether the result is never an operand itself
+    operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
+    one_dtype whether operands must have one dtype
+    refuses   what is said of whole numbers and booleans that it is not defined for: ``refuses(dtype, booleans)``, of the name of the
+              operands' common dtype and of which are booleans; None if it takes them
+    floats    whether the result is a float although whole operands give whole numbers
+    misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
+    """
+
+    backward: str | Callable[..., str] | None = None
+    edges: bool = False
+    shares: Literal["", "view", "alias"] = ""
+    copied: bool = False
+    operator: str = ""
+    one_dtype: bool = False
+    refuses: Callable[..., str | None] | None = None
+    floats: bool = False
+    misfit: Callable[..., str | None] | None = None
+
+
+USUAL = Torch()
+
+# -- what is said of dtypes -------------------------------------------------------------------------------------
+
+
+def only_floats(name: str) -> Callable[..., str]:
+    """Of an operation whose result would be no whole number."""
+    return lambda dtype, booleans: (
+        f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {dtype}"
+    )
+
+
+def no_negative_booleans(dtype: str, booleans: Sequence[bool]) -> str | None:
+    if not all(booleans):
+        return None
+    return "Negation, the `-` operator, on a bool tensor is not supported. Use the `~` or `logical_not()` operator instead."
+
+
+def no_differences_of_booleans(dtype: str, booleans: Sequence[bool]) -> str | None:
+    if not any(booleans):
+        return None
+    return (
+        f"Subtraction, the `-` operator, with {'two bool tensors' if all(booleans) else 'a bool tensor'} is not supported. If you are "
+        "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+    )
+
+
+# -- what is said of shapes -------------------------------------------------------------------------------------
+
+
+def unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
+    """Of operands entry by entry."""
+    for first, second in pairwise(shapes):
+        ndim = max(len(first), len(second))
+        pairs = zip((1,) * (ndim - len(first)) + first, (1,) * (ndim - len(second)) + second, strict=True)
+        for axis, (n, m) in reversed(list(enumerate(pairs))):
+            if n != m and 1 not in (n, m):
+                return f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension {axis}"
+    return None
+
+
+def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
+    wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
+    if wanted.count(-1) > 1:
+        return "only one dimension can be inferred"
+    return f"shape '{wanted}' is invalid for input of size {math.prod(shapes[0])}"
+
+
+def unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    have, wanted = list(shapes[0]), list(static["shape"])
+    for back in range(1, min(len(have), len(wanted)) + 1):
+        if have[-back] not in (1, wanted[-back]):
+            return (
+                f"The expanded size of the tensor ({wanted[-back]}) must match the existing size ({have[-back]}) at non-singleton "
+                f"dimension {len(wanted) - back}.  Target sizes: {wanted}.  Tensor sizes: {have}"
+            )
+    return None
+
+
+def uncatenable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    axis = static.get("axis") or 0
+    for number, shape in enumerate(shapes):
+        if len(shape) != len(shapes[0]):
+            return f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}"
+        for i, (n, m) in enumerate(zip(shapes[0], shape, strict=True)):
+            if n != m and i != axis % max(len(shape), 1):
+                return (
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for tensor number "
+                    f"{number} in the list."
+                )
+    return None
+
+
+def unstackable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    for number, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            return f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} at entry {number}"
+    return None
+
+
+def unmultipliable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
+    x, y = shapes
+    if not x or not y:
+        return f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D"
+    if len(x) == len(y) == 1:
+        return f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements"
+    if len(x) <= 2 and len(y) == 2:
+        rows = f"{x[0]}x{x[1]}" if len(x) == 2 else f"1x{x[0]}"
+        return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {y[0]}x{y[1]})"
+    if len(y) > 2 and len(x) > 1 and x[-1] != y[-2]:
+        return f"Expected size for first two dimensions of batch2 tensor to be: [{y[0]}, {x[-1]}] but got: [{y[0]}, {y[-2]}]."
+    if len(y) > 1 and len(x) > 1:
+        said = unbroadcastable([x[:-2], y[:-2]])
+        if said:
+            return said
+    if len(y) == 1:
+        return f"size mismatch, got input ({x[0]}), mat ({'x'.join(map(str, x))}), vec ({y[0]})"
+    return f"matmul: batches of shapes {list(x)} and {list(y)} do not fit"
+
+
+# -- what nodes are called --------------------------------------------------------------------------------------
+
+
+def by_axis(everything: str, along: str) -> Callable[..., str]:
+    """Of a reduction, which has a node of its own where it reduces along an axis."""
+    return lambda arrays, static: everything if static.get("axis") is None else along
+
+
+def by_first(array: str, number: str) -> Callable[..., str]:
+    """Whether the first operand is an array or a number."""
+    return lambda arrays, static: array if isinstance(arrays[0], np.ndarray) else number
+
+
+def by_last(name: str) -> Callable[..., str]:
+    """Whether the last operand is a number or an array, which makes it the second node of that name."""
+    return lambda arrays, static: f"{name}.1" if isinstance(arrays[-1], np.ndarray) else name
+
+
+def node_of_pow(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    base, exponent = (isinstance(a, np.ndarray) for a in arrays)
+    return "Pow.2" if not base else "Pow.1" if exponent else "Pow"
+
+
+def node_of_clip(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    return "Clamp" if any(isinstance(bound, np.ndarray) for bound in arrays[1:]) else "Clamp.1"
+
+
+def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    ranks = tuple([a.ndim for a in arrays])
+    return _PRODUCTS.get(ranks, "Squeeze.4" if 1 in ranks else "UnsafeView")
+
+
+_PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
+
+
+def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    index = tuple(part for part in static["index"] if part is not ...) or static["index"]
+    if any(hasattr(part, "array") for part in index):
+        return "Index"
+    last = next((part for part in reversed(index) if part is not Ellipsis and part != (None, None, None)), None)
+    if last is None:
+        return "Unsqueeze" if None in index else "Alias"
+    return "Select" if isinstance(last, int) else "Slice"

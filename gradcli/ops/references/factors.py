@@ -1,0 +1,293 @@
+"""References of factors of matrices and of equations, by the textbook algorithms on scalars.
+
+Which of several vectors LAPACK returns (a sign, a basis of what is left over) is read off LAPACK's own result; no number is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.references.entries import array, entries, size_of, total, whole
+from gradcli.ops.references.rotations import singular_values, symmetric_eigen
+from gradcli.ops.references.scalar_algorithms import (
+    Matrix,
+    berkowitz,
+    blurred,
+    completed,
+    doolittle,
+    eliminate,
+    exponential,
+    floats,
+    gram_schmidt,
+    identity,
+    over_batches,
+    plainly,
+    quotient,
+    valued,
+)
+from gradcli.ops.references.scalar_algorithms import cholesky as cholesky_of
+
+
+def one_triangle(m: Any, x: Matrix, upper: bool, mirrored: bool) -> Matrix:
+    """The values of one triangle of a matrix, the other being zero or its mirror image."""
+    n, columns = x.shape
+    values = []
+    for i in range(n):
+        for j in range(columns):
+            if j >= i if upper else j <= i:
+                values.append(x[i, j])
+            else:
+                values.append(x[j, i] if mirrored else m.zero)
+    return array(values, x.shape)
+
+
+def symmetric(m: Any, x: Matrix, upper: bool) -> Matrix:
+    """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
+    return valued(m, (x + x.T) / (2 * m.one), one_triangle(m, x, upper, True))
+
+
+def _same(*shapes: Any, **_: Any) -> Any:
+    return shapes[-1]
+
+
+def _square(*shapes: Any, **_: Any) -> Any:
+    return shapes[0]
+
+
+read = over_batches(lambda m, x, upper, mirrored: valued(m, x, one_triangle(m, x, upper, mirrored)), _same)
+
+
+def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
+    """The z with x @ z = y, row by row."""
+    n, columns = y.shape
+    found: dict[tuple[int, int], Any] = {}
+    for i in range(n - 1, -1, -1) if upper else range(n):
+        known = range(i + 1, n) if upper else range(i)
+        for c in range(columns):
+            rest = y[i, c]
+            if known:
+                rest = rest - total(m, [x[i, k] * found[k, c] for k in known])
+            found[i, c] = rest if unitriangular else quotient(m, rest, x[i, i])
+    return array([found[i, c] for i in range(n) for c in range(columns)], (n, columns))
+
+
+solve_triangular = over_batches(substituted, _same)
+
+
+def _cholesky_solve(m: Any, y: Matrix, x: Matrix, upper: bool) -> Matrix:
+    factor = valued(m, x, one_triangle(m, x, upper, False))
+    return eliminate(m, factor.T @ factor if upper else factor @ factor.T, y)
+
+
+cholesky_solve = over_batches(_cholesky_solve, lambda y, x, upper: y)
+
+
+def _solve_matrices(m: Any, x: Any, y: Any) -> Any:
+    return over_batches(eliminate, _same)(m, x, y)
+
+
+def solve(m: Any, x: Any, y: Any) -> Any:
+    return _solve_matrices(m, x, y[:, None])[..., 0] if np.ndim(y) == 1 else _solve_matrices(m, x, y)
+
+
+def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
+    factors, order = doolittle(m, x, pivot)
+    n, columns = x.shape
+    k = min(n, columns)
+    p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
+    below = [factors[i, j] if j < i else m.one if j == i else m.zero for i in range(n) for j in range(k)]
+    above = [factors[i, j] if j >= i else m.zero for i in range(k) for j in range(columns)]
+    return p, array(below, (n, k)), array(above, (k, columns))
+
+
+lu = over_batches(_lu, lambda x, pivot: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
+
+
+def exchanges(m: Any, p: Any, count: int) -> Any:
+    """The row, counting from 1, that each row has to be exchanged with to bring every row to its place, one after the other."""
+    n = np.shape(p)[-1]
+    flat, found = entries(p), []
+    for start in range(0, len(flat), n * n) if n else ():
+        at = list(range(n))
+        for column in range(count):
+            wanted = next(row for row in range(n) if flat[start + row * n + column] == 1)
+            place = at.index(wanted)
+            at[column], at[place] = at[place], at[column]
+            found.append(place + 1)
+    return array(found, (*np.shape(p)[:-2], count))
+
+
+def permutation(m: Any, pivots: Any, n: int) -> Any:
+    """Where a matrix of ones has them, once its rows have been exchanged."""
+    lead, k = np.shape(pivots)[:-1], np.shape(pivots)[-1]
+    numbers, found = whole(pivots), []
+    for batch in range(size_of(lead)):
+        rows = list(range(n))
+        for i, j in enumerate(numbers[batch * k : (batch + 1) * k]):
+            rows[i], rows[j - 1] = rows[j - 1], rows[i]
+        found += [rows[column] == row for row in range(n) for column in range(n)]
+    return array(found, (*lead, n, n))
+
+
+def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
+    factor = cholesky_of(m, symmetric(m, x, upper))
+    return factor.T if upper else factor
+
+
+cholesky = over_batches(_cholesky, _same)
+
+
+def _orthogonal(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+    """Q and R of a matrix with no more columns than rows, signs as LAPACK has them."""
+    like, r = np.linalg.qr(floats(m, x))
+    return gram_schmidt(m, x, like, [-1 if r[i, i] < 0 else 1 for i in range(len(r))])
+
+
+def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+    n = min(x.shape)
+    q, r = _orthogonal(m, x[:, :n])
+    return q, np.column_stack([r, q.T @ x[:, n:]])
+
+
+qr = over_batches(_qr, lambda x: [(x[0], min(x)), (min(x), x[1])])
+
+
+def _complement(m: Any, x: Matrix) -> Matrix:
+    rest = np.linalg.qr(floats(m, x), mode="complete")[0][:, x.shape[1] :]
+    return completed(m, _orthogonal(m, x)[0], rest)
+
+
+complement = over_batches(_complement, lambda x: (x[0], x[0] - x[1]))
+
+
+def _without(x: Matrix, row: int, column: int) -> Matrix:
+    """A matrix without one row and one column."""
+    n, columns = x.shape
+    return array([x[i, j] for i in range(n) if i != row for j in range(columns) if j != column], (n - 1, columns - 1))
+
+
+def cofactors(m: Any, x: Matrix) -> Matrix:
+    """The adjugate: signed determinants of what is left without a row and a column."""
+    n = len(x)
+    return array([berkowitz(m, _without(x, i, j)) * (-1) ** (i + j) for j in range(n) for i in range(n)], (n, n))
+
+
+adjugate = over_batches(cofactors, _same)
+
+
+def _adjugate_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
+    n = len(x)
+    if n < 2:
+        return array([m.zero] * (n * n), (n, n))
+    slopes = []
+    for j in range(n):
+        for i in range(n):
+            minor, change = cofactors(m, _without(x, i, j)), _without(h, i, j).T
+            slopes.append(total(m, entries(minor * change)) * (-1) ** (i + j))
+    return array(slopes, (n, n))
+
+
+adjugate_jvp = over_batches(_adjugate_jvp, _same)
+
+
+def _inv(m: Any, x: Matrix, check_errors: bool) -> Matrix:
+    if not check_errors and m.plain(size := berkowitz(m, x)) == 0:
+        return m.map(lambda v: quotient(m, v, size), cofactors(m, x))
+    return eliminate(m, x, identity(m, len(x)))
+
+
+inv = over_batches(_inv, _same)
+det = over_batches(berkowitz, lambda x: ())
+
+
+def slogdet(m: Any, x: Any) -> tuple[Any, Any]:
+    value = det(m, x)
+    return m.map(lambda v: m.sign(m.plain(v)), value), m.map(lambda v: m.log(m.magnitude(v)), value)
+
+
+matrix_exp = over_batches(exponential, _same)
+
+
+def _matrix_exp_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
+    """The upper right block of the exponential of [[x, h], [0, x]] (R. Mathias, 1996)."""
+    n = len(x)
+    both = [x[i % n, j % n] if (i < n) == (j < n) else h[i, j - n] if i < n else m.zero for i in range(2 * n) for j in range(2 * n)]
+    return exponential(m, array(both, (2 * n, 2 * n)))[:n, n:]
+
+
+matrix_exp_jvp = over_batches(_matrix_exp_jvp, _same)
+
+
+def _eigh(m: Any, x: Matrix, UPLO: str, signs: str) -> tuple[Matrix, Matrix]:
+    if signs == "torch":
+        from gradcli.ops.linalg.sign_conventions import eigh as like
+    else:
+        like = np.linalg.eigh
+    return symmetric_eigen(m, symmetric(m, x, UPLO.upper() == "U"), like(floats(m, x), UPLO)[1])
+
+
+eigh = over_batches(_eigh, lambda x, UPLO, signs: [x[:1], x])
+
+
+def _svd(m: Any, x: Matrix, full_matrices: bool, signs: str) -> tuple[Matrix, Matrix, Matrix]:
+    if signs == "torch":
+        from gradcli.ops.linalg.sign_conventions import svd as like
+    else:
+        like = np.linalg.svd
+    u, _, vh = like(floats(m, x), True)
+    if x.shape[0] < x.shape[1]:
+        right, sizes, left = _tall_svd(m, x.T, vh.T, u)
+    else:
+        left, sizes, right = _tall_svd(m, x, u, vh.T)
+    k = len(sizes)
+    return (left, sizes, right.T) if full_matrices else (left[:, :k], sizes, right[:, :k].T)
+
+
+def _tall_svd(m: Any, x: Matrix, u: Matrix, v: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The square U, the singular values and V of a matrix with no more columns than rows, turned like a library's."""
+    left, sizes, right = singular_values(m, x, v)
+    rank = sum(m.plain(s) != 0 for s in sizes)
+    left = left[:, :rank]
+    beyond = completed(m, left, u[:, rank:])
+    beyond[:, : len(sizes) - rank] = blurred(m, beyond[:, : len(sizes) - rank], x)
+    return np.column_stack([left, beyond]), sizes, right
+
+
+def _svd_shapes(x: Any, full_matrices: bool, signs: str) -> Any:
+    n, columns = x
+    k = min(n, columns)
+    return [(n, n if full_matrices else k), (k,), (columns if full_matrices else k, columns)]
+
+
+svd = over_batches(_svd, _svd_shapes)
+
+
+def pinv(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
+    """Matrix by matrix, each with tolerances of its own."""
+    batch, (n, columns) = x.shape[:-2], x.shape[-2:]
+    unit = max(n, columns) * float(np.finfo(m.precision).eps)
+    out = np.empty((*batch, columns, n), dtype=object)
+    for place in np.ndindex(batch):
+        absolute = 0.0 if atol is None else float(np.broadcast_to(atol, batch)[place])
+        relative = (0.0 if absolute > 0 else unit) if rtol is None else float(np.broadcast_to(rtol, batch)[place])
+        given = valued(m, x[place], one_triangle(m, x[place], False, True)) if hermitian else x[place]
+        tall = given.shape[0] >= given.shape[1]
+        found = pseudoinverse(m, given if tall else given.T, relative, absolute)
+        out[place] = found if tall else found.T
+    return out
+
+
+def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
+    """Of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
+    rough = np.linalg.svd(floats(m, x), compute_uv=False)
+    if x.size and rough[-1] > max(2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]):  # no doubt about the rank
+        return eliminate(m, x.T @ x, x.T)
+    u, sizes, v = singular_values(m, plainly(m, x))
+    rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
+    u, v = u[:, :rank], v[:, :rank]
+    left, right = x @ v, u.T @ x
+    middle = u.T @ left
+    found: Matrix = eliminate(m, right @ right.T, right).T @ (middle @ eliminate(m, left.T @ left, left.T)) + m.zero
+    return found

@@ -1,0 +1,224 @@
+"""References of reductions: what one scalar is made of many, line by line."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.references.entries import Array, array, entries, lined, loops, number, product, reduced, rows, size_of, total, walk, which
+
+
+def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: total(m, row))
+
+
+def mean(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: total(m, row) / len(row))
+
+
+def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: product(m, row))
+
+
+def _variance(m: Any, row: list[Any], ddof: Any) -> Any:
+    middle = total(m, row) / len(row)
+    squares = total(m, [(v - middle) * (v - middle) for v in row])
+    rest = len(row) - ddof
+    return squares / rest if rest > 0 else squares / m.zero
+
+
+def var(m: Any, x: Any, axis: Any, keepdims: bool, ddof: Any) -> Array:
+    return reduced(x, axis, keepdims, lambda row: _variance(m, row, ddof))
+
+
+def std(m: Any, x: Any, axis: Any, keepdims: bool, ddof: Any) -> Array:
+    return reduced(x, axis, keepdims, lambda row: m.sqrt(_variance(m, row, ddof)))
+
+
+def max_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: m.extreme("max", row))
+
+
+def min_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: m.extreme("min", row))
+
+
+def length(m: Any, row: list[Any], ord: Any) -> Any:
+    """The norm of a vector."""
+    if ord in (None, 2):
+        return m.sqrt(total(m, [v * v for v in row]))
+    sizes = [m.magnitude(v) for v in row]
+    if ord in (math.inf, -math.inf):
+        return m.extreme("max" if ord > 0 else "min", sizes)
+    if ord == 0:
+        return total(m, [m.one if v != 0 else m.zero for v in sizes])
+    if ord == 1:
+        return total(m, sizes)
+    return m.power(total(m, [m.power(v, ord) for v in sizes]), m.one / ord)
+
+
+def norm(m: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: length(m, row, ord))
+
+
+def first_best(m: Any, row: list[Any], largest: bool) -> int:
+    """The index of the first NaN; if there is none, of the first largest (or smallest) entry."""
+    values = [m.plain(v) for v in row]
+    best = 0
+    for i, value in enumerate(values):
+        if value != value:
+            return i
+        if value > values[best] if largest else value < values[best]:
+            best = i
+    return best
+
+
+def argmax(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: first_best(m, row, True))
+
+
+def argmin(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: first_best(m, row, False))
+
+
+def order(m: Any, row: list[Any], descending: bool = False) -> list[int]:
+    """The indices of entries in order, equal ones as they stand; NaN is larger than any number."""
+    values = [m.plain(v) for v in row]
+    numbers = [i for i, v in enumerate(values) if v == v]
+    others = [i for i, v in enumerate(values) if v != v]
+    numbers.sort(key=lambda i: -values[i] if descending else values[i])
+    return others + numbers if descending else numbers + others
+
+
+def argsort(m: Any, x: Any, axis: int | None, descending: bool) -> Array:
+    if axis is None:
+        return array(order(m, entries(x), descending), [np.size(x)])
+    if not np.ndim(x):
+        return number(0)
+    return lined(x, axis, lambda row: order(m, row, descending))
+
+
+def running_best(m: Any, row: list[Any], largest: bool) -> list[int]:
+    """The index of the last largest (or smallest) entry so far; from a NaN on, of the last NaN."""
+    found: list[int] = []
+    values = [m.plain(v) for v in row]
+    for i, value in enumerate(values):
+        best = values[found[-1]] if found else value
+        better = value != value or (best == best and (value >= best if largest else value <= best))
+        found.append(i if better or not found else found[-1])
+    return found
+
+
+def argcummax(m: Any, x: Any, axis: int) -> Array:
+    return lined(x, axis, lambda row: running_best(m, row, True)) if np.ndim(x) else number(0)
+
+
+def argcummin(m: Any, x: Any, axis: int) -> Array:
+    return lined(x, axis, lambda row: running_best(m, row, False)) if np.ndim(x) else number(0)
+
+
+def most_frequent(m: Any, row: list[Any]) -> int:
+    """The last index of the most frequent entry, the smallest of several."""
+    values = [m.plain(v) for v in row]
+    counts: dict[Any, int] = {}
+    for v in values:
+        counts[v] = counts.get(v, 0) + 1
+    chosen = min(v for v, n in counts.items() if n == max(counts.values()))
+    return max(i for i, v in enumerate(values) if v == chosen)
+
+
+def argmode(m: Any, x: Any, axis: int) -> Array:
+    return reduced(x, axis, True, lambda row: most_frequent(m, row))
+
+
+def _running(x: Any, axis: int | None, change: Callable[[list[Any]], list[Any]]) -> Array:
+    if axis is None or not np.ndim(x):
+        return array(change(entries(x)), [np.size(x)])
+    return lined(x, axis, change)
+
+
+def sums_so_far(row: list[Any]) -> list[Any]:
+    return list(accumulate(row))
+
+
+def products_so_far(row: list[Any]) -> list[Any]:
+    return list(accumulate(row, operator.mul))
+
+
+def cumsum(m: Any, x: Any, axis: int | None) -> Array:
+    return _running(x, axis, sums_so_far)
+
+
+def cumprod(m: Any, x: Any, axis: int | None) -> Array:
+    return _running(x, axis, products_so_far)
+
+
+def exclusive_products(m: Any, x: Any, axis: Any) -> Array:
+    """The products of the entries before each one and of those behind it."""
+    lists, _ = rows(x, axis)
+    found = []
+    for row in lists:
+        before, behind = [m.one], [m.one]
+        for value in row[:-1]:
+            before.append(before[-1] * value)
+        for value in row[:0:-1]:
+            behind.append(behind[-1] * value)
+        found.append([v * w for v, w in zip(before, behind[::-1], strict=True)] if row else [])
+    path, out = loops(np.shape(x)), entries(x)
+    inside = which(axis, len(path))
+    starts = walk([loop for a, loop in enumerate(path) if a not in inside])
+    inner = walk([path[a] for a in sorted(inside)])
+    for start, row in zip(starts, found, strict=True):
+        for place, value in zip(inner, row, strict=True):
+            out[start + place] = value
+    return array(out, np.shape(x))
+
+
+def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
+    """S[i] = c[i] + x[i + 1]*S[i + 1], by pairs."""
+    c, x = np.broadcast_arrays(np.asarray(c, dtype=object), np.asarray(x, dtype=object))
+    pairs = array(zip(entries(c), entries(x), strict=True), c.shape) if c.size else c
+
+    def change(row: list[Any]) -> list[Any]:
+        found: list[Any] = []
+        for i in range(len(row) - 1, -1, -1):
+            found.append(row[i][0] + row[i + 1][1] * found[-1] if found else row[i][0])
+        return found[::-1]
+
+    return lined(pairs, axis, change)
+
+
+def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
+    """log(sum(exp(v))), the largest taken out."""
+    rest = list(row)
+    values = [m.plain(v) for v in rest]
+    top = rest.pop(values.index(max(values)))
+    return top + m.log1p(total(m, [m.exp(v - top) for v in rest]))
+
+
+def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: logarithm_of_sum(m, row))
+
+
+def log_softmax(m: Any, x: Any, axis: Any) -> Array:
+    return x - logsumexp(m, x, axis, True) if size_of(np.shape(x)) else x
+
+
+def sorted_numbers(m: Any, x: Any) -> list[Any]:
+    """The entries that are numbers, in order."""
+    return sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
+
+
+def median_from_below(m: Any, x: Any) -> Array:
+    numbers = sorted_numbers(m, x)
+    return number(numbers[(len(numbers) - 1) // 2] if len(numbers) == np.size(x) else m.nan)
+
+
+def nanmedian_from_below(m: Any, x: Any) -> Array:
+    numbers = sorted_numbers(m, x)
+    return number(numbers[(len(numbers) - 1) // 2] if numbers else m.nan)

@@ -1,0 +1,133 @@
+"""How operations are written: as text of the language, in LaTeX, in Python on floats. Another language is a field more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from types import EllipsisType
+from typing import Any, ClassVar, NamedTuple
+
+# The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
+EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, SUM, TERM, PRODUCT, UNARY, POWER, ATOM = range(11)
+BINDING = {
+    "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
+    "!=": COMPARISON, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
+}  # fmt: skip
+LARGEST_ARRAY = 64  # entries that are written out
+
+_AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
+
+
+class Unprintable(Exception):
+    """Something has no short form in the language."""
+
+
+class Piece(tuple[str, int]):
+    """A text, and how tightly it holds together."""
+
+    __slots__ = ()
+    brackets: ClassVar[tuple[str, str]] = ("(", ")")
+    text = property(itemgetter(0))
+    power = property(itemgetter(1))
+
+    def at(self, power: int) -> str:
+        """The text, in brackets if it holds together less than that."""
+        return self[0] if self[1] >= power else self.bracketed()
+
+    def bracketed(self) -> str:
+        opening, closing = self.brackets
+        return f"{opening}{self[0]}{closing}"
+
+    def base(self) -> str:
+        """The text as what a dot or an index may follow, which a number is not."""
+        return self.bracketed() if self[0][:1].isdigit() else self.at(ATOM)
+
+    def __format__(self, wanted: str) -> str:
+        """In a template: ``{x}`` is the text, ``{x:term}`` and so on in brackets if it holds together less, ``{x:base}`` as above."""
+        if not wanted:
+            return self[0]
+        return self.base() if wanted == "base" else self.at(_AT_LEAST[wanted])
+
+
+class LatexPiece(Piece):
+    """The same in LaTeX."""
+
+    __slots__ = ()
+    brackets = ("\\left(", "\\right)")
+
+
+class Form(NamedTuple):
+    """A template, and how tightly what it makes holds together."""
+
+    template: str
+    power: int = ATOM
+
+
+Written = str | Form | Callable[..., tuple[str, int]]
+ByStatic = Written | Mapping[tuple[Any, ...] | EllipsisType, Written]
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """How an operation is written. A form is a template (of operands and static parameters by their names, see `Piece`), or a function
+    of the operands' pieces and the static parameters, which gives a text and how tightly it holds together, or raises `Unprintable`;
+    or there is one for each tuple of values of the static parameters, with ``...`` for all others.
+
+    infix        its operator between two operands, which the language reads as this operation if it is public
+    prefix       its operator before an operand: "-" or "not "
+    transparent  whether it is written as its operand is: it is about the program, not about numbers
+    written      its form in the language, where it is not NAME(operands, parameter=value)
+    latex        its form in LaTeX, where it is not its sign with the operands in brackets
+    sign         what stands for its name in LaTeX, where that is not the name itself
+    on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
+    math         the function of Python's `math` that it is, which is the C library's: its last bit may not be NumPy's
+    """
+
+    infix: str = ""
+    prefix: str = ""
+    transparent: bool = False
+    written: ByStatic | None = None
+    latex: ByStatic | None = None
+    sign: str = ""
+    on_floats: str = ""
+    math: str = ""
+
+    @cached_property
+    def in_python(self) -> str:
+        """The template of Python's floats, to the bit or to the last one; empty if there is none."""
+        return self.on_floats or (f"{self.math}({{}})" if self.math else "")
+
+
+def product_in_latex(x: Piece, y: Piece) -> tuple[str, int]:
+    """A product; a dot stands before a number only."""
+    right = y.at(POWER)
+    return x.at(TERM) + (" \\cdot " if right[:1].isdigit() else " ") + right, TERM
+
+
+def _index(index: tuple[Any, ...]) -> str:
+    if not index:
+        raise Unprintable
+    parts = []
+    for part in index:
+        if isinstance(part, tuple):  # a slice
+            start, stop, step = ("" if p is None else str(p) for p in part)
+            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+        else:
+            parts.append("..." if part is ... else str(part))
+    return ", ".join(parts)
+
+
+def indexed(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
+    """x[index]."""
+    return f"{x.base()}[{_index(index)}]", ATOM
+
+
+def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
+    """The same with the index below."""
+    try:
+        inside = _index(index)
+    except Unprintable:
+        inside = "\\cdot"
+    return f"{x.at(ATOM)}_{{{inside}}}", ATOM

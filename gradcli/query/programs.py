@@ -1,0 +1,58 @@
+"""Programs in the making: each with the values that are bound from outside, whoever reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gradcli.language.run import Program
+from gradcli.language.scope import Scope
+from gradcli.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from gradcli.batch.compilation_cache import CompilationCache
+
+Loader = Callable[[str], Any]  # reads the data file that a program names
+
+
+@dataclass(eq=False, repr=False)
+class Programs:
+    """Makes the programs of a run."""
+
+    limits: Limits = DEFAULT
+    precision: str = "float64"
+    values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
+
+    def fresh(self, state: int = 0, load: Loader | None = None, values: Mapping[str, Any] | None = None) -> Program:
+        """A program that nothing has run in.
+
+        state   the seed of its random numbers
+        load    reads the data files that it names; without one, it may name none
+        values  those of this program, if they are not those of all
+        """
+        scope = Scope(self.limits, self.precision, state)
+        scope.load = load
+        scope.outside = dict(self.values if values is None else values)
+        for name, value in scope.outside.items():
+            scope.bind_value(name, value)
+        return Program(scope)
+
+    def loader(self, folder: Path | None = None) -> Loader:
+        """Reads data files: those in or below a folder, or any."""
+
+        def load(reference: str) -> Any:
+            from gradcli.files.arrays import load_array
+
+            return load_array(reference, self.limits, folder)
+
+        return load
+
+    @cached_property
+    def cache(self) -> CompilationCache:
+        """Queries of one form, which are compiled once for all programs."""
+        from gradcli.batch.compilation_cache import CompilationCache
+
+        return CompilationCache(self.limits, self.precision)

@@ -1,0 +1,152 @@
+"""dtypes, sizes and the type promotion of tensors, under PyTorch's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+class dtype:
+    """The type of a tensor's entries: prints as ``torch.float32``."""
+
+    __slots__ = ("is_floating_point", "name", "numpy", "tensor_type")
+    is_complex = False
+    is_signed = True
+
+    def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
+        self.name, self.tensor_type = name, tensor_type
+        self.numpy: np.dtype[Any] = np.dtype(numpy)
+        self.is_floating_point: bool = self.numpy.kind == "f"
+
+    @property
+    def itemsize(self) -> int:
+        return self.numpy.itemsize
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return _named, (self.name,)  # of each there is one
+
+
+float16 = half = dtype("float16", np.float16, "HalfTensor")
+float32 = dtype("float32", np.float32, "FloatTensor")
+float64 = double = dtype("float64", np.float64, "DoubleTensor")
+uint8 = dtype("uint8", np.uint8, "ByteTensor")
+int8 = dtype("int8", np.int8, "CharTensor")
+int16 = short = dtype("int16", np.int16, "ShortTensor")
+int32 = dtype("int32", np.int32, "IntTensor")
+int64 = long = dtype("int64", np.int64, "LongTensor")
+bool_ = dtype("bool", np.bool_, "BoolTensor")
+
+NAMES = {
+    "float16": float16, "half": float16, "float32": float32, "float": float32, "float64": float64, "double": float64,
+    "uint8": uint8, "int8": int8, "int16": int16, "short": int16, "int32": int32, "int": int32, "int64": int64, "long": int64,
+    "bool": bool_,
+}  # fmt: skip
+_BY_NUMPY = {d.numpy: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
+
+
+def _named(name: str) -> dtype:
+    return NAMES[name]
+
+
+class _Default:
+    """The dtype of floats that say nothing else."""
+
+    dtype = float32
+
+
+def get_default_dtype() -> dtype:
+    return _Default.dtype
+
+
+def set_default_dtype(d: object) -> None:
+    """The dtype of new tensors made of Python floats, and of results of whole numbers."""
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, not {d!r}")
+    _Default.dtype = d
+
+
+def of_numpy(numpy: np.dtype[Any]) -> dtype:
+    """Our dtype for NumPy's. Raises TypeError for what tensors cannot hold."""
+    try:
+        return _BY_NUMPY[numpy]
+    except KeyError:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{numpy}. The supported types are: float64, float32, float16, int64, int32, "
+            "int16, int8, uint8, and bool"
+        ) from None
+
+
+def as_numpy(kind: Any) -> np.dtype[Any]:
+    """NumPy's dtype for one of ours, of NumPy's or of Python's (float, int, bool)."""
+    if isinstance(kind, dtype):
+        return kind.numpy
+    numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64
+    return numpy
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple that prints as PyTorch's."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, item: Any) -> Any:
+        part = super().__getitem__(item)
+        return Size(part) if isinstance(item, slice) else part
+
+    def __add__(self, other: Any) -> Any:
+        return Size(super().__add__(tuple(other)))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times: Any) -> Any:
+        return Size(super().__mul__(times))
+
+    __rmul__ = __mul__
+
+
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
+def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
+    """The common dtype of arrays and Python numbers, as PyTorch has it.
+
+    Arrays with axes decide before those without, and these before Python numbers; a lower one counts only if it is of a
+    higher kind (a boolean, a whole number, a float).
+    """
+    decided: list[np.dtype[Any] | None] = [None, None, None]
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            level, found = (0 if operand.ndim else 1), operand.dtype
+        elif isinstance(operand, bool):
+            level, found = 2, np.dtype(np.bool_)
+        elif isinstance(operand, int):
+            level, found = 2, np.dtype(np.int64)
+        else:
+            level, found = 2, _Default.dtype.numpy
+        before = decided[level]
+        decided[level] = found if before is None else _joined(before, found)
+    result: np.dtype[Any] | None = None
+    for found_at_level in decided:
+        if found_at_level is not None and (result is None or _RANK[found_at_level.kind] > _RANK[result.kind]):
+            result = found_at_level
+    assert result is not None
+    return result
+
+
+def _joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
+    if _RANK[x.kind] != _RANK[y.kind]:
+        return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
+    return np.promote_types(x, y)

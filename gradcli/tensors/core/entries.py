@@ -1,0 +1,110 @@
+"""What holds of a tensor as an array: its shape and dtype, and its entries as Python's and NumPy's numbers, lists and arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.operand import Operand
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.device import device
+
+
+class Entries(Operand):
+    """What PyTorch, Python and NumPy ask of an array, or of the one number in it."""
+
+    __slots__ = ()
+    array: np.ndarray
+    _requires_grad: bool
+
+    # -- what they are ----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> dtypes.Size:
+        return dtypes.Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_numpy(self.array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    @property
+    def device(self) -> device:
+        return device("cpu")
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def layout(self) -> str:
+        return "torch.strided"
+
+    @property
+    def itemsize(self) -> int:
+        return self.array.itemsize
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        return (None,) * self.array.ndim
+
+    # -- as numbers --------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        if self.array.size != 1:
+            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        return self.array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The entries as an array that shares memory."""
+        if self._requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self.array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return array.astype(dtype) if dtype is not None and dtype != array.dtype else array.copy() if copy else array
+
+    def __len__(self) -> int:
+        if not self.array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self.array)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self.array == (value.array if isinstance(value, Entries) else value)).any())
+
+    def _scalar(self) -> Any:
+        if self.array.size != 1:
+            if self.array.size:
+                raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        return self.array.item()
+
+    def __bool__(self) -> bool:
+        return bool(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._single())
+
+    def __int__(self) -> int:
+        return int(self._single())
+
+    def _single(self) -> Any:
+        if self.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.array.item()
+
+    def __index__(self) -> int:
+        if self.array.size != 1 or self.array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.array.item())
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)

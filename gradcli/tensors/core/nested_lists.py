@@ -1,0 +1,61 @@
+"""Nested lists, numbers, arrays and tensors as one array, whose dtype is PyTorch's choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.inputs import unmasked
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.entries import Entries
+
+
+def default_float() -> np.dtype[Any]:
+    """NumPy's dtype of floats that say nothing else."""
+    return dtypes.get_default_dtype().numpy
+
+
+def array_of(data: Any, dtype: Any) -> np.ndarray:
+    """An array of nested lists, numbers, arrays or tensors; Python floats have the default dtype. What is an array may be shared."""
+    data = unmasked(data, "the array")
+    if isinstance(data, Entries):
+        array = data.array
+    elif isinstance(data, (np.ndarray, np.generic)):
+        array = np.asarray(data)
+    else:
+        try:
+            array = np.array(_as_lists(data))
+        except ValueError as error:
+            raise ValueError(f"expected sequences of one length at every depth: {error}") from None
+        if (array.dtype.kind == "f" and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
+            array = np.array(_as_lists(data), default_float() if dtype is None else dtypes.as_numpy(dtype))
+        elif array.dtype.kind in "iu" and not _holds_numpy(data):
+            array = array.astype(np.int64)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"tensors hold real numbers and booleans, not {array.dtype}")
+    if dtype is None:
+        dtypes.of_numpy(array.dtype)
+        return array
+    return array.astype(dtypes.as_numpy(dtype), copy=False)
+
+
+def _holds_numpy(data: Any) -> bool:
+    """Whether the first entry is NumPy's, which knows its dtype."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.generic, np.ndarray))
+
+
+def _as_lists(data: Any) -> Any:
+    """Nested sequences with tensors among them as lists of numbers."""
+    if isinstance(data, Entries):
+        return data.array.tolist()
+    return [_as_lists(part) for part in data] if isinstance(data, (list, tuple, range)) else data
+
+
+def legacy(data: Any, more: Any) -> np.ndarray:
+    """What ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or an array of these extents."""
+    if isinstance(data, int) and not isinstance(data, bool):
+        return np.zeros((data,) if isinstance(more, bool) else (data, more), default_float())
+    return np.array(array_of(data, dtypes.get_default_dtype()))

@@ -1,0 +1,268 @@
+"""The tensor: an array that remembers, if it requires grad, the operation that made it."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.ops.spec import Op
+from gradcli.tensors.core.entries import Entries
+from gradcli.tensors.core.hooks import Handle
+from gradcli.tensors.core.modes import Mode, state
+from gradcli.tensors.core.nested_lists import legacy
+from gradcli.tensors.core.node import AccumulateGrad, Node
+
+_Array = np.ndarray
+_ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
+_NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+    "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
+_LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
+
+
+class Tensor(Entries):
+    """An array of numbers with PyTorch's methods.
+
+    Operations on tensors that require grad are recorded; ``backward()`` adds their derivatives to the ``grad`` of the leaves.
+    Every function of the catalogue is a method, under PyTorch's name and with its defaults.
+    """
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_accumulator", "_grad", "_inference", "_requires_grad", "_version_counter", "_view", "array", "node",
+    )  # fmt: skip
+    __array_priority__ = 1000
+
+    def __init__(self, array: Any, requires_grad: bool = False) -> None:
+        """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
+        if type(array) is not _Array:
+            if requires_grad is True:
+                help = "torch.tensor(data, requires_grad=True) makes such a tensor"
+                raise TypeError(f"new() received an invalid combination of arguments: {help}")
+            array, requires_grad = legacy(array, requires_grad), False
+        self.array: np.ndarray = array
+        self.node: Node | None = None
+        self._requires_grad = requires_grad
+        self._grad: Tensor | None = None
+        self._version_counter = [0]
+        self._view: View | None = None
+        self._accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
+        self._inference = state.inference
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        """Take a view again, in the graph, if its memory has been written to since."""
+        if self._view is not None and self._view.version != self._version_counter[0] and self._view.base.requires_grad:
+            regenerate(self)
+
+    @property
+    def requires_grad(self) -> bool:
+        if self._view is not None:
+            self._refresh()
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self.node is not None:
+            raise RuntimeError(
+                f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                f"var_no_grad = var.detach(). This one was made by {self.node.label}"
+            )
+        if value and self.array.dtype.kind != "f":
+            raise RuntimeError(f"{_ONLY_FLOATS}; this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
+        if value and self._inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires_grad = bool(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        self._refresh()
+        return self.node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        self._refresh()
+        return self.node
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and self.node is not None and not self.retains_grad:
+            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if value is not None and value.array.shape != self.array.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure "
+                "that the gradient and the tensor are the same size"
+            )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        watch = None if self.node is None else self.node.watch
+        return watch is not None and watch.retained is not None and watch.retained() is self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without a graph; writing to it is not noticed by the graph."""
+        return Tensor(self.array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.array = value.array
+
+    @property
+    def _version(self) -> int:
+        return self._version_counter[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    # -- the graph -----------------------------------------------------------------------------------------------
+
+    def source(self) -> Node | None:
+        """The node that this tensor's gradient goes to, if it requires grad."""
+        if self._view is not None:
+            self._refresh()
+        if not self._requires_grad:
+            return None
+        return self.node or self.leaf_node()
+
+    def gradient_node(self) -> Node:
+        """The node that this tensor's gradient would go to."""
+        if self._view is not None:
+            self._refresh()
+        return self.node or self.leaf_node()
+
+    def leaf_node(self) -> Node:
+        """The node of a leaf, which lives as long as the graphs that it is in."""
+        node: Node | None = self._accumulator()
+        if node is None:
+            node = AccumulateGrad(self)
+            self._accumulator = weakref.ref(node)
+        return node
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if self.node is None or not requires_grad:
+            self.requires_grad = requires_grad
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a tensor that is no leaf."""
+        if not self._requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.node is not None and self.node.watched().retained is None:
+            self.node.watched().retained = weakref.ref(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.gradient_node()
+        if self.node is None:
+            self._keep(node)
+        return Handle(node.watched().hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call the hook with this leaf after its ``grad`` has been added to."""
+        if self.node is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if not self._requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.gradient_node()
+        self._keep(node)
+        return Handle(node.watched().post_hooks, hook)
+
+    def _keep(self, node: Node) -> None:
+        """A leaf's node outlives its graphs once it has hooks."""
+        self._accumulator = lambda: node
+
+    def detach(self) -> Tensor:
+        """The same memory and version counter, without a graph."""
+        alias = Tensor(self.array)
+        alias._version_counter = self._version_counter
+        return alias
+
+    def detach_(self) -> Tensor:
+        if self._view is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self.node, self._requires_grad = None, False
+        return self
+
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self.node is not None:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+        copy = Tensor(self.array.copy(), self._requires_grad)
+        if self._grad is not None:
+            copy._grad = self._grad.__deepcopy__(memo)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.array, self._requires_grad)
+
+    __hash__ = object.__hash__
+
+    if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
+    return Tensor(array, requires_grad)
+
+
+class View:
+    """How a tensor was made of another one whose memory it shares: the operations, from the base on, and at which version."""
+
+    __slots__ = ("base", "steps", "version")
+
+    def __init__(self, base: Tensor, steps: tuple[tuple[Op, tuple[tuple[str, Any], ...]], ...]) -> None:
+        self.base, self.steps, self.version = base, steps, base._version_counter[0]
+
+    @classmethod
+    def of(cls, source: Tensor, op: Op, static: Mapping[str, Any]) -> View:
+        step = (op, tuple(static.items()))
+        return cls(source, (step,)) if source._view is None else cls(source._view.base, (*source._view.steps, step))
+
+
+def regenerate(x: Tensor) -> None:
+    """Take a view of its base again, in the graph."""
+    view = x._view
+    assert view is not None
+    view.version = x._version_counter[0]
+    with Mode(recording=True):
+        current = view.base
+        for op, static in view.steps:
+            current = op(current, **dict(static))
+    regraph(x, current)
+    if x.node is not None:
+        x.node.label = "AsStridedBackward0"
+    x._view = View(view.base, view.steps)
+
+
+def regraph(x: Tensor, result: Tensor) -> None:
+    """Give a tensor the place of a result in the graph; the gradient that it retains is that of its new value."""
+    before, retained = x.node, x.retains_grad
+    x.node, x._requires_grad = result.node, result.requires_grad
+    if retained and before is not None and x.node is not before:
+        before.watched().retained = None
+        x.retain_grad()

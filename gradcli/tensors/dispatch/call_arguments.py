@@ -1,0 +1,228 @@
+"""Arguments of calls as operands and static parameters of operations on tensors.
+
+Calls that differ in their tensors only are worked out once: what they apply, to which of the arguments, with which parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import GradcliError
+from gradcli.ops.arrays.shapes import stack
+from gradcli.ops.calling import binding
+from gradcli.ops.calling.signatures import Signature
+from gradcli.ops.spec import Composite, Op
+from gradcli.ops.structure import to_int
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.apply import apply
+
+
+def requires_grad(argument: Any) -> bool:
+    """Whether something, or a part of a list, would have a gradient now."""
+    if isinstance(argument, Tensor):
+        return argument.requires_grad and state.recording
+    return isinstance(argument, (list, tuple)) and any(map(requires_grad, argument))
+
+
+class Host:
+    """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype.
+
+    As in PyTorch, a list is no tensor, and a number is no tensor that requires grad: its gradient would be lost.
+    """
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        if isinstance(argument, Tensor):
+            return argument
+        if isinstance(argument, (bool, int, float)):
+            return np.asarray(argument)[()]
+        if requires_grad(argument):
+            kind = type(argument).__name__
+            raise TypeError(f"expected Tensor, but got {kind} of tensors that require grad; torch.stack makes a tensor of them")
+        return as_tensor(argument)
+
+    @staticmethod
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind == "f" and not tensor.array.size:
+            tensor = Tensor(tensor.array.astype(np.int64))
+        if tensor.array.dtype.kind not in "iub":
+            raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
+        return apply(to_int, [tensor], {})
+
+    @staticmethod
+    def static(argument: Any, of: binding.Use | None = None) -> Any:
+        if isinstance(argument, Tensor):
+            if requires_grad(argument):
+                raise binding.VaryingParameterError
+            return argument.array.item() if not argument.array.ndim else argument.array
+        if isinstance(argument, (tuple, list)):
+            return type(argument)(Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
+        return argument.item() if isinstance(argument, np.generic) else argument
+
+    @staticmethod
+    def literal(parameter: str, argument: Any) -> Any:
+        return argument
+
+    @staticmethod
+    def varies(argument: Any) -> bool:
+        return False
+
+    @staticmethod
+    def is_axis(argument: Any) -> bool:
+        return argument is None or isinstance(argument, (tuple, list)) or (isinstance(argument, int) and not isinstance(argument, bool))
+
+    @staticmethod
+    def is_whole(argument: Any) -> bool:
+        return bool(as_tensor(argument).array.dtype.kind in "iu")
+
+    @staticmethod
+    def call_op(op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                return apply(op, operands, static)
+        return apply(op, [o if o is None else as_tensor(o) for o in operands], static)
+
+
+class NumpyHost(Host):
+    """The same as NumPy takes arguments: lists are arrays, and whatever stands for a number may have a gradient."""
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        return _stacked(argument, _common(argument)) if requires_grad(argument) else Host.value(argument)
+
+    @staticmethod
+    def varies(argument: Any) -> bool:
+        return requires_grad(argument)
+
+
+def _common(parts: Any) -> Any:
+    """The dtype of the tensors and arrays in nested lists."""
+    if isinstance(parts, (list, tuple)):
+        return dtypes.result_type([np.empty(0, kind) for part in parts if (kind := _common(part)) is not None] or [0.0])
+    return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
+
+
+def _stacked(parts: Any, kind: Any) -> Any:
+    """Nested lists with tensors in them as one tensor, through which their gradients pass."""
+    if isinstance(parts, Tensor):
+        return parts
+    if requires_grad(parts):
+        return apply(stack, [_stacked(part, kind) for part in parts], {"axis": 0})
+    return as_tensor(parts, None if hasattr(parts, "dtype") else dtypes.of_numpy(kind))
+
+
+class _Place:
+    """Stands for the tensor at this place among the arguments."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class _Undecided(Exception):
+    """What a call does depends on the tensor itself."""
+
+
+class _Rehearsal(Host):
+    """Places of tensors as the carriers of a call."""
+
+    @staticmethod
+    def value(argument: Any) -> Any:
+        if isinstance(argument, _Place):
+            return argument
+        if isinstance(argument, (bool, int, float)):
+            return Host.value(argument)
+        raise _Undecided  # it becomes a tensor, a new one for each call
+
+    @staticmethod
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
+        raise _Undecided
+
+    @staticmethod
+    def static(argument: Any, of: binding.Use | None = None) -> Any:
+        if isinstance(argument, _Place):
+            raise _Undecided
+        return Host.static(argument)
+
+    @staticmethod
+    def varies(argument: Any) -> bool:
+        if isinstance(argument, _Place):
+            raise _Undecided
+        return False
+
+    @staticmethod
+    def is_whole(argument: Any) -> Any:
+        raise _Undecided
+
+
+HOST, NUMPY_HOST, _REHEARSAL = Host(), NumpyHost(), _Rehearsal()
+
+
+class Arrangement(NamedTuple):
+    """What the calls of one form apply a function to."""
+
+    operands: list[Any]
+    static: dict[str, Any]
+
+    def filled(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        return [arguments[o.index] if type(o) is _Place else o for o in self.operands], self.static
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the operands are the arguments as they come."""
+        return [o.index if isinstance(o, _Place) else None for o in self.operands] == list(range(len(self.operands)))
+
+
+def arrangement(
+    name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Arrangement | None:
+    """What calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
+    if callable(record.torch.backward) and isinstance(record, Composite):
+        return None  # the node's name depends on the arguments as they were given
+    tensors = 0
+    while tensors < len(arguments) and isinstance(arguments[tensors], Tensor):
+        tensors += 1
+    rest = (*arguments[tensors:], *keywords.values())
+    kinds = tuple([_kind(argument) for argument in rest])
+    return None if None in kinds else _rehearsed(record, name, signature, tensors, rest, kinds, tuple(keywords))
+
+
+def rehearsal(record: Op | Composite, name: str, signature: Signature, tensors: int) -> Arrangement | None:
+    """What a call with so many tensors alone applies its function to."""
+    return _rehearsed(record, name, signature, tensors, (), (), ())
+
+
+def _kind(argument: Any) -> type | None:
+    """What distinguishes arguments that are equal (1, 1.0, True); None for those that are no constants of a call."""
+    kind = type(argument)
+    if kind is int or kind is bool or argument is None or kind is str:
+        return kind
+    if kind is float:
+        return kind if argument else None  # 0.0 equals -0.0
+    return kind if kind is tuple and all(type(part) is int for part in argument) else None
+
+
+@lru_cache(1024)
+def _rehearsed(
+    record: Op | Composite, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...],
+    keywords: tuple[str, ...],
+) -> Arrangement | None:  # fmt: skip
+    positional = len(rest) - len(keywords)
+    arguments = (*map(_Place, range(tensors)), *rest[:positional])
+    try:
+        given = binding.bind(_REHEARSAL, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
+        if binding.chosen(_REHEARSAL, record, given) is not record:
+            return None  # other operands, rarely given
+        operands, static = binding.prepared(_REHEARSAL, record, name, signature, given)
+    except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
+        return None  # the call itself will say what is wrong with it
+    return Arrangement(operands, static) if any(isinstance(o, _Place) for o in operands) else None

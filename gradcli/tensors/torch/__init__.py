@@ -1,0 +1,1 @@
+"""PyTorch's names: what is made, asked, printed and called under them."""

@@ -1,0 +1,199 @@
+"""New tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import UnreadArgumentError
+from gradcli.ops.calling.inputs import unmasked
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.device import check_device
+from gradcli.tensors.core.modes import no_grad
+from gradcli.tensors.core.nested_lists import array_of, default_float
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.torch.fused_multiply_add import fused
+from gradcli.tensors.torch.generator import normal as draw_normal
+from gradcli.tensors.torch.generator import permutation, uniform, whole
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor of its own entries, copied from nested lists, numbers or an array."""
+    check_device(device)
+    array = np.array(array_of(data, dtype))
+    if requires_grad and array.dtype.kind != "f":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return Tensor(array).requires_grad_(requires_grad)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares memory with an array."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    array = unmasked(array, "the array")
+    dtypes.of_numpy(array.dtype)
+    return Tensor(array)
+
+
+def size_of(size: Any) -> tuple[int, ...]:
+    """zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
+    if any(isinstance(n, float) for n in size):
+        raise TypeError(f"a size consists of whole numbers, not {list(size)}")
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    shape = tuple(int(n) for n in size)
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    return shape
+
+
+def _made(array: np.ndarray, requires_grad: bool, device: Any = None) -> Tensor:
+    check_device(device)
+    return Tensor(array).requires_grad_(requires_grad)
+
+
+def _refuse_out(out: Any) -> None:
+    if out is not None:
+        raise UnreadArgumentError("gradcli does not support out= of constructors", help="leave it out, and give the result a name")
+
+
+def _number(name: str, parameter: str, value: Any) -> Any:
+    """A number, as PyTorch takes it: no tensor whose gradient would be lost."""
+    if isinstance(value, (Tensor, list, tuple)) and _requires_grad(value):
+        raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}")
+    return value
+
+
+def _requires_grad(value: Any) -> bool:
+    return value.requires_grad if isinstance(value, Tensor) else isinstance(value, (list, tuple)) and any(map(_requires_grad, value))
+
+
+def _filled(value: float) -> Any:
+    def make(
+        *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
+        pin_memory: bool = False, out: Any = None,
+    ) -> Tensor:  # fmt: skip
+        _refuse_out(out)
+        return _made(
+            np.full(size_of(given if size is None else (size,)), value, default_float() if dtype is None else dtypes.as_numpy(dtype)),
+            requires_grad,
+            device,
+        )
+
+    def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:
+        kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
+        return _made(np.full(x.array.shape, value, kind), requires_grad, device)
+
+    return make, like
+
+
+(zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled(0), _filled(1), _filled(0)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    return _made(np.full(size_of((size,)), array_of(_number("full", "fill_value", fill_value), dtype)), requires_grad, device)
+
+
+def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
+    value = _number("full_like", "fill_value", fill_value)
+    return _made(np.full(x.array.shape, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    return _made(np.eye(n, m, dtype=default_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    for name, bound in (("start", start), ("end", end), ("step", step)):
+        _number("arange", name, bound)
+    first, last = (0, start) if end is None else (start, end)
+    first, last, by = (v.item() if isinstance(v, Tensor) else v for v in (first, last, step))
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if (last - first) / by < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
+    kind = dtypes.as_numpy(dtype) if dtype is not None else np.dtype(np.int64) if whole else default_float()
+    count = math.ceil((last - first) / by)
+    entries = first + by * np.arange(count) if kind.kind != "f" or kind == np.float64 else _float_range(first, by, count, kind)
+    return _made(np.asarray(entries).astype(kind), requires_grad, device)
+
+
+def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> np.ndarray:
+    """As PyTorch's vectorized loop rounds: bases of blocks of eight, and steps from there; the rest one by one."""
+    index = np.arange(count)
+    blocks = (index // 8) * 8
+    entries = ((first + step * blocks).astype(kind).astype(np.float64) + (index - blocks) * float(step)).astype(kind)
+    alone = index >= count - count % 16
+    entries[alone] = (first + step * index[alone]).astype(kind)
+    return entries
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
+    kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first, last = float(start), float(end)
+    if kind.kind != "f":
+        return _made(np.linspace(first, last, steps).astype(kind), requires_grad, device)
+    first, last = kind.type(start), kind.type(end)  # and so their difference, in PyTorch
+    step = float((last - first) / kind.type(steps - 1)) if steps > 1 else 0.0
+    first, last = float(first), float(last)
+    index = np.arange(steps, dtype=np.float64)
+    if kind == np.float64:
+        up, down = fused(index, step, first), fused(index - (steps - 1), step, last)
+    else:  # the products are exact in float64
+        up, down = first + step * index, last + step * (index - (steps - 1))
+    return _made(np.where((index < steps // 2) | (steps == 1), up, down).astype(kind), requires_grad, device)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
+    kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+    return _made(np.power(base, np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
+
+
+def _random(draw: Any) -> Any:
+    def make(
+        *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None
+    ) -> Tensor:
+        kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+        if kind.kind != "f":
+            raise RuntimeError(f"random numbers need a floating-point dtype, not {dtypes.of_numpy(kind)}")
+        return _made(draw(size_of(given if size is None else (size,)), kind, generator), requires_grad, device)
+
+    def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
+        return _made(draw(x.array.shape, kind, None), requires_grad, device)
+
+    return make, like
+
+
+(rand, rand_like), (randn, randn_like) = _random(uniform), _random(draw_normal)
+
+
+def randint(
+    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
+    if size is None:
+        low, high, size = 0, low, high
+    kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
+    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad)
+
+
+def randperm(n: int, *, generator: Any = None, dtype: Any = None) -> Tensor:
+    return Tensor(permutation(n, generator).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False) -> Tensor:
+    parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
+    shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
+    noise = Tensor(draw_normal(shape, default_float(), generator))
+    with no_grad():
+        drawn: Tensor = noise * std + mean
+        return drawn.requires_grad_(requires_grad)

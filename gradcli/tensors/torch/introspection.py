@@ -1,0 +1,105 @@
+"""Methods that ask something of a tensor, outside of the graph: its extents, its memory, where its entries are what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.tensors.core.tensor import Tensor
+
+
+def _size(x: Tensor, dim: int | None = None) -> Any:
+    return x.shape if dim is None else x.array.shape[dim]
+
+
+def _rank(x: Tensor) -> int:
+    return x.array.ndim
+
+
+def _count(x: Tensor) -> int:
+    return x.array.size
+
+
+def _element_size(x: Tensor) -> int:
+    return x.array.itemsize
+
+
+def _stride(x: Tensor) -> tuple[int, ...]:
+    return tuple(s // x.array.itemsize for s in x.array.strides)
+
+
+def _address(x: Tensor) -> int:
+    return x.array.ctypes.data
+
+
+def _device(x: Tensor) -> int:
+    return -1
+
+
+def _is_contiguous(x: Tensor, **_: Any) -> bool:
+    return bool(x.array.flags.c_contiguous)
+
+
+def _is_floating_point(x: Tensor) -> bool:
+    return x.dtype.is_floating_point
+
+
+def _is_complex(x: Tensor) -> bool:
+    return False
+
+
+def _is_signed(x: Tensor) -> bool:
+    return x.array.dtype.kind != "u"
+
+
+def _is_inference(x: Tensor) -> bool:
+    return x._inference
+
+
+def _all_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    return bool(np.allclose(x.array, other.array, rtol, atol, equal_nan))
+
+
+def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    return Tensor(np.asarray(np.isclose(x.array, other.array, rtol, atol, equal_nan)))
+
+
+def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
+    return lambda x, dim=None, keepdim=False: Tensor(np.asarray(reduce(x.array, axis=dim, keepdims=keepdim)))
+
+
+def _equal(x: Tensor, other: Tensor) -> bool:
+    return x.array.shape == other.array.shape and bool((x.array == other.array).all())
+
+
+def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
+    places = np.nonzero(np.atleast_1d(x.array))
+    if as_tuple:
+        return tuple(Tensor(p) for p in places)
+    return Tensor(np.stack(places, axis=-1) if x.array.ndim else np.zeros((len(places[0]), 0), np.int64))
+
+
+def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    if not (return_inverse or return_counts):
+        return Tensor(np.unique(x.array, axis=dim))
+    entries, inverse, counts = (Tensor(part) for part in np.unique(x.array, return_inverse=True, return_counts=True, axis=dim))
+    return (entries, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+
+
+def _count_nonzero(x: Tensor, dim: int | None = None) -> Tensor:
+    return Tensor(np.asarray(np.count_nonzero(x.array, axis=dim)))
+
+
+def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
+
+
+INTROSPECTION: dict[str, Callable[..., Any]] = {
+    "size": _size, "dim": _rank, "ndimension": _rank, "numel": _count, "nelement": _count, "element_size": _element_size,
+    "stride": _stride, "data_ptr": _address, "get_device": _device, "is_contiguous": _is_contiguous,
+    "is_floating_point": _is_floating_point, "is_complex": _is_complex, "is_signed": _is_signed, "is_inference": _is_inference,
+    "allclose": _all_close, "isclose": _is_close, "equal": _equal, "all": _truth(np.all), "any": _truth(np.any),
+    "nonzero": _nonzero, "count_nonzero": _count_nonzero, "unique": _unique, "bincount": _bincount,
+}  # fmt: skip

@@ -1,0 +1,106 @@
+"""The methods of tensors: those of PyTorch's own, Python's and NumPy's protocols, and every function of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from gradcli.ops.calling.dialects import names
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.registry import public_names
+from gradcli.tensors.core.backward import backward_of
+from gradcli.tensors.core.in_place import update, write
+from gradcli.tensors.core.subscripts import get, rows
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.library_calls import call, direct, known
+from gradcli.tensors.torch import creation
+from gradcli.tensors.torch.cast_methods import CASTS
+from gradcli.tensors.torch.display import shown
+from gradcli.tensors.torch.in_place_methods import IN_PLACE
+from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
+from gradcli.tensors.torch.operators import OPERATORS
+
+
+def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return lambda x, *size, dtype=None, **keywords: make(*size, dtype=dtype or x.dtype, **keywords)
+
+
+def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
+    return creation.tensor(data, **{"dtype": x.dtype, **keywords})
+
+
+# What is no function of the catalogue: entries, dtypes, memory.
+OWN: dict[str, Callable[..., Any]] = {
+    **INTROSPECTION,
+    **CASTS,
+    **IN_PLACE,
+    "new_zeros": _new(creation.zeros),
+    "new_ones": _new(creation.ones),
+    "new_empty": _new(creation.empty),
+    "new_full": _new(creation.full),
+    "new_tensor": _new_tensor,
+}
+
+
+# What the class has from rooms above its own: how operations are applied, Python's protocols, and NumPy's.
+SPECIAL: dict[str, Any] = {
+    **OPERATORS,
+    "apply_op": staticmethod(apply),
+    "backward": backward_of,
+    "__getitem__": get,
+    "__setitem__": write,
+    "__iter__": rows,
+    "__repr__": shown,
+    "__array_ufunc__": ufunc_on_tensors,
+    "__array_function__": function_on_tensors,
+}
+
+
+class _Unbound:
+    """A method until it is first asked for; then its function takes its place."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Tensor | None, owner: type[Tensor]) -> Any:
+        function = _method(self.name)
+        if function is not OWN.get(self.name):
+            function.__name__, function.__qualname__, function.__module__ = self.name, f"Tensor.{self.name}", Tensor.__module__
+        setattr(Tensor, self.name, function)
+        return function if x is None else MethodType(function, x)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    own = OWN.get(name)
+    if own is not None:
+        return own
+    if name.endswith("_"):
+        return lambda x, *arguments, **keywords: update(x, name[:-1], arguments, keywords)
+    function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
+    alone = direct(function, TORCH, 1)
+    if alone is None:
+        return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
+    op, static = alone
+
+    def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        return call(function, TORCH, (x, *arguments), keywords) if arguments or keywords else apply(op, (x,), static)
+
+    return run
+
+
+def _install() -> None:
+    """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
+    for name, method in SPECIAL.items():
+        setattr(Tensor, name, method)
+    functions = [name for name in [*public_names(), *names()] if known(name) or known(f"Tensor.{name}")]
+    for name in {*OWN, *functions, *(f"{name}_" for name in [*OWN, *functions])}:
+        if not hasattr(Tensor, name):
+            setattr(Tensor, name, _Unbound(name))
+
+
+_install()

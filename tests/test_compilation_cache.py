@@ -1,0 +1,444 @@
+"""Queries of one template and long sums give what the ordinary way gives: the same records, to the bit or to rounding."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradcli
+from gradcli.batch import compilation_cache
+from gradcli.batch.compilation_cache import CompilationCache
+from gradcli.batch.templates import Templates, joined, pieces, terms
+from gradcli.errors import LimitError, Source
+from gradcli.language.run import Program
+from gradcli.language.scope import Scope
+from gradcli.language.tokens import NAME, NUMBER, tokenize
+from gradcli.limits import DEFAULT, Limits
+from gradcli.query.evaluate import records
+from gradcli.query.options import LONG, Options
+from gradcli.report.dictionaries import as_dict
+from gradcli.report.records import Record
+
+BARE = Options(check=False, formula=False)
+VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.array([1.0, 2.0]), "flag": True}
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A template is worth compiling as soon as it is known."""
+    monkeypatch.setattr(compilation_cache, "_OFTEN", 1)
+
+
+def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> tuple[list[Record], int]:
+    """The records of a program, and how many of them were not made in the ordinary way."""
+    cache = CompilationCache(limits, settings.get("precision", "float64"))
+    taken = []
+    in_scope = cache.in_scope
+
+    def noted(*arguments: Any) -> Record | None:
+        record = in_scope(*arguments)
+        taken.append(record is not None)
+        return record
+
+    cache.in_scope = noted  # type: ignore[method-assign]
+    return list(records(_program(limits, **settings), lines, "file", options, cache)), sum(taken)
+
+
+def ordinary(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> list[Record]:
+    return list(records(_program(limits, **settings), lines, "file", options, None))
+
+
+def _program(limits: Limits, **settings: Any) -> Program:
+    scope = Scope(limits, **settings)
+    for name, value in VALUES.items():
+        scope.bind_value(name, value)
+    return Program(scope)
+
+
+def dicts(found: Iterable[Record]) -> list[str]:
+    return [json.dumps(as_dict(record)) for record in found]
+
+
+OF_ONE_TEMPLATE = [
+    ("3*x**2 - 6*y", "4*x**2 - 7.25*y", "5e-3*y**2 - .5*x"),
+    ("exp(-2*x)*sin(3*y)", "exp(-1.5*y)*sin(0.25*x)", "exp(-9*x)*sin(1*a)"),
+    ("  x/(1 + x**2)", "x/(4 + x**2)  ", "y/(3 + y**2)\n"),
+    ("log(1 + exp(x))", "log(2 + exp(y))", "log(3.5 + exp(a))"),
+    ("tanh(2*x) + sigmoid(y)", "tanh(3*x) + sigmoid(y)", "tanh(4*x) + sigmoid(a)"),
+    ("-x**2 + --y", "-y**2 + --x", "-a**2 + --x"),
+    ("pi*x**2", "pi*y**2", "pi*a**2"),
+    ("(x + 1)*(2 - y)", "(y + 2)*(3 - x)", "(y + 2.5)*(30 - a)"),
+    ("x**2.5 + x**y", "x**2.5 + x**y", "a**2.5 + a**y"),
+    ("sqrt(x**2 + 1e-8)", "sqrt(x**2 + 2E+3)", "sqrt(y**2 + 2.e3)"),
+    ("atan2(x, y)*2", "atan2(y, x)*3", "atan2(s, x)*4"),
+    ("abs(x - 1) + relu(3*y)", "abs(x - 2) + relu(4*s)", "abs(a - 2) + relu(1*y)"),
+    ("gamma(x + 1)/lgamma(3)", "gamma(x + 2)/lgamma(3)", "gamma(a + 2)/lgamma(3)"),
+    ("100000000000000000001*x", "100000000000000000002*x", "3*y"),
+    ("x^2", "y^2", "s^2"),
+    ("(x\n + 1)*2", "(x\n + 3)*4", "(y\n + 3)*4"),
+    ("sin(3*y)*cos(3*y)", "sin(4*y)*cos(4*y)", "sin(3.5*s)*cos(3.50*s)"),  # what is equal is one node
+    ("0.7*x*y + 0.7*x*s", "0.3*x*y + 0.3*x*s", "0.7*y*x + 0.7*y*s"),
+    ("2*x**2 + x*2", "2*y**2 + y*2", "2*s**2 + s*2"),
+    ("atan2(s, 0.3*y)*x + 0.3*y*x", "atan2(s, 0.3*x)*y + 0.3*x*y", "atan2(x, 0.3*y)*s + 0.3*y*s"),
+    ("-0*x", "-0*y", "-0*s"),
+    ("x*0 + 1*y", "y*0 + 2*x", "s*0 + 2*x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", OF_ONE_TEMPLATE, ids=lambda lines: lines[0].strip())
+def test_queries_of_one_form_have_the_bits_of_the_ordinary_way(lines: tuple[str, ...]) -> None:
+    found, taken = run(lines)
+    assert dicts(found) == dicts(ordinary(lines))
+    assert all(record.error is None for record in found)
+    assert taken == 2  # the first one only shows what template there is
+
+
+OTHERWISE = [
+    ("2x + 1", "3x + 1", "4x + 1"),  # two words for one product
+    ("2(x + 1)", "3(x + 1)", "4(x + 1)"),
+    ("x²", "y²", "s²"),
+    ("x # 1", "x # 2", "x # 3"),
+    ("x # +", "y # +", "y # -"),
+    ("3*x*y + 3.0*x*y", "4*x*y + 4*x*y", "4*x*y + 4.0*x*y", "5*x*y + 5*x*y"),
+    ("celu(x, 0)", "celu(y, 0)", "celu(s, 0)", "x*2", "x*3"),  # which has no value
+    ("hardtanh(x, 2)", "hardtanh(y, 2)", "hardtanh(s, 2)"),
+    ("exp10(x)", "exp10(y)", "exp10(a)", "exp10(2*a + 1)", "exp10(3*n + 1)"),
+    ("polygamma(x)", "polygamma(y)", "polygamma(a)"),
+    ("or = 3", "x*y", "y*x", "x*or"),
+    ("b = 2", "xb = 2", "x**(2s)", "x**(0s)", "x**(0xb)", "x**(0b)"),
+    ("_5 = 0.3", "x**(2s)", "x**(2x)", "x**(2_5)"),
+    ("-2*x", "-3*x", "-0*x", "x*-0", "x*-1", "-(0)*x", "-(1)*x", "y--0/x", "y--1/x"),
+    ("x*2 # !!!", "y*3 # !!!", "s*4 # !!!"),
+    ("x; 2*y", "y; 3*x", "s; 4*x"),
+    ("x > 1", "x > 2", "y > 3"),
+    ("x if y > 1 else 2", "x if y > 2 else 3", "y if x > 2 else 3"),
+    ("sum(v*2)", "sum(v*3)", "sum(v*4)"),
+    ("v[0]*x", "v[1]*x", "v[1]*y"),
+    ("x*flag", "y*flag", "s*flag"),
+    ("x**a", "y**a", "x**n"),
+    ("(x - 3)**a", "(y - 3)**a", "(s - 3)**n"),  # exponents of negative bases
+    ("x*floor(y)", "y*floor(x)", "s*floor(a)"),
+    ("x**(a + 1)", "y**(a + 2)", "s**(n + 2)"),
+    ("round(x, 1)", "round(y, 2)", "round(s, 3)"),
+    ("round(x, n)", "round(y, a)", "round(s, n)"),
+    ("log(x - 1)", "log(x - 2)", "log(x - 0.1)"),  # NaN and its explanation, and then a number
+    ("1/(x - 0.7)", "1/(x - 0.7)", "2/(x - 0.6)"),
+    ("sqrt(x - 0.7)", "sqrt(x - 0.7)", "sqrt(x - 0.2)"),
+    ("q*2", "q*3", "x*4"),  # no value
+    ("2 + 3", "3 + 4", "5*6"),  # no name
+    ("x and y", "x or y", "x and x"),
+    ("x * or", "x * y", "x * s", "x * or"),
+    ("1_000*x", "2_000*x", "1__0*x"),
+    ("0x10", "0x11", "0x12"),
+    ("x..5", "x...5", "x....5"),
+    ("f(x) = 2*x", "f(x) + 1", "f(y) + 2", "f(y) + 3"),
+    ("sin(x)*2", "sin(x)*3", "sin(x)*4", "sin(z) = z**2", "sin(x)*5", "sin(y)*6"),
+    ("e*x", "e*y", "e = 3", "e*x", "e*y"),
+    ("e = nothing", "e*x", "e*y", "e*s"),
+    ("b = x**2", "b*2", "b*3", "b*4"),
+    ("const c = 2.5", "c*x", "c*y", "c*c"),
+    ("x*2", "x*3", "x = 5.5", "x*4", "x = v", "x*5"),
+    ("rand(3)*x", "rand(2)*x", "rand(2)*x"),
+    ("grad(x**2, x)", "grad(y**2, y)", "grad(s**2, s)"),
+    ("full(a, x)", "full(n, x)", "full(n, y)"),
+    ("leaky_relu(y, 0.1)", "leaky_relu(y, 0.2)", "leaky_relu(x, 0.2)"),
+    ("leaky_relu(y, x)", "leaky_relu(y, s)", "leaky_relu(y, x)"),
+    ("clip(x, 0, 1)", "clip(y, 0, 1)", "clip(a, 0, 1)"),
+    ("max(x, y)", "max(y, s)", "max(a, n)"),
+    ("1e999*x", "1e998*x", "1e997*x"),
+    ("x/1e999", "y/1e999", "x/1e998"),
+    ("softmax(x, 0)", "softmax(y, 0)"),
+    ("x'", "y'", "x.T", "y.T"),
+    ("[x, 1]", "[y, 2]", "(x, 3)"),
+    ("assert x == 0.7", "assert y == 0.7", "assert x == 0.7"),
+    ("abs(-x", "abs(-y", "abs(-s"),
+    (")x(", ")y(", ")x("),
+    ("", " ", "+", "-", "()", "()"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", OTHERWISE, ids=" | ".join)
+def test_whatever_is_met_again_and_again_has_the_records_of_the_ordinary_way(lines: tuple[str, ...]) -> None:
+    assert dicts(run(lines)[0]) == dicts(ordinary(lines))
+
+
+def test_reserved_words_are_no_names_however_they_came_to_be_bound() -> None:
+    cache = CompilationCache(DEFAULT, "float64")
+    values = {"x": np.array(1.5), "or": np.array(2.0)}
+    found = [cache.in_record(values, Source(text), BARE, None) for text in ("x*x", "x*x", "x*y", "x*or", "x*or")]
+    assert [record is not None for record in found] == [False, True, False, False, False]
+
+
+def test_limits_are_for_the_ordinary_way_to_apply() -> None:
+    for nodes in range(6, 12):
+        lines = ["sin(x)**2.5*exp(x)"] * 3
+        fast, plain = run(lines, limits=Limits(nodes=nodes + len(VALUES)))[0], ordinary(lines, limits=Limits(nodes=nodes + len(VALUES)))
+        assert dicts(fast) == dicts(plain)
+
+
+def test_a_part_of_a_binding_changes_no_more_than_the_last_bit() -> None:
+    lines = ["b = x*y", "sin(x) + exp(x) + x*y", "sin(x) + exp(x) + x*y"]
+    for fast, plain in zip(run(lines)[0], ordinary(lines), strict=True):
+        slopes = [np.array(list((record.grad or {}).values())) for record in (fast, plain)]
+        np.testing.assert_array_almost_equal_nulp(*slopes, 2)
+
+
+def test_frozen_names_and_precision_are_heeded() -> None:
+    lines = ["x*y**2", "y*x**2", "x*s**2", "x*y**2"]
+    for options in (Options(check=False, formula=False, freeze=("x",)), Options(check=False, formula=False, freeze=("x", "y", "s"))):
+        assert dicts(run(lines, options)[0]) == dicts(ordinary(lines, options))
+    narrow = ["exp(3*x)", "exp(4*x)", "exp(5*x)"]
+    assert dicts(run(narrow, precision="float32")[0]) == dicts(ordinary(narrow, precision="float32"))
+
+
+def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcli.batch.compilation_cache.StraightLine", lambda *arguments: pytest.fail("compiled"))
+    lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
+    assert run(lines)[1] == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 100_000 + "x" + ")" * 100_000, "a" * 400_000 + "(x)", "-(" * 50_000 + "x*x" + ")" * 50_000, "x" + " + (x" * 9_000 + ")" * 9_000],
+    ids=["brackets", "a long name", "signs", "sums in sums"],
+)  # fmt: skip
+def test_whatever_is_long_is_told_apart_at_once(text: str) -> None:
+    assert dicts(run([text])[0]) == dicts(ordinary([text]))
+
+
+def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation_cache, "_OFTEN", 3)
+    lines = [f"{i}*x**2 + y" for i in range(3, 13)]
+    found, taken = run(lines)
+    assert dicts(found) == dicts(ordinary(lines))
+    assert taken == 10 - 3
+
+
+def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 300 queries has a template of its own, then all have one."""
+    monkeypatch.setattr(compilation_cache, "_PATIENCE", 100)
+    read: list[str] = []
+    pieces_of = compilation_cache.pieces
+    monkeypatch.setattr(compilation_cache, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
+    different = [f"{'sin(' * i}x{')' * i}*y" for i in range(1, 301)]
+    same = [f"{i}*x + y" for i in range(300)]
+    found, taken = run(different + same)
+    assert dicts(found) == dicts(ordinary(different + same))
+    assert 100 <= len([text for text in read if text in set(different)]) <= 100 + 200 // 16 + 1
+    assert taken > 200
+
+
+def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradcli.batch.templates._MOST", 2)
+    monkeypatch.setattr("gradcli.batch.templates._MOST_TEMPLATES", 3)
+    lines = [text for lines in OF_ONE_TEMPLATE * 2 for text in lines]
+    found, taken = run(lines)
+    assert dicts(found) == dicts(ordinary(lines))
+    assert taken > 20
+
+
+_numbers = st.one_of(
+    st.sampled_from(["0", "2", "2.0", "3", "0.5"]), st.integers(0, 99).map(str), st.floats(0.01, 50).map(lambda x: f"{x:.3g}")
+)
+_atoms = st.one_of(st.sampled_from(["x", "y", "s", "a", "pi"]), _numbers)
+_texts = st.recursive(
+    _atoms,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", " / ", " - "]), inner).map("".join),
+        st.tuples(st.sampled_from(["sin(", "exp(", "sqrt(", "atan(", "log1p(", "erf(", "(", "-(", "cbrt("]), inner).map(
+            lambda parts: parts[0] + parts[1] + ")"
+        ),
+        st.tuples(inner, st.sampled_from(["2", "3", "-1", "0.5", "x"])).map(lambda parts: f"({parts[0]})**{parts[1]}"),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=_texts, others=st.lists(st.lists(_numbers, min_size=16, max_size=16), min_size=2, max_size=3))
+def test_any_expression_with_other_numbers_has_the_records_of_the_ordinary_way(text: str, others: list[list[str]]) -> None:
+    between, words = pieces(text)
+    lines = [text]
+    for numbers in others:
+        fresh = iter(numbers)
+        own = [next(fresh) if word[0] in "0123456789." else word for word in words]
+        lines.append("".join([between[0], *(word + after for word, after in zip(own, between[1:], strict=True))]))
+    assert dicts(run(lines)[0]) == dicts(ordinary(lines))
+
+
+def test_names_may_stand_for_the_values_of_a_record() -> None:
+    cache = CompilationCache(DEFAULT, "float64")
+    values = {"y": np.array(2.5), "x": np.array(3), "v": np.ones(2)}
+    assert cache.in_record(values, Source("4*x*y**2"), BARE, 1) is None
+    record = cache.in_record(values, Source("3*x*y**2"), BARE, 2)
+    assert record is not None
+    assert record.grad is not None
+    assert record.id == 2
+    assert (record.value, list(record.grad.items())) == (56.25, [("y", 45.0), ("x", 18.75)])
+    assert cache.in_record(values, Source("3*v*y**2"), BARE, 3) is None
+    assert cache.in_record(values, Source("y = 2\n3*x*y**2"), BARE, 3) is None
+
+
+# -- long sums --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a + b", ["a ", "+ b"]),
+        ("-a*2 - b**2 + 3", ["-a*2 ", "- b**2 ", "+ 3"]),
+        ("a*(b - c) - (d + e)*f", ["a*(b - c) ", "- (d + e)*f"]),
+        ("1e-5*a - 2.e+3 + x1e-5", ["1e-5*a ", "- 2.e+3 ", "+ x1e", "-5"]),
+        ("a*-b + c**-d - -e", ["a*-b ", "+ c**-d ", "- -e"]),
+        ("f(a, -b) - g(c)*h(d + 1) + 2", ["f(a, -b) ", "- g(c)*h(d + 1) ", "+ 2"]),
+        ("(a) + (b)", ["(a) ", "+ (b)"]),
+        ("x[a + 1] + b", ["x[a + 1] ", "+ b"]),
+    ],
+)
+def test_terms_are_cut_at_signs_outside_of_brackets(text: str, expected: list[str]) -> None:
+    found = []
+    for place, (negative, between, words) in enumerate(terms(text)):
+        term = "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
+        found.append(("-" if negative else "+") * bool(place) + term)
+    assert found == expected
+
+
+def long_sum(count: int, *makers: str, joined: str = " + ") -> tuple[str, dict[str, float]]:
+    text = joined.join(makers[i % len(makers)].format(i=i, j=i // len(makers), k=i // len(makers) + 1, c=0.5 + i % 9) for i in range(count))
+    names = {f"x{i}": 0.3 + 0.01 * (i % 37) for i in range(count + 2)}
+    return text, names
+
+
+LONG_SUMS = [
+    (1_000, ("100*(x{k} - x{j}**2)**2", "(1 - x{j})**2"), " + "),
+    (1_000, ("{c}*exp(-x{j}/{c})*x{k}", "x{j}*x{j}*{c}", "-log(x{j} + {c})"), " - "),
+    (600, ("x{j}**{c}", "sin(x0*x{j})"), "+"),  # a template for each exponent
+    (900, ("x{j}*{c}", "{c}", "pi*x0"), " - "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "makers", "joined"), LONG_SUMS, ids=lambda part: str(part)[:40])
+@pytest.mark.parametrize("prefix", ["", "-"])
+def test_long_sums_agree_with_the_ordinary_way(count: int, makers: tuple[str, ...], joined: str, prefix: str) -> None:
+    text, names = long_sum(count, *makers, joined=joined)
+    assert len(text) > LONG
+    text = prefix + text
+    fast = gradcli.evaluate(text, at=names, check=False, formula=False)
+    plain = gradcli.evaluate(text, at=names, check=False)  # with a formula, in the ordinary way
+    assert fast.grad is not None
+    assert plain.grad is not None
+    assert (list(fast.grad), fast.expr, fast.line, fast.column) == (list(plain.grad), plain.expr, plain.line, plain.column)
+    np.testing.assert_allclose(fast.value, plain.value, rtol=1e-14)
+    scale = max(abs(slope) for slope in plain.grad.values())
+    np.testing.assert_allclose(list(fast.grad.values()), list(plain.grad.values()), rtol=1e-13, atol=1e-14 * scale)
+
+
+AROUND = ["-({})/7", "log(1 + ({})**2)", "x1*({})*exp(-x2) + x3", "2 - 3*(1 + sqrt(x0 + abs({})))", "(({}))", "(x5 + {})**3"]
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_sums_in_brackets_agree_with_the_ordinary_way(around: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, names = long_sum(1_000, *LONG_SUMS[0][1])
+    text = around.format(text)
+    plain = gradcli.evaluate(text, at=names, check=False)  # with a formula, in the ordinary way
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    fast = gradcli.evaluate(text, at=names, check=False, formula=False)
+    assert fast.grad is not None
+    assert plain.grad is not None
+    assert list(fast.grad) == list(plain.grad)
+    np.testing.assert_allclose(fast.value, plain.value, rtol=1e-13)
+    scale = max(abs(slope) for slope in plain.grad.values())
+    np.testing.assert_allclose(list(fast.grad.values()), list(plain.grad.values()), rtol=1e-12, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("around", ["1/(0*({}))", "log(-({}))", "sum([{}, 1])", "sin({}", "x1**({})", "atan2({}, x1)", "f({})", "({})x1"])
+def test_sums_in_brackets_of_something_else_are_left_to_the_ordinary_way(around: str) -> None:
+    text, names = long_sum(1_000, "x{j}**2", "(1 - x{j})**2")
+    found = []
+    for cache in (CompilationCache(DEFAULT, "float64"), None):
+        scope = Scope()
+        for name, value in names.items():
+            scope.bind_value(name, value)
+        found.append(list(records(Program(scope), ["f(x) = x**2", around.format(text)], None, BARE, cache)))
+    (fast,), (plain,) = found
+    if plain.error is None:
+        assert fast.warnings == plain.warnings
+        np.testing.assert_allclose(fast.value, plain.value, rtol=1e-12)
+        np.testing.assert_allclose(list((fast.grad or {}).values()), list((plain.grad or {}).values()), rtol=1e-11)
+    else:
+        assert fast.error is not None
+        assert fast.error.error.render() == plain.error.error.render()
+
+
+def test_long_sums_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, names = long_sum(1_000, *LONG_SUMS[0][1])
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    assert len(gradcli.evaluate(text, at=names, check=False, formula=False).grad or ()) == 501
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "+ x1/(x1 - x1)", "+ log(-x2)", "+ missing", "+ x1 x2", "+ (x1", "- x1 > 3", "if x1 > 2 else x3", "+ sum([x1, x2])", "+ x1**n",
+        "; x1", "# comment", "+ celu(x1, 0)", "+ x1*or", "+ exp10(n)", "+ 0*x3 - -0*x4",
+         "# () + x1", "+ undefined(x1)", "+ v", "+ x1**missing", "+ 0*x5",
+    ],
+)  # fmt: skip
+def test_long_sums_with_something_else_in_them_are_left_to_the_ordinary_way(last: str) -> None:
+    text, names = long_sum(1_000, *LONG_SUMS[0][1])
+    scope = Scope()
+    found = []
+    for cache in (CompilationCache(DEFAULT, "float64"), None):
+        scope = Scope()
+        for name, value in {**names, "n": 3, "v": np.ones(2)}.items():
+            scope.bind_value(name, value)
+        (record, *_) = records(Program(scope), [f"{text} {last}"], None, BARE, cache)
+        found.append(record)
+    fast, plain = found
+    if plain.error is not None:
+        assert fast.error is not None
+        assert fast.error.error.render() == plain.error.error.render()
+    else:
+        assert fast.warnings == plain.warnings
+        assert list(fast.grad or ()) == list(plain.grad or ())
+        np.testing.assert_allclose(fast.value, plain.value, rtol=1e-13)
+
+
+def test_the_limit_on_operations_holds_for_long_sums() -> None:
+    text, names = long_sum(1_000, *LONG_SUMS[0][1])
+    with pytest.raises(LimitError, match="more than 1,000 operations"):
+        gradcli.evaluate(text, at=names, check=False, formula=False, limits=Limits(nodes=1_000))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [*OF_ONE_TEMPLATE, ("x1_a*f (2)+.5e+3-1.e5*abs(_b)/2.0", "3 x + y3(4)", "e1 + 1e1 - .1e-1*e")],
+    ids=lambda lines: lines[0].strip(),
+)
+def test_a_text_is_cut_at_the_names_and_numbers_that_its_tokens_are(lines: tuple[str, ...]) -> None:
+    """All but the names of functions, which stay."""
+    for text in lines:
+        tokens = tokenize(Source(text))
+        words = [a.text for a, b in pairwise(tokens) if a.kind == NUMBER or (a.kind == NAME and b.text != "(")]
+        between, found = pieces(text)
+        assert found == words
+        assert joined(between, found) == text
+
+
+def test_a_template_is_taken_the_second_time() -> None:
+    templates = Templates(DEFAULT)
+    assert templates.read(*pieces("4*x**2 + y")) is None
+    reading = templates.read(*pieces("3.5*b**2 + c"))
+    assert reading is not None
+    assert (reading.template.text, reading.names, reading.numbers) == ("c0*n0**2 + n1", ["b", "c"], [3.5])
+    assert templates.read(*pieces("7*b**3 + c")) is None  # another exponent is another template
+    other = templates.read(*pieces("7*b**3 + c"))
+    assert other is not None
+    assert other.template.text == "c0*n0**3 + n1"

@@ -1,0 +1,222 @@
+"""Every name of the catalogue is held against the function of NumPy, SciPy or PyTorch whose name it carries, as it is spelled.
+
+The calls stand in oracles/calls, one module a family; what PyTorch gives is recorded (data/oracles.json). A name that no library
+has is held against numbers from elsewhere (oracles/explicit.py). Then mistakes are planted into names, functions, constants and
+defaults, and each has to be found by these comparisons.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from oracles.calls import CALLS
+from oracles.catalogue import catalogue, meant, question
+from oracles.compare import answers, faults, oracles
+from oracles.differences import CALLS as DIFFERENT
+from oracles.differences import SLOPES, SPELLINGS
+from oracles.explicit import EXPLICIT, explicit_faults
+from oracles.libraries import recorded, spelled
+from oracles.planting import aliases, constants, exchanged, first_found, found_in, other_default, planted, records, wrong_value
+from oracles.values import VALUES
+
+import gradcli
+from gradcli.errors import GradcliError
+from gradcli.ops.registry import composites, find, registry
+from gradcli.ops.spec import Composite
+
+RECORDS = {record.name: record for record in records()}
+DRAWN = ("rand", "randn")
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_a_name_is_the_function_of_the_libraries_that_have_it(name: str) -> None:
+    assert list(faults(name)) == []
+
+
+@pytest.mark.parametrize("name", EXPLICIT)
+def test_a_name_without_a_library_has_numbers_from_elsewhere(name: str) -> None:
+    assert list(explicit_faults(name)) == []
+
+
+def test_every_name_is_held_against_something() -> None:
+    held = {name for name in catalogue() if any(True for place in oracles(name) for _ in answers(place, name))}
+    missing = [
+        f"{name}: no library has a function of this name: add calls and what they give to tests/oracles/explicit.py"
+        for name in sorted({*catalogue()} - held - {*EXPLICIT} - {*DRAWN})
+    ]
+    assert missing == []
+
+
+def test_the_tables_name_what_there_is() -> None:
+    """Calls and differences of names that are gone are taken out."""
+    names = {*catalogue()}
+    assert [name for name in CALLS if name.rpartition(".")[2] not in names] == []
+    assert [spelling for spelling in SPELLINGS if spelling.rpartition(".")[2] not in names] == []
+    texts = {spelled(place, name, arguments) for name in names for place in oracles(name) for arguments, _ in answers(place, name)}
+    gone = [text for text in (*DIFFERENT, *SLOPES) if text not in texts and text.rpartition("[")[0] not in texts]
+    assert gone == []
+
+
+def test_pytorch_was_asked_for_what_is_compared() -> None:
+    asked = recorded()["asked"]
+    changed = [name for name in catalogue() if asked.get(name) != question(name)]
+    assert changed == [], "calls or arrays have changed: python -m oracles.record in tests/ records PyTorch's answers"
+
+
+@pytest.mark.parametrize("text", ["np.random.rand(2000)", "torch.rand(2000)", "rand(2000)", "np.random.random(2000)"])
+def test_uniform_numbers_are_drawn(text: str) -> None:
+    x = np.asarray(gradcli.evaluate(f"{text}*V[0]/V[0]", at=VALUES, check=False, formula=False, seed=np.ones(2000), freeze=["V"]).value)
+    assert x.shape == (2000,)
+    assert np.all((x >= 0) & (x < 1))
+    assert abs(x.mean() - 0.5) < 0.04
+    assert abs(x.std() - 12**-0.5) < 0.03
+
+
+@pytest.mark.parametrize("text", ["np.random.randn(2000)", "torch.randn(2000)", "randn(2000)", "np.random.standard_normal(2000)"])
+def test_normal_numbers_are_drawn(text: str) -> None:
+    x = np.asarray(gradcli.evaluate(text, check=False, formula=False, seed=np.ones(2000)).value)
+    assert x.shape == (2000,)
+    assert abs(x.mean()) < 0.12
+    assert abs(x.std() - 1) < 0.1
+    assert (np.abs(x) > 2).mean() < 0.08
+
+
+def test_dropout_is_refused_where_it_would_draw() -> None:
+    """By default it does: its p and its training are neither 0 nor False."""
+    with pytest.raises(GradcliError, match="draws at random which entries to keep"):
+        gradcli.evaluate("sum(F.dropout(ones(3)))", check=False)
+
+
+def test_what_the_language_does_not_call_is_right_too() -> None:
+    base, rows = np.arange(6.0).reshape(2, 3), ((find("getitem"), (("index", (1,)),)),)
+    assert find("overwrite")(base, 7.0, steps=rows).tolist() == [[0, 1, 2], [7, 7, 7]]
+    assert base.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert find("gap")(np.array([1.0, 1.0, 3.0]), np.array([2.0, 0.0, 3.0])).tolist() == [2.0**-52, -(2.0**-53), 0.0]
+    assert find("machine_epsilon")(np.ones(2)) == 2.0**-52
+    assert find("machine_epsilon")(np.ones(2, np.float32)) == 2.0**-23
+
+
+# Parameters that no call gives, and why.
+_NOT_GIVEN = {
+    **{("dtype", target): "everything has the program's precision; tests/test_keywords.py has those that are taken" for target in (
+        "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
+    **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
+        "ctc_loss", "gaussian_nll_loss", "huber_loss", "triplet_margin_with_distance_loss")},
+    **{("signs", target): "the program's own" for target in ("numpy_eigh", "numpy_svd")},
+    **{(word, "embedding"): "refused" for word in ("max_norm", "norm_type", "sparse")},
+    **{(word, "multi_head_attention_forward"): "refused, or of one size only" for word in ("static_k", "static_v")},
+    **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
+    ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
+    ("distance_function", "triplet_margin_with_distance_loss"): "refused but for None", ("upper", "scipy_solve_triangular"): "PyTorch's",
+}  # fmt: skip
+
+
+def test_every_parameter_is_given_in_some_call() -> None:
+    read: dict[str, set[str]] = defaultdict(set)
+    given: dict[str, set[str]] = defaultdict(set)
+    for name in catalogue():
+        for place in oracles(name):
+            signature = meant(place, name)
+            assert signature is not None
+            parameters = signature.parameters
+            read[signature.target] |= {p.name for p in parameters if not p.ignored}
+            for arguments, _ in answers(place, name):
+                call = ast.parse(f"f({arguments})", mode="eval").body
+                assert isinstance(call, ast.Call)
+                given[signature.target] |= {p.name for p, _ in zip(parameters, call.args, strict=False)}
+                given[signature.target] |= {p.name for p in parameters for word in call.keywords if word.arg in p.spellings}
+    missing = [
+        f"no call of {target} gives {word!r}: add one to tests/oracles/calls"
+        for target, words in sorted(read.items())
+        for word in sorted(words - given[target])
+        if (word, target) not in _NOT_GIVEN
+    ]
+    assert missing == []
+
+
+# Planted mistakes
+
+
+@pytest.mark.parametrize(("one", "other"), [pytest.param(*pair, id="-".join(pair)) for pair in aliases()])
+def test_exchanged_aliases_are_found(one: str, other: str) -> None:
+    before = meant("", one), meant("", other)
+    with exchanged(one, other):
+        changed = [name for name, kept in zip((one, other), before, strict=True) if meant("", name) != kept]
+        assert changed == [name for name in changed if found_in(name)]
+
+
+# Records whose result a factor of 1.001 does not move beyond rounding; they are called above.
+_NOT_MOVED = ("overwrite", "gap", "machine_epsilon")
+
+
+@pytest.mark.parametrize("name", sorted({*RECORDS} - {*_NOT_MOVED}))
+def test_a_wrong_function_is_found(name: str) -> None:
+    record = RECORDS[name]
+    assert first_found(record, **wrong_value(record)), f"{name} is wrong by a factor of 1.001, and no call of tests/oracles/calls tells"
+
+
+# Numbers that decide between two formulas of one value, and those that keep a formula that is not chosen away from 0/0.
+_THRESHOLDS = {
+    "dropout": "0 and 1 decide", "erfc": "two formulas", "erfcx_integral": "starts an iteration", "erfi": "two formulas",
+        "exp_square": "splits a number",
+    "frexp": "splits a power", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards",
+        "interpolate": "rounded down afterwards",
+    "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
+    "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
+        "nan_to_num": "the slope of what is replaced",
+    "numpy_pinv": "below it a singular value is taken for 0", "yv": "two formulas",
+}  # fmt: skip
+_CONSTANTS = [
+    (record.name, shown, function)
+    for record in records()
+    for shown, function in constants(record.body if isinstance(record, Composite) else record.forward)
+    if record.name not in _THRESHOLDS
+]
+
+
+@pytest.mark.parametrize(("name", "shown", "function"), [pytest.param(*case, id=f"{case[0]}-{case[1]}") for case in _CONSTANTS])
+def test_a_wrong_constant_is_found(name: str, shown: str, function: object) -> None:
+    record = RECORDS[name]
+    fields = {"body": function} if isinstance(record, Composite) else {"forward": function, "on_scalars": None}
+    assert first_found(record, **fields), f"{name} with another number than {shown}, and no call of tests/oracles/calls tells"
+
+
+# Defaults that no call of the language uses: a parameter is always given, or has no effect on the result.
+_UNUSED = {
+    "exp_square": "c", "reshape": "shape", "swapaxes": "axis1 axis2", "concatenate": "axis", "reversed_horner": "axis", "alias": "serial",
+        "output": "place",
+    "overwrite": "inplace", "add_along": "axis", "sources_along": "axis", "extreme_along": "axis largest include_self", "argmode": "axis",
+    "solve_triangular": "upper", "inv": "check_errors", "svd": "full_matrices", "polygamma": "n", "softplus": "threshold",
+        "erfcx_integral": "n",
+    "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",
+        "expn": "n",
+    "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
+    "solve_ex": "check_errors", "dropout": "p", "embedding": "norm_type sparse",
+        "multi_head_attention_forward": "add_zero_attn dropout_p training",
+    "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
+}  # fmt: skip
+_DEFAULTS = [
+    (record.name, parameter)
+    for record in records()
+    for parameter, value in record.static.items()
+    if other_default(value) is not None and parameter not in _UNUSED.get(record.name, "").split()
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), [pytest.param(*case, id=".".join(case)) for case in _DEFAULTS])
+def test_a_wrong_default_is_found(name: str, parameter: str) -> None:
+    record = RECORDS[name]
+    wrong = MappingProxyType({**record.static, parameter: other_default(record.static[parameter])})
+    assert first_found(record, static=wrong), f"{name} with another default of {parameter}, and no call of tests/oracles/calls tells"
+
+
+def test_what_is_planted_is_taken_out_again() -> None:
+    record = composites()["gelu"] if "gelu" in composites() else registry()["gelu"]
+    before = record.doc, meant("", "silu")
+    with pytest.raises(KeyError), planted(record, doc=""), exchanged("swish", "expit"):
+        raise KeyError
+    assert (record.doc, meant("", "silu")) == before

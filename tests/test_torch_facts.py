@@ -1,0 +1,103 @@
+"""What records say for tensors, against NumPy and Python: operators, operations that commute, and what reductions put together."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import operator
+import pickle
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops.registry import find, registry
+from gradcli.ops.spec import Op
+
+POINTS = [np.float64(x) for x in (-np.inf, -2.5, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, np.inf, np.nan)]
+OF_TWO = [op for op in registry().values() if op.elementwise and len(op.operands) == 2 and not op.static and not op.indices]
+OPERATORS = {op.torch.operator: op for op in registry().values() if op.torch.operator}
+FOLDS = [op for op in registry().values() if op.facts.folds]
+
+
+@pytest.mark.parametrize("op", OF_TWO, ids=lambda op: op.name)
+def test_what_commutes_says_so(op: Op) -> None:
+    with np.errstate(all="ignore"):
+        other = [
+            (x, y)
+            for x, y in itertools.combinations(POINTS, 2)
+            if not np.array_equal(op.forward(x, y), op.forward(y, x), equal_nan=op.result == "float")
+        ]
+    assert op.facts.commutes is not bool(other), f"{op.name} of {other[:1] or POINTS} and of the same the other way round"
+
+
+@pytest.mark.parametrize("op", FOLDS, ids=lambda op: op.name)
+def test_a_reduction_folds_entries_by_the_operation_that_it_names(op: Op) -> None:
+    entries = [3.0, -2.0, 0.5, 4.0]
+    wanted = reduce({"add": operator.add, "mul": operator.mul, "maximum": max, "minimum": min}[op.facts.folds], entries)
+    assert op.forward(np.array(entries), axis=None, keepdims=False) == wanted
+
+
+def test_all_of_pythons_arithmetic_is_there() -> None:
+    assert set(OPERATORS) == {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "eq", "ne", "lt", "le", "gt", "ge"}
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_an_operator_is_the_operation_that_names_it(name: str) -> None:
+    x, y = np.array([[2.5, -3.0], [0.5, 4.0]]), np.array([[2.0, 3.0], [-1.0, 4.0]])
+    found = getattr(operator, name)(torch.tensor(x), torch.tensor(y)).numpy()
+    assert np.array_equal(found, getattr(operator, name)(x, y))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, op in OPERATORS.items() if op.result != "bool" and op.elementwise))
+def test_operators_from_the_right_and_in_place(name: str) -> None:
+    x = np.array([2.0, 3.0, 0.5])
+    assert np.array_equal(getattr(operator, name)(7.5, torch.tensor(x)).numpy(), getattr(operator, name)(7.5, x))
+    t = kept = torch.tensor(x)
+    t = getattr(operator, f"i{name}")(t, 2.0)
+    assert t is kept
+    assert np.array_equal(kept.numpy(), getattr(operator, name)(x, 2.0))
+
+
+def test_whole_operands_give_whole_results() -> None:
+    whole = [np.array(x) for x in (1, 2, 3, 5)]
+    for op in registry().values():
+        if op.facts.integral and op.elementwise and not op.optional and not op.static:
+            for operands in itertools.product(whole, repeat=len(op.operands)):
+                result = np.asarray(op.forward(*operands))
+                assert (result == np.round(result)).all(), f"{op.name} of {operands} is {result}"
+
+
+def copies(x: Any) -> list[Any]:
+    return [copy.copy(x), copy.deepcopy(x), *(pickle.loads(pickle.dumps(x, protocol)) for protocol in range(2, 6))]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "bool"])
+def test_tensors_are_copied_and_pickled(kind: str) -> None:
+    x = torch.tensor([[1, 0], [3, 4]], dtype=getattr(torch, kind), requires_grad=kind.startswith("float"))
+    for again in copies(x):
+        assert type(again) is torch.Tensor
+        assert again.tolist() == ([[True, False], [True, True]] if kind == "bool" else [[1, 0], [3, 4]])
+        assert (again.dtype, again.requires_grad, again.grad_fn) == (x.dtype, x.requires_grad, None)
+    for again in copies(x.dtype):
+        assert again is x.dtype
+
+
+def test_a_deep_copy_has_memory_and_a_gradient_of_its_own() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (3 * x).sum().backward()
+    again = copy.deepcopy([x, x])
+    assert again[0] is again[1]
+    with torch.no_grad():
+        x += 1
+        x.grad += 1
+    assert again[0].tolist() == [1.0, 2.0]
+    assert again[0].grad.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
+        copy.deepcopy(x * 2)
+
+
+def test_records_name_what_they_fold() -> None:
+    assert {op.name: find(op.facts.folds).name for op in FOLDS} == {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
