@@ -32,6 +32,7 @@ class Mistake(NamedTuple):
     programs that may show it, for the verdict; asked whether those are wanted, too, that take long to find
     tests    that may find it otherwise; likewise
     inner    whether only those reach it
+    silent   whether no number of a run shows it, but a verdict may
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Mistake(NamedTuple):
     programs: Callable[[bool], Iterable[Program]]
     tests: Callable[[bool], Iterable[Witness]]
     inner: bool = False
+    silent: bool = False
 
 
 class Finding(NamedTuple):
@@ -59,7 +61,7 @@ def tried(mistake: Mistake, wide: bool = True) -> Finding:
     with mistake.plant():
         for program, right in before:
             wrong = _numbers(program, check=False)
-            if _same(wrong, right):
+            if _same(wrong, right) and not mistake.silent:
                 continue
             shown = shown or program.text
             if isinstance(wrong, str):  # a seed of another shape, perhaps, which nobody would have given

@@ -136,7 +136,8 @@ def values() -> Iterator[Mistake]:
             fields = {"forward": small} if op.on_scalars is None else {"forward": small, "on_scalars": small}
             yield _mistake("value: forward", op.name, op, fields)
             if not op.core_dims:  # whose references are algorithms: the value alone is compared
-                yield _mistake("value: reference", op.name, op, {"reference": _changed(lambda y: y + y / 1000000)})
+                reference = {"reference": _changed(lambda y: y + y / 1000000)}
+                yield _mistake("value: reference", op.name, op, reference)._replace(silent=True)
 
 
 def meanings() -> Iterator[Mistake]:

@@ -80,6 +80,12 @@ def _streamed(lines: list[str]) -> list[str]:
     return out.buffer.getvalue().decode().splitlines()
 
 
+def bits_differ(text: str, values: Values) -> str | None:
+    """How a value differs from NumPy's in any bit."""
+    found, wanted = np.asarray(gradcli.compile(text)(values)), value_of(text, values)
+    return None if np.array_equal(found, wanted) else f"{text!r} is {found.tolist()!r}, and by NumPy {wanted.tolist()!r}"
+
+
 def writes_differ() -> str | None:
     """Entries that are written into tensors and into arrays, and slopes through what was written."""
     import gradcli as torch
