@@ -13,7 +13,8 @@ from gradcli.ops.references.moments import spread_about
 
 def _kept(x: Any, mask: Any) -> Array:
     """Each entry with whether it is kept."""
-    return each(lambda v, holds: (v, holds is None or bool(holds)), x, mask)
+    pairs: Array = each(lambda v, holds: (v, holds is None or bool(holds)), x, mask)
+    return pairs
 
 
 def _first(initial: Any) -> list[Any]:
