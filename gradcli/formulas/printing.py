@@ -70,7 +70,8 @@ class Written(Transcription[Piece]):
         written = in_form(text.written, node, operands, _literal) if text.written is not None else None
         if written is not None:
             return Piece(written)
-        if not op.public or op.name in self.taken:
+        name = op.name
+        if not op.public or name in self.taken:
             raise Unprintable
         return Piece((_call(node, op, operands), ATOM))
 
