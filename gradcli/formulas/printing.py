@@ -152,5 +152,5 @@ def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], l
         return None
     if callable(form):
         return form(*pieces, **node.static)
-    template, power = form if isinstance(form, Form) else (form, ATOM)
+    template, power = (form.template, form.power) if isinstance(form, Form) else (form, ATOM)
     return template.format_map(_Words(node, pieces, literal)), power
