@@ -10,7 +10,7 @@ from gradcli.errors import ArgumentError
 from gradcli.ops.elementwise import bent
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_or, maximum, where
-from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.writing import witness
@@ -19,7 +19,7 @@ relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
     lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
-    extended=Entrywise((lambda x: np.where(x > 0, WIDE(1), WIDE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
+    extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
 )
 
