@@ -123,6 +123,10 @@ def test_every_bit_is_that_of_numpy(text: str) -> None:
     assert (wrong := bits_differ(text, values)) is None, wrong
 
 
+def test_small_numbers_are_normalized_as_numpy_says() -> None:
+    assert (wrong := epsilon_differs()) is None, wrong
+
+
 def test_entries_written_into_tensors_are_worth_what_numpy_says() -> None:
     assert (wrong := writes_differ()) is None, wrong
 

@@ -86,6 +86,13 @@ def bits_differ(text: str, values: Values) -> str | None:
     return None if np.array_equal(found, wanted) else f"{text!r} is {found.tolist()!r}, and by NumPy {wanted.tolist()!r}"
 
 
+def epsilon_differs() -> str | None:
+    """The least that a root mean square is raised by, at numbers of its size."""
+    x = np.array([1e-9, 2e-9, -3e-9])
+    found, wanted = gradcli.compile("F.rms_norm(x, (3,))")(x=x), x / np.sqrt(np.mean(x**2) + np.finfo(float).eps)
+    return None if np.allclose(found, wanted, rtol=1e-12, atol=0) else f"rms_norm of {x} is {found}, and by NumPy {wanted}"
+
+
 def writes_differ() -> str | None:
     """Entries that are written into tensors and into arrays, and slopes through what was written."""
     import gradcli as torch
