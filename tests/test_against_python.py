@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from witness.comparison import (
     bits_differ,
     compiled_differs,
+    epsilon_differs,
     numbers_differ,
     queries_differ,
     random_program,
