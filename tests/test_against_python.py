@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from witness.comparison import (
     bits_differ,
     compiled_differs,
+    epsilon_differs,
     numbers_differ,
     queries_differ,
     random_program,
@@ -121,6 +122,10 @@ def test_queries_of_one_form_are_each_worth_what_numpy_says() -> None:
 def test_every_bit_is_that_of_numpy(text: str) -> None:
     values = {name: value for name, value in values_of(3).items() if re.search(rf"\b{name}\b", text)}
     assert (wrong := bits_differ(text, values)) is None, wrong
+
+
+def test_small_numbers_are_normalized_as_numpy_says() -> None:
+    assert (wrong := epsilon_differs()) is None, wrong
 
 
 def test_entries_written_into_tensors_are_worth_what_numpy_says() -> None:

@@ -10,7 +10,16 @@ from checking import remembered_differs
 from oracles.compare import oracles as libraries_of
 from oracles.explicit import EXPLICIT
 from oracles.planting import all_faults, touched
-from witness.comparison import bits_differ, compiled_differs, numbers_differ, queries_differ, random_program, tree_differs, writes_differ
+from witness.comparison import (
+    bits_differ,
+    compiled_differs,
+    epsilon_differs,
+    numbers_differ,
+    queries_differ,
+    random_program,
+    tree_differs,
+    writes_differ,
+)
 from witness.lines import LINES
 from witness.numpy_values import Unusable
 from witness.programs import values_of
@@ -39,6 +48,8 @@ def oracles_of(record: Op | Composite, wide: bool) -> Iterator[Witness]:
     yield from oracles(*own)
     if record.name in _OF_TENSORS:
         yield f"{PYTHON} [writes into tensors]", writes_differ
+    if record.name == "machine_epsilon":
+        yield f"{PYTHON} [small numbers normalized]", epsilon_differs
     if record.name in _OF_BITS:
         values = {name: values_of(_NUMBER)[name] for name in "xz"}
         yield f"{PYTHON} [{_OF_BITS[record.name]}]", lambda: bits_differ(_OF_BITS[record.name], values)
