@@ -14,8 +14,18 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from witness.comparison import compiled_differs, numbers_differ, queries_differ, random_program, refused, tree_differs
-from witness.lines import LINES
+from witness.comparison import (
+    bits_differ,
+    compiled_differs,
+    epsilon_differs,
+    numbers_differ,
+    queries_differ,
+    random_program,
+    refused,
+    tree_differs,
+    writes_differ,
+)
+from witness.lines import BITS, LINES
 from witness.numpy_values import Unusable
 from witness.programs import values_of
 
@@ -106,6 +116,20 @@ def test_compiled_line_is_worth_what_numpy_says(text: str) -> None:
 
 def test_queries_of_one_form_are_each_worth_what_numpy_says() -> None:
     assert (wrong := queries_differ()) is None, wrong
+
+
+@pytest.mark.parametrize("text", BITS)
+def test_every_bit_is_that_of_numpy(text: str) -> None:
+    values = {name: value for name, value in values_of(3).items() if re.search(rf"\b{name}\b", text)}
+    assert (wrong := bits_differ(text, values)) is None, wrong
+
+
+def test_small_numbers_are_normalized_as_numpy_says() -> None:
+    assert (wrong := epsilon_differs()) is None, wrong
+
+
+def test_entries_written_into_tensors_are_worth_what_numpy_says() -> None:
+    assert (wrong := writes_differ()) is None, wrong
 
 
 REACHED = {

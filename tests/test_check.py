@@ -756,6 +756,12 @@ def test_processes_give_the_same_in_the_same_order(run_cli, files):
     assert comparable(map(json.loads, one.stdout.splitlines())) == comparable(map(json.loads, two.stdout.splitlines()))
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_nothing_is_said_of_names_where_a_file_cannot_be_read(call_cli, jobs):
+    done = call_cli("check", "none.jsonl", "x=1", "-j", jobs)
+    assert (done.returncode, done.stderr) == (2, ""), "the file may have mentioned x, so that no warning is due"
+
+
 def test_fail_fast_ends_the_processes(run_cli, files):
     files(cases__jsonl=[{"expr": "assert 1 == 2"}, *({"expr": f"sum(tanh(x)**{i})", "at": {"x": [1, 2]}} for i in range(300))])
     done = run_cli("check", "cases.jsonl", "-j", "2", "--fail-fast", "--no-cache")

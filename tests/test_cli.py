@@ -72,6 +72,7 @@ def test_expressions_and_bindings(records, arguments, value, grad):
         pytest.param(["x", "--frobnicate"], "", ["--frobnicate"], id="unknown option"),
         pytest.param(["x", "--format", "yaml"], "", ["yaml", "jsonl"], id="unknown format"),
         pytest.param(["x", "x=1", "--dtype", "int8"], "", ["int8", "float32"], id="unknown dtype"),
+        pytest.param(["x", "x=1", "--color", "blue"], "", ["--color", "auto, always, never", "blue"], id="unknown colour"),
         pytest.param(["x", "x="], "", ["error[usage]", "x="], id="no value"),
         pytest.param(["x", "x=(1"], "", ["error[syntax]", "never closed", "^"], id="a value with an open bracket"),
         pytest.param(["x", "x=1", "--jacobian", "--hessian"], "", ["--jacobian", "--hessian"], id="two modes"),

@@ -18,7 +18,7 @@ from gradcli.check import judge
 from gradcli.check.comparison import Comparison
 from gradcli.graph import interpret, sweep
 from gradcli.ops.registry import registry
-from gradcli.reference.tape import Composed
+from gradcli.reference.tape import ReferenceTape
 
 inf, nan = math.inf, math.nan
 RANDOM = np.random.default_rng(1)
@@ -357,10 +357,10 @@ def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: 
     def references() -> list[Any]:
         m = mpmath.MPContext()
         m.dps = 50
-        composed = Composed(m, leaves, "float64")
-        y = composed.run(root, wrt)
+        tape = ReferenceTape(m, leaves, "float64")
+        y = tape.run(root, wrt)
         seed = np.array([m.one], dtype=object).reshape(y.shape)
-        found = [float(getattr(v, "value", v)) for x in wrt for v in np.ravel(composed.gradient(y, seed, composed.table[x]))]
+        found = [float(getattr(v, "value", v)) for x in wrt for v in np.ravel(tape.gradient(y, seed, tape.table[x]))]
         try:
             whole = WholeDerivative(m, root, wrt, leaves, np.float64(1), "float64").evaluate(m, leaves)
         except Unsupported:

@@ -8,9 +8,12 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from helpers import lowered
 
 from gradcli.check.exact import Reals
+from gradcli.check.sampling import in_domains
 from gradcli.errors import GradcliError
+from gradcli.graph.nodes import reachable
 from gradcli.ops.domains import EVERYWHERE, Domain, Lattice, at, given, of, pi
 from gradcli.ops.registry import composites, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
@@ -148,3 +151,23 @@ def test_every_matrix_tells_domains_apart() -> None:
     for op in OF_MATRICES:
         held = {op.domain.contains({"x": x, "y": np.ones((3, 2)), **op.static}) for x in MATRICES.values()}
         assert held == {True, False}, op.name
+
+
+MANY = "erfinv(a)*asin(b)*acosh(c)*atanh(d)*asech(f)*acoth(g)*log1p(h)*asec(k)"
+
+
+def test_names_without_values_are_tried_in_the_domains_of_many_operations(call_cli: Any) -> None:
+    """By chance hardly any point lies in all of them."""
+    done = call_cli("check", "-e", MANY)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_points_in_domains() -> None:
+    root = lowered("log(x)*sqrt(2 - y)*asin(x) + acosh(y)*atanh(z) - w", dict.fromkeys("xyzw", 0.5))[1]
+    order = reachable([root])
+    leaves = {node.payload.name: node for node in order if node.is_leaf}
+    for point in in_domains(order, list(leaves.values()), 50):
+        x, y, z = (point[leaves[name]] for name in "xyz")
+        assert 0 < x <= 1
+        assert y >= 1
+        assert -1 < z < 1

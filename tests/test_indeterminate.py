@@ -251,7 +251,7 @@ def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reache
 def test_where_long_doubles_are_doubles_large_arrays_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradcli.reference import extended
 
-    monkeypatch.setattr(extended, "WIDE", np.float64)
+    monkeypatch.setattr(extended, "LONG_DOUBLE", np.float64)
     check = judged("sum(cos(1000*x))", {"x": np.random.default_rng(0).standard_normal(300_000)})
     assert check.verdict.word == "undetermined"
     assert "long doubles have no more digits than doubles on this machine" in check.reason

@@ -176,6 +176,14 @@ TAILS = [
 ]
 
 
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])
+def test_a_bessel_function_is_of_one_order(name: str) -> None:
+    with pytest.raises(gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"):
+        gradcli.evaluate(f"sum({name}([0, 1], 2.5))", check=False)
+    with pytest.raises(gradcli.GradcliError, match=f"{name}: the order must be a number, not an array"):
+        gradcli.evaluate(f"sum({name}(x, 2.5))", x=[0.0, 1.0], check=False)
+
+
 @pytest.mark.parametrize(("text", "x", "function"), TAILS, ids=[f"{text} at {x:g}" for text, x, _ in TAILS])
 def test_first_and_second_derivatives_where_formulas_cancel(text: str, x: float, function: Any) -> None:
     first = evaluated(text, x=x)

@@ -77,7 +77,7 @@ def test_the_other_branch_of_every_spelling_is_tried(text: str) -> None:
 
 
 def claimed(text: str, claim: ClaimInput) -> Any:
-    from test_wide import checked
+    from test_extended import checked
 
     return checked(text, {"x": 2.0}, (claim,))
 

@@ -17,7 +17,7 @@ from gradcli.ops.spec import Composite, Op
 from gradcli.reference.algebra import Numbers
 from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import Composed
+from gradcli.reference.tape import ReferenceTape
 
 
 class Call(NamedTuple):
@@ -109,7 +109,7 @@ def calls(text: str, values: Mapping[str, Any]) -> list[Call]:
 def slopes(text: str, values: Mapping[str, Any]) -> Iterator[tuple[Composite, list[Any], list[Any]]]:
     """For each call, the derivatives of a weighted sum of what the reference gives, by each name of the program, and those of the body."""
     scope, order, made = recorded(text, values)
-    domain = Composed(mpmath.mp, scope.values, "float64")
+    domain = ReferenceTape(mpmath.mp, scope.values, "float64")
     interpret(order, domain, domain.table)
     for composite, operands, static, result in made:
         assert composite.reference is not None

@@ -101,8 +101,8 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
-    allowances = [0.0] * len(said) if exact else _allowances(truth)
-    decisions = [_entry(conventions, claim, truth, i, v, rtol, allowances[i]) for i, v in enumerate(said)]
+    error_bounds = [0.0] * len(said) if exact else _allowances(truth)
+    decisions = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
     verdicts = [decision.verdict for decision in decisions]
     right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
     verdict = max(verdicts, default=Verdict.AGREE)

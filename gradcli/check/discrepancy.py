@@ -21,7 +21,7 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import Composed
+from gradcli.reference.tape import ReferenceTape
 
 _LONGEST = 60  # characters
 _MOST_NODES = 400  # of claim and truth
@@ -42,7 +42,7 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
             return None
         (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
         leaves = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
-        values = np.broadcast_to(Composed(m, leaves, judge.precision).run(printed), truth.shape)
+        values = np.broadcast_to(ReferenceTape(m, leaves, judge.precision).run(printed), truth.shape)
         found = plain(values[place])
         return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
     except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):

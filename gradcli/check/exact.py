@@ -16,7 +16,7 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Numbers
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.exact_values import constant_array, exact_array
-from gradcli.reference.signed_zeros import MinusZeros
+from gradcli.reference.signed_zeros import SignedZeros
 
 
 class Reals(Operand):
@@ -61,7 +61,7 @@ class Reals(Operand):
 class Exact(Domain[Reals]):
     """The engine's own rules without rounding."""
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> None:
         self.m, self.leaves, self.precision, self.zeros = m, leaves, precision, zeros
         self.algebra = Numbers(m, precision)
 
@@ -80,7 +80,7 @@ class Exact(Domain[Reals]):
         return tuple(Reals(self.algebra, part) for part in result) if isinstance(result, tuple) else Reals(self.algebra, result)
 
 
-def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> dict[Expr, Any]:
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> dict[Expr, Any]:
     """The engine's forward pass in multi-precision: a table for the sweep."""
     return interpret(reachable([root]), Exact(m, leaves, precision, zeros))
 

@@ -23,7 +23,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import Composed
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
 _DIGITS = 50
@@ -63,7 +63,7 @@ def _rounded_literal(node: Expr) -> bool:
 
 
 def _claimed(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, shape: tuple[int, ...]) -> np.ndarray:
-    values = Composed(m, leaves, precision).run(formula)
+    values = ReferenceTape(m, leaves, precision).run(formula)
     return np.broadcast_to(Algebra.map(plain, values), shape)
 
 
@@ -154,13 +154,11 @@ def _settled_difference(
 def _difference(
     m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int, outside: list[Point]
 ) -> Difference | None:
-    composed = Composed(m, point, judge.precision)
-    y = composed.run(judge.root, list(judge.wrt.values()))
-    if claim.of == "value":
-        right = Algebra.map(plain, y)
-    else:
-        right = composed.slopes(y, exact_array(m, judge.seed, "float"), [judge.wrt[claim.of]])[0]
-    if composed.tape.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
+    tape = ReferenceTape(m, point, judge.precision)
+    y = tape.run(judge.root, list(judge.wrt.values()))
+    seed = exact_array(m, judge.seed, "float")
+    right = Algebra.map(plain, y) if claim.of == "value" else tape.slopes(y, seed, [judge.wrt[claim.of]])[0]
+    if tape.scalars.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
         return None  # a kink, or outside of the domain
     assert claim.formula is not None
     said = _claimed(m, claim.formula, point, judge.precision, shape)

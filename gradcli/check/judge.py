@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison, wide_check
 from gradcli.check.exact import forward_exact, gradients_exact
-from gradcli.check.rounding import allowances
+from gradcli.check.rounding import error_bounds
 from gradcli.check.trail import Trail
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
@@ -27,11 +27,11 @@ from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
 from gradcli.reference.exact_values import exact_array
-from gradcli.reference.inner_kinks import Corners, at_corners, has_inner
-from gradcli.reference.kinks import Prober, Sides, suspects
+from gradcli.reference.inner_kinks import InnerKinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import Prober, Sides, active_kinks
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.signed_zeros import MinusZeros
-from gradcli.reference.tape import Composed
+from gradcli.reference.signed_zeros import SignedZeros
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIGITS = (50, 100, 400, 1000)
@@ -57,7 +57,7 @@ class Judge:
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.seed_leaf: Expr | None = None
-        self.zeros: MinusZeros | None = None
+        self.zeros: SignedZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
@@ -80,26 +80,26 @@ class Judge:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
         m = _context()
         nodes = list(self.wrt.values())
-        self.zeros = MinusZeros(self.root, self.scope.values, self.precision)
+        self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
-        value_bound, bounds = allowances(self.root, nodes, own_leaves, self.seed, self.precision)
+        value_bound, bounds = error_bounds(self.root, nodes, own_leaves, self.seed, self.precision)
         whole: Any = None
         trail = Trail()
         for digits in DIGITS:
             self.budget.spend(_PASSES * self.size)
             m.dps = digits
             table = forward_exact(m, self.root, own_leaves, self.precision, self.zeros)
-            composed, y, chosen = self._composed(m, table)
+            tape, y, chosen = self._on_tape(m, table)
             exact_value = Algebra.map(plain, y)
             seed = exact_array(m, self.seed, "float")
-            reference = composed.slopes(y, seed, nodes)
-            trouble = composed.tape.fault or composed.tape.trouble
+            reference = tape.slopes(y, seed, nodes)
+            trouble = tape.scalars.fault or tape.scalars.trouble
             engine_value, engine = table[self.root].array, gradients_exact(m, table, self.root, nodes, self.seed)
-            prober = Prober(self, composed, exact_value, suspects(composed, nodes))
+            prober = Prober(self, tape, exact_value, active_kinks(tape, nodes))
             sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
             source = "composed"
-            if not composed.tape.events and self.fits_sympy:
+            if not tape.scalars.events and self.fits_sympy:
                 whole = self._whole(m) if whole is None else whole
                 source, reference = self._symbolic(m, whole, reference)
             comparisons = [
@@ -110,19 +110,19 @@ class Judge:
             if trail.ended(digits, [*comparisons, checked]) or not self.budget.allows(_PASSES * self.size):
                 break
         trail.close([*comparisons, checked])
-        self.events = composed.tape.events
+        self.events = tape.scalars.events
         self.comparisons, self.value_comparison = comparisons, checked
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), comparisons, strict=True)}
         return checked.result(source, 0) if value is not None else None, results
 
-    def _composed(self, m: Any, engine: Mapping[Expr, Any]) -> tuple[Composed, Any, dict[int, Sides]]:
+    def _on_tape(self, m: Any, engine: Mapping[Expr, Any]) -> tuple[ReferenceTape, Any, dict[int, Sides]]:
         """The function on the judge's tape, its value, and the entries of it that depend on choices at kinks."""
         nodes = list(self.wrt.values())
-        composed = Composed(m, self.leaves, self.precision, self.zeros)
-        y = composed.run(self.root, nodes)
-        if not composed.tape.events or not has_inner(self.root):
-            return composed, y, {}
-        return at_corners(Corners(m, self.leaves, self.precision, self.size), self.root, nodes, engine)
+        tape = ReferenceTape(m, self.leaves, self.precision, self.zeros)
+        y = tape.run(self.root, nodes)
+        if not tape.scalars.events or not has_inner(self.root):
+            return tape, y, {}
+        return with_inner_choices(InnerKinks(m, self.leaves, self.precision, self.size), self.root, nodes, engine)
 
     def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
         """Whole arrays in long double, every entry; None where another reference has to decide, and can."""
@@ -134,7 +134,7 @@ class Judge:
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        value_bound, bounds = allowances(self.root, nodes, self.leaves, self.seed, self.precision)
+        value_bound, bounds = error_bounds(self.root, nodes, self.leaves, self.seed, self.precision)
         # long doubles suffer, too: where the operands' errors count, a small share of what doubles do
         bounds = [(1 + _LONG_SHARE) * bound + 4 * error for bound, error in zip(bounds, errors, strict=True)]
         self.wide = {name: (right, bound) for name, right, bound in zip(self.wrt, reference, bounds, strict=True)}

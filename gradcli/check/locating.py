@@ -16,7 +16,7 @@ from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import Composed
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import Departure
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def departure(judge: Judge) -> Departure | None:
     m = mpmath.MPContext()
     m.dps = 50
     try:
-        composed = Composed(m, judge.leaves, judge.precision)
-        y = composed.run(judge.root, nodes)
-        right = composed.slopes(y, exact_array(m, judge.seed, "float"), nodes)
+        tape = ReferenceTape(m, judge.leaves, judge.precision)
+        y = tape.run(judge.root, nodes)
+        right = tape.slopes(y, exact_array(m, judge.seed, "float"), nodes)
     except (Unsupported, GradcliError, ValueError, ArithmeticError):
         return None
     with np.errstate(all="ignore"):

@@ -253,7 +253,7 @@ def bounded_table(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> dic
     return interpret(reachable([root]), Bounds(leaves, precision))
 
 
-def allowances(
+def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""

@@ -5,6 +5,7 @@ Reproducible: the same state gives the same points. Names of whole numbers stay 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
+from gradcli.ops.domains import Interval
 from gradcli.ops.spec import Op
 
 Point = dict[Expr, Any]
@@ -90,6 +92,30 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
         else:
             points.append([np.float64(_anything((), random)) for _ in range(names)])
     return points
+
+
+def in_domains(order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:
+    """Points at which each name is in the domains of all operations that it is an operand of."""
+    random = np.random.default_rng(state)
+    nodes = [node for node in order if node.op is not None and node.op.domain.boxes]
+    for _ in range(count):
+        ranges = dict.fromkeys(leaves, Interval())
+        for node in nodes:
+            assert node.op is not None
+            box = node.op.domain.boxes[random.integers(len(node.op.domain.boxes))]
+            for operand, name in zip(node.operands, node.op.operands, strict=False):
+                part = box.get(name)
+                if operand in ranges and isinstance(part, Interval):
+                    ranges[operand] &= part
+        yield {leaf: np.float64(_within(part, random)) for leaf, part in ranges.items()}
+
+
+def _within(part: Interval, random: np.random.Generator) -> float:
+    """A number of an interval, of moderate size if that has no end."""
+    if math.isfinite(part.low) and math.isfinite(part.high):
+        return float(random.uniform(part.low, part.high)) if part.low <= part.high else part.low
+    size = float(np.exp(random.uniform(-2, 2)))
+    return part.low + size if math.isfinite(part.low) else part.high - size if math.isfinite(part.high) else float(random.uniform(-4, 4))
 
 
 def _anything(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:

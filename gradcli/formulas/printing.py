@@ -70,7 +70,8 @@ class Written(Transcription[Piece]):
         written = in_form(text.written, node, operands, _literal) if text.written is not None else None
         if written is not None:
             return Piece(written)
-        if not op.public or op.name in self.taken:
+        name = op.name
+        if not op.public or name in self.taken:
             raise Unprintable
         return Piece((_call(node, op, operands), ATOM))
 
@@ -151,5 +152,5 @@ def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], l
         return None
     if callable(form):
         return form(*pieces, **node.static)
-    template, power = form if isinstance(form, Form) else (form, ATOM)
+    template, power = (form.template, form.power) if isinstance(form, Form) else (form, ATOM)
     return template.format_map(_Words(node, pieces, literal)), power

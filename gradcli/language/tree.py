@@ -154,11 +154,15 @@ class Statement:
 
 @dataclass(eq=False, repr=False)
 class Query(Statement):
+    """An expression, which is evaluated and differentiated."""
+
     expression: Expression
 
 
 @dataclass(eq=False, repr=False)
 class Binding(Statement):
+    """``name = expression``."""
+
     name: str
     name_span: Span
     expression: Expression
@@ -176,6 +180,8 @@ class DataBinding(Statement):
 
 @dataclass(eq=False, repr=False)
 class Definition(Statement):
+    """``name(parameter, ...) = expression``: a function."""
+
     name: str
     name_span: Span
     parameters: list[str]
@@ -194,6 +200,8 @@ class Relation:
 
 @dataclass(eq=False, repr=False)
 class Assertion(Statement):
+    """``assert left relation right ...``: a claim, or several that are joined."""
+
     relations: list[Relation]
     within: Expression | None = None  # the absolute tolerance of them all
 

@@ -38,6 +38,11 @@ class Interval:
         below = x <= self.high if self.with_high else x < self.high
         return bool(above and below)
 
+    def __and__(self, other: Interval) -> Interval:
+        """What both have in common; empty, if its ends are in the wrong order."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return Interval(low, high, low in self and low in other, high in self and high in other)
+
     def touches(self, x: Any) -> bool:
         """Whether a number is one of the ends."""
         return bool(x in (self.low, self.high))
@@ -146,10 +151,6 @@ class Domain:
     def borders(self, named: Mapping[str, Any]) -> bool:
         """Whether some number is an end of one of its intervals."""
         return any(part.touches(named[name]) for box in self.boxes for name, part in box.items())
-
-    def ranges(self, name: str) -> list[Range]:
-        """What one operand may be in each of the boxes."""
-        return [box.get(name, Interval()) for box in self.boxes] or [Interval()]
 
     def __str__(self) -> str:
         if self.words:

@@ -35,4 +35,10 @@ def expanded(name: str, given: Any, function: Callable[[], Any]) -> Expansion:
 
 def calls_in(function: Callable[[], Any]) -> list[Expansion]:
     """The calls of composites that a function makes."""
-    return expanded("", (), function).inner
+    calls: list[Expansion] = []
+    before = UNDER_WAY.set(calls)
+    try:
+        function()
+    finally:
+        UNDER_WAY.reset(before)
+    return calls

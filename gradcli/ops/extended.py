@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 Function = Callable[..., Any]
-WIDE = np.longdouble
+LONG_DOUBLE = np.longdouble
 
 
 class NotCovered(Exception):

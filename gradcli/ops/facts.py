@@ -47,7 +47,7 @@ class Kink:
     jax: Choice | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Facts:
     """What holds of an operation as mathematics, beside its rules.
 
@@ -84,7 +84,7 @@ class Facts:
     work: Function | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rewriting:
     """What graphs that are simplified for people, or folded for speed, make of an operation.
 
@@ -111,7 +111,7 @@ class Rewriting:
     as_ufunc: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Accuracy:
     """What is known of the floats that an operation computes.
 

@@ -94,11 +94,11 @@ def public_names() -> list[str]:
 
 def composite(name: str, operands: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations. An operand written ``x?`` may be left out; ``x *more`` takes any number more."""
-    found: Composite = register(composed(name, operands, body, doc=doc, **record))
+    found: Composite = register(composition(name, operands, body, doc=doc, **record))
     return found
 
 
-def composed(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:
+def composition(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:
     """A function made of operations that has no name of its own: what an operation is, more widely."""
     words = operands.lstrip("*").split()
     rest = words.pop().lstrip("*") if words and words[-1].startswith("*") else ""

@@ -41,15 +41,19 @@ class Carrier:
 
 
 GROUPS = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch}
+_GROUP_OF = {part.name: name for name, group in GROUPS.items() for part in fields(group)}
+_TEXT, _FACTS, _REWRITING, _ACCURACY = Text(), Facts(), Rewriting(), Accuracy()  # of operations that say nothing of these
 
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
-    rest = dict(record)
-    for name in names or GROUPS:
-        group = GROUPS[name]
-        rest[name] = group(**{part.name: rest.pop(part.name) for part in fields(group) if part.name in rest})
-    return rest
+    rest: dict[str, Any] = {}
+    given: dict[str, dict[str, Any]] = {}
+    for field_, value in record.items():
+        name = _GROUP_OF.get(field_)
+        into = rest if name is None or (names and name not in names) else given.setdefault(name, {})
+        into[field_] = value
+    return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,10 +119,10 @@ class Op:
     core_dims: tuple[int, ...] | None = None
     domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
-    text: Text = field(default_factory=Text)
-    facts: Facts = field(default_factory=Facts)
-    rewriting: Rewriting = field(default_factory=Rewriting)
-    accuracy: Accuracy = field(default_factory=Accuracy)
+    text: Text = _TEXT
+    facts: Facts = _FACTS
+    rewriting: Rewriting = _REWRITING
+    accuracy: Accuracy = _ACCURACY
     torch: Torch = USUAL
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import numpy_index
-from gradcli.ops.extended import WIDE, Entrywise, Linear
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear
 from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op
@@ -55,7 +55,8 @@ def _whole(out: Any, x: Any) -> Any:
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
-    extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, WIDE)), doc="A boolean or integer as a number.", backward="ToCopy",
+    extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
+    doc="A boolean or integer as a number.", backward="ToCopy",
     transparent=True, simpler=_whole, on_floats="float({})", floats=True,
 )  # fmt: skip
 

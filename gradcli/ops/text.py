@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from types import EllipsisType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 # The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
 EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, SUM, TERM, PRODUCT, UNARY, POWER, ATOM = range(11)
@@ -58,18 +58,20 @@ class LatexPiece(Piece):
     brackets = ("\\left(", "\\right)")
 
 
-class Form(NamedTuple):
+class Form:
     """A template, and how tightly what it makes holds together."""
 
-    template: str
-    power: int = ATOM
+    __slots__ = ("power", "template")
+
+    def __init__(self, template: str, power: int) -> None:
+        self.template, self.power = template, power
 
 
 Written = str | Form | Callable[..., tuple[str, int]]
 ByStatic = Written | Mapping[tuple[Any, ...] | EllipsisType, Written]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Text:
     """How an operation is written. A form is a template (of operands and static parameters by their names, see `Piece`), or a function
     of the operands' pieces and the static parameters, which gives a text and how tightly it holds together, or raises `Unprintable`;

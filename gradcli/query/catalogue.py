@@ -212,8 +212,8 @@ def _evaluated(text: str, shape: int) -> Example | None:
         return None
     if record is None or record.error is not None or not np.all(np.isfinite(np.asarray(record.value, float))):
         return None
-    plain = {name: np.asarray(slope).tolist() for name, slope in (record.grad or {}).items()}
-    return Example(text, at, np.asarray(record.value).tolist(), plain, dict(record.derivative or {}))
+    grad = {name: np.asarray(slope).tolist() for name, slope in (record.grad or {}).items()}
+    return Example(text, at, np.asarray(record.value).tolist(), grad, dict(record.derivative or {}))
 
 
 def _free_names(statement: Any) -> list[str]:

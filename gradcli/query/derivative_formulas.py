@@ -72,7 +72,7 @@ def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr],
     raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
     gradients = dict(zip(inner, raw, strict=True))
     values = {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
-    return _printed(scope, graph, wrt, gradients, Trial(gradients, values, {}, graph), names, latex)
+    return _printed(scope, graph, wrt, gradients, SamplePoint(gradients, values, {}, graph), names, latex)
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
@@ -95,8 +95,8 @@ def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool,
     order = reachable([root])
     engine = _swept(root, wrt, seed)
     names = {node: name for node in order if (name := _constant_name(scope, node)) is not None}
-    trial = _trial(scope, root, wrt, seed if with_seed else None, engine)
-    return _printed(scope, scope.graph, wrt, engine, trial, names, latex)
+    point = _sample_point(scope, root, wrt, seed if with_seed else None, engine)
+    return _printed(scope, scope.graph, wrt, engine, point, names, latex)
 
 
 def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
@@ -105,7 +105,7 @@ def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trial:
+class SamplePoint:
     """Where formulas are held against the engine's gradients: at the bound values, or at a sample of large arrays' entries."""
 
     gradients: dict[str, Expr]
@@ -114,12 +114,12 @@ class Trial:
     graph: Graph
 
 
-def _trial(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Expr | None, engine: dict[str, Expr]) -> Trial:
+def _sample_point(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Expr | None, engine: dict[str, Expr]) -> SamplePoint:
     values = dict(scope.values)
     if all(np.size(value) <= _SAMPLED for value in values.values()):
         if seed is not None:
             values[seed] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
-        return Trial(engine, values, {}, scope.graph)
+        return SamplePoint(engine, values, {}, scope.graph)
     graph = Graph(scope.limits)
     sample = {leaf: _sample(value) for leaf, value in values.items()}
     leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
@@ -129,7 +129,7 @@ def _trial(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Expr | None, en
         small_seed = leaves[seed] = graph.leaf("seed", small.shape)
         sample[seed] = np.linspace(0.75, 1.25, math.prod(small.shape)).reshape(small.shape)[()]
     gradients = _swept(small, {name: leaves[x] for name, x in wrt.items()}, small_seed)
-    return Trial(gradients, {leaves[leaf]: value for leaf, value in sample.items()}, leaves, graph)
+    return SamplePoint(gradients, {leaves[leaf]: value for leaf, value in sample.items()}, leaves, graph)
 
 
 def _sample(value: Any) -> Any:
@@ -143,7 +143,7 @@ def _printed(
     graph: Graph,
     wrt: dict[str, Expr],
     engine: dict[str, Expr],
-    trial: Trial,
+    point: SamplePoint,
     names: dict[Expr, str],
     latex: bool,
 ) -> Texts:
@@ -153,7 +153,7 @@ def _printed(
     for name, raw in engine.items():
         (simple,) = simplify([raw], graph)
         text = formula(simple, limit=LARGEST, names=names, taken=taken)
-        if text is None or not _evaluates_to(simple, trial.gradients[name], trial, scope.precision):
+        if text is None or not _evaluates_to(simple, point.gradients[name], point, scope.precision):
             continue
         texts[name] = text
         if latex:
@@ -163,14 +163,14 @@ def _printed(
     return texts, pictures if latex else None
 
 
-def _evaluates_to(simple: Expr, raw: Expr, trial: Trial, precision: str) -> bool:
+def _evaluates_to(simple: Expr, raw: Expr, point: SamplePoint, precision: str) -> bool:
     """Whether a formula, as it is printed, evaluates to the engine's gradient where it is tried.
 
     Where rounding swamps the values themselves, agreement at a point nearby decides, and the same non-finite
     entries.
     """
-    (printed,) = rebuild([simple], trial.leaves, trial.graph, {chain: mul})
-    values = trial.values
+    (printed,) = rebuild([simple], point.leaves, point.graph, {chain: mul})
+    values = point.values
     if _close(printed, raw, values, precision):
         return True
     random = np.random.default_rng(7)

@@ -39,7 +39,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one form are compiled once."""
+    """The results of a program as its lines come; with a cache, queries of one template are compiled once."""
     limits = program.scope.limits
     for source in sources(lines, name, limits):
         record = None if cache is None else cache.in_scope(program.scope, source, options)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.sampling import anywhere, simpler
+from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
@@ -113,25 +113,9 @@ class SampledPoints:
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
-        best: Record | None = None
-        inside = 0
-        candidates = list(anywhere(self.keys, points, state))
-        agreeing = self._agreeing(candidates)
-        for place, point in enumerate(candidates):
-            if best is not None and place in agreeing:
-                inside += 1
-                continue
-            record = self._asked(point)
-            if record.error is not None and record.error.code != "evaluation":
-                return record
-            if not _inside(record) or record.check is None or _is_underflow(record.check):
-                continue
-            inside += 1
-            if best is None or best.check is None or record.check.worst > best.check.worst:
-                best = record
-            if record.check.worst is Verdict.MISMATCH:
-                best = self._simplest(point, record)
-                break
+        best, inside = self._gravest_of(list(anywhere(self.keys, points, state)))
+        if best is None:
+            best, inside = self._gravest_of(self._in_domains(points, state))
         if best is None:
             best = self._asked(next(anywhere(self.keys, 0, state)))
             if best.error is None:
@@ -140,6 +124,43 @@ class SampledPoints:
                 best.asserted, best.relations, best.point = None, [], {}
         best.points = inside
         return best
+
+    def _gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
+        """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
+        best: Record | None = None
+        inside = 0
+        agreeing = self._agreeing(candidates)
+        for place, point in enumerate(candidates):
+            if best is not None and place in agreeing:
+                inside += 1
+                continue
+            record = self._asked(point)
+            if record.error is not None and record.error.code != "evaluation":
+                return record, 0
+            if not _inside(record) or record.check is None or _is_underflow(record.check):
+                continue
+            inside += 1
+            if best is None or best.check is None or record.check.worst > best.check.worst:
+                best = record
+            if record.check.worst is Verdict.MISMATCH:
+                best = self._simplest(point, record)
+                break
+        return best, inside
+
+    def _in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
+        """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
+        with self._bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
+            try:
+                for waiting in self.needs.bindings:
+                    self.program.execute(waiting.binding)
+                lowered = self.program.execute(self.statement)
+            except GradcliError:
+                return []
+            if lowered is None:
+                return []
+            leaves = [self.program.scope.leaves[name] for name in self.needs.names]
+            found = in_domains(definition_order(lowered.value), leaves, points, state)
+            return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
 
     def _agreeing(self, points: Sequence[Mapping[Any, Any]]) -> frozenset[int]:
         """The places of points that agree when they are judged all at once, as entries of arrays: of what works entry by entry.

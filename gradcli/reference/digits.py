@@ -13,7 +13,7 @@ from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import Composed
+from gradcli.reference.tape import ReferenceTape
 
 _TRIES = 6
 
@@ -31,9 +31,9 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
     m.dps = digits + 20
     for _ in range(_TRIES):
         try:
-            composed = Composed(m, leaves, scope.precision)
-            y = composed.run(root, list(wrt.values()))
-            slopes = composed.slopes(y, exact_array(m, seed, "float"), list(wrt.values()))
+            tape = ReferenceTape(m, leaves, scope.precision)
+            y = tape.run(root, list(wrt.values()))
+            slopes = tape.slopes(y, exact_array(m, seed, "float"), list(wrt.values()))
         except (Unsupported, ArithmeticError, ValueError) as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
         now = {"value": _written(m, Algebra.map(plain, y), digits)}

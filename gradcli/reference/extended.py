@@ -16,13 +16,13 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import WIDE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import axes_of
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
 
-_UNIT = float(np.finfo(WIDE).eps)
+_UNIT = float(np.finfo(LONG_DOUBLE).eps)
 
 
 class Reference(NamedTuple):
@@ -35,7 +35,7 @@ class Reference(NamedTuple):
 
 def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
     """The derivative in long double. Raises Unsupported for operations that are not covered, and where long doubles are doubles."""
-    if np.finfo(WIDE).nmant <= np.finfo(np.float64).nmant:
+    if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant:
         raise Unsupported("long doubles have no more digits than doubles on this machine")
     try:
         return _reference(root, wrt, leaves, seed, precision)
@@ -47,7 +47,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision))
-        start = np.broadcast_to(np.asarray(seed, WIDE), root.shape)
+        start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
         needed = _needed(order, wrt)
 
         def pull(node: Expr, adjoint: Part) -> Iterator[tuple[Expr, Part]]:
@@ -61,9 +61,9 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
 
         seeds: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
         adjoints = accumulate(reversed(order), seeds, pull, _plus)
-    nothing = [(np.zeros(x.shape, WIDE),) * 3 for x in wrt]
+    nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
-    return Reference(table[root], [np.asarray(f[0], WIDE) for f in found], [np.asarray(f[1], float) for f in found])
+    return Reference(table[root], [np.asarray(f[0], LONG_DOUBLE) for f in found], [np.asarray(f[1], float) for f in found])
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
@@ -92,13 +92,13 @@ class LongDoubles(Domain[Any]):
 
     def leaf(self, node: Expr) -> Any:
         value = np.asarray(self.leaves[node])
-        return value.astype(WIDE) if value.dtype.kind == "f" else value
+        return value.astype(LONG_DOUBLE) if value.dtype.kind == "f" else value
 
     def constant(self, node: Expr) -> Any:
         if isinstance(node.payload, Constant):
             return _long(node.payload)
         value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
-        return value.astype(WIDE) if node.kind == "float" else value
+        return value.astype(LONG_DOUBLE) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         return _applied(node, op, operands)
@@ -114,7 +114,7 @@ def _long(constant: Constant) -> Any:
     import mpmath
 
     with mpmath.workdps(40):
-        return WIDE(mpmath.nstr(constant.reference(mpmath.mp), 30))
+        return LONG_DOUBLE(mpmath.nstr(constant.reference(mpmath.mp), 30))
 
 
 def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
@@ -133,7 +133,7 @@ def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
         result = np.asarray(op.forward(*operands, **node.static))
     except TypeError:  # no loop for long doubles
         raise Unsupported(f"{op.name} of so many entries") from None
-    if op.result not in ("bool", "int") and result.dtype != WIDE and result.dtype.kind != "b":
+    if op.result not in ("bool", "int") and result.dtype != LONG_DOUBLE and result.dtype.kind != "b":
         raise Unsupported(f"{op.name} of so many entries")
     return result
 
@@ -195,7 +195,7 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
         flows = live * np.not_equal(slope, 0) if op.facts.selects else live * np.ones(np.shape(slope))
         off = np.abs(error * slope) + 4 * _UNIT * np.abs(cotangent * size)
         # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
-        found.append((np.where(flows, cotangent * slope, WIDE(0)), np.where(flows, off, 0.0), flows))
+        found.append((np.where(flows, cotangent * slope, LONG_DOUBLE(0)), np.where(flows, off, 0.0), flows))
     return found
 
 
@@ -207,8 +207,8 @@ def _smooth(op: Op, static: Mapping[str, Any], operands: list[Any]) -> tuple[lis
 
     smooth = smooth_function(op, len(operands), static)
     partials = [smooth.partial(i) for i in range(len(operands))]
-    sizes = [np.asarray(p.magnitude().on_arrays(operands), WIDE) for p in partials]
-    return [np.asarray(p.on_arrays(operands), WIDE) for p in partials], sizes
+    sizes = [np.asarray(p.magnitude().on_arrays(operands), LONG_DOUBLE) for p in partials]
+    return [np.asarray(p.on_arrays(operands), LONG_DOUBLE) for p in partials], sizes
 
 
 def _summed(part: Any, shape: tuple[int, ...]) -> Any:

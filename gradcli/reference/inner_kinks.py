@@ -18,31 +18,31 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.exact_values import exact_array
-from gradcli.reference.kinks import PROBING_DIGITS, Sides, both_sides, suspects
+from gradcli.reference.kinks import PROBING_DIGITS, Sides, active_kinks, both_sides
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.tape import Array, Composed
+from gradcli.reference.tape import Array, ReferenceTape
 
 Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry of it
 _MOST_WORK = 200_000  # scalar operations
 
 
-class Choosing(Composed):
+class Choosing(ReferenceTape):
     """The function, with a choice for the derivatives inside of it at kinks."""
 
-    def __init__(self, corners: Corners, choose: Callable[[Place, Sides], Any]) -> None:
-        super().__init__(corners.m, corners.leaves, corners.precision)
-        self.corners, self.choose = corners, choose
+    def __init__(self, kinks: InnerKinks, choose: Callable[[Place, Sides], Any]) -> None:
+        super().__init__(kinks.m, kinks.leaves, kinks.precision)
+        self.kinks, self.choose = kinks, choose
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
         flat = found.reshape(-1)
-        for i, sides in self.corners.at(node, self).items():
+        for i, sides in self.kinks.at(node, self).items():
             chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
             flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
         return found
 
 
-class Corners:
+class InnerKinks:
     """The kinks of the derivatives inside of one expression, with both sides."""
 
     def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int) -> None:
@@ -56,31 +56,31 @@ class Corners:
         """The first kink that was found."""
         return next(sides for found in self._known.values() for sides in found.values() if sides.limit is None)
 
-    def at(self, node: Expr, composed: Composed) -> dict[int, Sides]:
+    def at(self, node: Expr, tape: ReferenceTape) -> dict[int, Sides]:
         """The entries of a derivative that are on a kink, with both sides; ``composed`` has the values of what it is made of."""
         if node not in self._known:
-            self._known[node] = self._found(node, composed)
+            self._known[node] = self._found(node, tape)
         return self._known[node]
 
-    def _found(self, node: Expr, composed: Composed) -> dict[int, Sides]:
+    def _found(self, node: Expr, tape: ReferenceTape) -> dict[int, Sides]:
         of: Derivation = node.static["of"]
-        events = suspects(composed, [of.x])[of.x]
+        events = active_kinks(tape, [of.x])[of.x]
         if not events:
             return {}
-        value = Algebra.map(plain, composed.table[of.y])
+        value = Algebra.map(plain, tape.table[of.y])
         places = np.arange(int(np.prod(node.shape))).reshape(node.shape)
         found: dict[int, Sides] = {}
         before = self.m.dps
         self.m.dps = max(PROBING_DIGITS, before)
         try:
-            for direction, part, event in _ways(of, events, composed):
+            for direction, part, event in _ways(of, events, tape):
                 self.work -= 4 * self.size
                 if self.work < 0:
                     break
                 wanted = np.ravel(places[part])
 
                 def beside(sign: int, step: int, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
-                    return self._beside(node, composed, sign * self.m.mpf(10) ** step * direction, wanted)
+                    return self._beside(node, tape, sign * self.m.mpf(10) ** step * direction, wanted)
 
                 sides = both_sides(self.m, beside, value, event)
                 found |= {int(i): s for i, s in zip(wanted, sides, strict=True) if s.finite}
@@ -88,24 +88,24 @@ class Corners:
             self.m.dps = before
         return found
 
-    def _beside(self, node: Expr, composed: Composed, move: Array, wanted: Array) -> tuple[Array, Array]:
+    def _beside(self, node: Expr, tape: ReferenceTape, move: Array, wanted: Array) -> tuple[Array, Array]:
         """Entries of a derivative, and the value of what is differentiated, at a point beside the given one."""
         of: Derivation = node.static["of"]
-        moved = Algebra.map(plain, composed.table[of.x]) + move
-        other = Composed(self.m, {**self.leaves, of.x: moved}, self.precision)
+        moved = Algebra.map(plain, tape.table[of.x]) + move
+        other = ReferenceTape(self.m, {**self.leaves, of.x: moved}, self.precision)
         slopes = other.run(node)
         return Algebra.map(plain, np.ravel(slopes)[wanted]), Algebra.map(plain, other.table[of.y])
 
 
-def _ways(of: Derivation, events: Mapping[int, Event], composed: Composed) -> Iterator[tuple[Array, Any, Event]]:
+def _ways(of: Derivation, events: Mapping[int, Event], tape: ReferenceTape) -> Iterator[tuple[Array, Any, Event]]:
     """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about."""
-    x = Algebra.map(plain, composed.table[of.x])
+    x = Algebra.map(plain, tape.table[of.x])
     if of.vector is not None and of.kind in ("jvp", "hvp"):
-        yield Algebra.map(plain, composed.table[of.vector]), ..., next(iter(events.values()))
+        yield Algebra.map(plain, tape.table[of.vector]), ..., next(iter(events.values()))
         return
     for i, event in events.items():
-        direction = Algebra.map(lambda _: composed.m.zero, x)
-        direction.reshape(-1)[i] = abs(x.reshape(-1)[i]) or composed.m.one
+        direction = Algebra.map(lambda _: tape.m.zero, x)
+        direction.reshape(-1)[i] = abs(x.reshape(-1)[i]) or tape.m.one
         yield direction, (..., *np.unravel_index(i, x.shape)), event
 
 
@@ -117,19 +117,21 @@ def has_inner(root: Expr) -> bool:
     return any(node.op is derivative for node in definition_order(root))
 
 
-def at_corners(corners: Corners, root: Expr, also: Sequence[Expr], engine: Engine) -> tuple[Composed, Array, dict[int, Sides]]:
+def with_inner_choices(
+    kinks: InnerKinks, root: Expr, also: Sequence[Expr], engine: Engine
+) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
-    m = corners.m
-    chosen = Choosing(corners, partial(_engines, m, engine))
+    m = kinks.m
+    chosen = Choosing(kinks, partial(_engines, m, engine))
     y = chosen.run(root, also)
-    left, right, least = (np.ravel(Algebra.map(plain, Choosing(corners, side).run(root))) for side in (_left, _right, _least))
+    left, right, least = (np.ravel(Algebra.map(plain, Choosing(kinks, side).run(root))) for side in (_left, _right, _least))
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
         if isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
-        sides[i] = Sides(*ends, None, True, corners.first.place, corners.first.convention, least=least[i])
+        sides[i] = Sides(*ends, None, True, kinks.first.place, kinks.first.convention, least=least[i])
     return chosen, y, sides
 
 

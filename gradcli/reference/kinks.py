@@ -14,8 +14,8 @@ from gradcli.reference.algebra import Algebra
 from gradcli.reference.budget import Budget
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.signed_zeros import MinusZeros
-from gradcli.reference.tape import Composed
+from gradcli.reference.signed_zeros import SignedZeros
+from gradcli.reference.tape import ReferenceTape
 
 PROBING_DIGITS = 300
 _STEPS = (-60, -90)  # powers of ten, relative to the entry
@@ -42,10 +42,10 @@ class Sides:
     inside: Any = None
 
 
-def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
+def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
     """The entries of the variables that reach an operation on its kink."""
     reached: dict[int, Event] = {}
-    stack = [(a, event) for event in composed.tape.events for a in event.arguments if type(a) is Traced]
+    stack = [(a, event) for event in tape.scalars.events for a in event.arguments if type(a) is Traced]
     while stack:
         node, event = stack.pop()
         if node.serial in reached:
@@ -54,7 +54,7 @@ def suspects(composed: Composed, wrt: list[Expr]) -> dict[Expr, dict[int, Event]
         stack.extend((a, event) for a in node.arguments if type(a) is Traced)
     found: dict[Expr, dict[int, Event]] = {}
     for x in wrt:
-        entries = np.ravel(composed.table[x])
+        entries = np.ravel(tape.table[x])
         found[x] = {i: reached[v.serial] for i, v in enumerate(entries) if type(v) is Traced and v.serial in reached}
     return found
 
@@ -71,7 +71,7 @@ class Question(Protocol):
     @property
     def precision(self) -> str: ...
     @property
-    def zeros(self) -> MinusZeros | None: ...
+    def zeros(self) -> SignedZeros | None: ...
     @property
     def size(self) -> int: ...  # scalar operations
     @property
@@ -81,14 +81,14 @@ class Question(Protocol):
 class Prober:
     """One-sided derivatives, by evaluating the reference at points beside the given one."""
 
-    def __init__(self, asked: Question, composed: Composed, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
-        self.asked, self.composed, self.value, self.found = asked, composed, value, found
+    def __init__(self, asked: Question, tape: ReferenceTape, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
+        self.asked, self.tape, self.value, self.found = asked, tape, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // asked.size))
         self.cost = _EVALUATIONS * asked.size
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
-        m = self.composed.m
+        m = self.tape.m
         if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
             return {}
         events = dict(self.found.get(x, {}))
@@ -112,18 +112,18 @@ class Prober:
         return sides
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        (sides,) = both_sides(self.composed.m, partial(self._beside, x, i), self.value, event)
+        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i), self.value, event)
         return sides
 
     def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """The derivative with respect to an entry, and the value, a little to one side of it."""
-        m, asked = self.composed.m, self.asked
+        m, asked = self.tape.m, self.asked
         leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in asked.leaves.items()}
-        moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.composed.table[x])
+        moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.tape.table[x])
         flat = moved.reshape(-1)
         flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
         leaves[x] = moved
-        other = Composed(m, leaves, asked.precision, asked.zeros)
+        other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)[i : i + 1]), Algebra.map(plain, y)

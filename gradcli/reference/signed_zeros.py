@@ -13,7 +13,7 @@ from gradcli.graph.nodes import Expr, reachable
 _JUST_BELOW = -2000  # as a power of ten: nothing of it is left in any sum
 
 
-class MinusZeros:
+class SignedZeros:
     """The entries of operands that are -0.0, by the floats that the engine has there, wherever an operation tells them from 0.0."""
 
     def __init__(self, root: Expr, values: Mapping[Expr, Any], precision: str) -> None:

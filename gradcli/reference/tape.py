@@ -18,23 +18,23 @@ from gradcli.reference.algebra import Algebra
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.scalars import Event, Traced, Tracing, plain
-from gradcli.reference.signed_zeros import MinusZeros
+from gradcli.reference.signed_zeros import SignedZeros
 
 Array = np.ndarray
 
 
-class Composed(Domain[Any]):
+class ReferenceTape(Domain[Any]):
     """The function on a tape of multi-precision scalars."""
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: MinusZeros | None = None) -> None:
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> None:
         self.m = m
-        self.tape = Tracing(m, precision)
+        self.scalars = Tracing(m, precision)
         self.precision = precision
         self.zeros = zeros
         self.table: dict[Expr, Any] = {}
         for leaf, value in leaves.items():
             array = value if isinstance(value, np.ndarray) and value.dtype == object else exact_array(m, value, leaf.kind)
-            self.table[leaf] = Algebra.map(self.tape.variable, array) if leaf.kind == "float" else array
+            self.table[leaf] = Algebra.map(self.scalars.variable, array) if leaf.kind == "float" else array
 
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a node, an array of traced scalars (or of constants)."""
@@ -46,9 +46,9 @@ class Composed(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
-        result = self.tape.apply(op, node.static, operands)  # of zeros as they are, for the kinks there
+        result = self.scalars.apply(op, node.static, operands)  # of zeros as they are, for the kinks there
         if self.zeros is not None and node in self.zeros:
-            result = self.tape.apply(op, node.static, self.zeros.marked(self.m, node, operands))
+            result = self.scalars.apply(op, node.static, self.zeros.marked(self.m, node, operands))
         self._watch(op, operands, result)
         return result
 
@@ -71,10 +71,10 @@ class Composed(Domain[Any]):
         for kink in () if op.elementwise else op.kinks:
             if any(kink.where(plain(v)) for v in np.ravel(result)):
                 reached = tuple(v for o in operands if o is not None for v in np.ravel(o))
-                self.tape.events.append(Event(op, kink, reached))
+                self.scalars.events.append(Event(op, kink, reached))
 
     def _named(self, x: Any) -> Any:
-        return x * self.m.one if type(x) is Traced else self.tape.variable(x)
+        return x * self.m.one if type(x) is Traced else self.scalars.variable(x)
 
     def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
         """The vector-Jacobian product of arrays of scalars."""
@@ -83,7 +83,7 @@ class Composed(Domain[Any]):
             if type(node) is Traced:
                 seeds[node] = seeds[node] + weight if node in seeds else weight
         wrt = [v for v in np.ravel(x) if type(v) is Traced]
-        found = iter(self.tape.pull(seeds, wrt, traced))
+        found = iter(self.scalars.pull(seeds, wrt, traced))
         return Algebra.map(lambda v: next(found) if type(v) is Traced else self.m.zero, x)
 
     def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:

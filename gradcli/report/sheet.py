@@ -62,10 +62,10 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
         text = exact if digits is None else f"{float(value):.{digits}g}"
     else:
         finite = np.abs(value[np.isfinite(value) & (value != 0)])
-        plain = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
+        without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
         text = np.array2string(
             value,
-            suppress_small=plain,
+            suppress_small=without_exponents,
             separator=", ",
             floatmode="unique",
             threshold=_THRESHOLD,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 from gradcli.language.builtin_functions import FUNCTIONS
-from gradcli.language.calls import exists, is_method
+from gradcli.language.callables import exists, is_method
 from gradcli.ops.calling.dialects import lookup, names, qualified
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 from gradcli.ops.calling.prefixes import TORCH as PYTORCH

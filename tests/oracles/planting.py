@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.language import calls
+from gradcli.language import callables
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite, Op
@@ -53,11 +53,11 @@ def exchanged(one: str, other: str) -> Iterator[None]:
     table = catalogue_of_records._BY_NAME
     try:
         table[one], table[other] = table[other], table[one]
-        calls.operation.cache_clear()
+        callables.operation.cache_clear()
         yield
     finally:
         table[one], table[other] = table[other], table[one]
-        calls.operation.cache_clear()
+        callables.operation.cache_clear()
 
 
 def _moved(value: Any) -> Any:
@@ -136,6 +136,8 @@ def touched() -> Mapping[str, list[str]]:
             current = name
             for _ in all_faults(name, every=False):
                 pass
+    for record in records():  # some are what a name means only without a prefix
+        found[record.name] = found[record.name] or [name for name in (record.name, *record.aliases) if name in catalogue()]
     return found
 
 

@@ -18,6 +18,8 @@ def main(words: list[str]) -> int:
     for mistake in everything():
         if not words or any(word in mistake.kind for word in words):
             findings.append(tried(mistake))
+            if findings[-1].by == "missed":
+                print(f"missed: {mistake.kind} in {mistake.place}", flush=True)
             print(f"\r{len(findings):5d} {mistake.kind}: {mistake.place}"[:120].ljust(120), end="", file=sys.stderr)
     print(file=sys.stderr)
     print(table(findings))

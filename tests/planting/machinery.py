@@ -19,7 +19,8 @@ from planting.witnesses import lines, plans, queries, trees, verdicts
 
 # Where things stand: the one place to change when they move.
 _AT = {
-    "parser": "gradcli.language.parser", "precedence": "gradcli.language.precedence", "statements": "gradcli.language.statements",
+    "atoms": "gradcli.language.atoms", "infix": "gradcli.language.infix", "text": "gradcli.ops.text", "registry": "gradcli.ops.registry",
+    "statements": "gradcli.language.statements",
     "lowering": "gradcli.language.lowering", "indexing": "gradcli.language.indexing", "calls": "gradcli.language.calls",
     "attributes": "gradcli.language.attributes", "scope": "gradcli.language.scope", "nodes": "gradcli.graph.nodes",
     "sweep": "gradcli.graph.sweep", "constants": "gradcli.ops.constants", "spec": "gradcli.ops.spec", "bindings": "gradcli.query.bindings",
@@ -90,7 +91,7 @@ def key(name: str) -> Callable[[], str]:
 
 
 def _tighter(binary: Any) -> Any:
-    return lambda self, token, tightness: binary(self, token, tightness + (token.text == "-") * 0.5)
+    return lambda stacks, token, power: binary(stacks, token, power + (token.text == "-") * 0.5)
 
 
 def _rounded(number: Any) -> Any:
@@ -278,25 +279,25 @@ def _first_of_each(method: Any) -> Any:
 
 
 _PARSER: list[tuple[str, Plant]] = [
-    ("-x**2 is (-x)**2", instead("parser:UNARY", lambda tightness: 10)),
-    ("x - y - z is x - (y - z), and x**y**z is (x**y)**z", instead("parser:POWER", lambda tightness: _of("precedence:SUM")[0].SUM)),
-    ("- binds more tightly than +", instead("parser:ExpressionParser.binary", _tighter)),
-    ("% binds as +", entry("precedence:BINARY", key("%"), lambda tightness: tightness - 1)),
-    ("@ binds as +", entry("precedence:BINARY", key("@"), lambda tightness: tightness - 1)),
-    ("and binds as or", entry("precedence:BINARY", key("and"), lambda tightness: tightness - 1)),
-    ("< binds as and", entry("precedence:BINARY", key("<"), lambda tightness: tightness - 2)),
-    ("numbers are read in single precision", instead("parser:ExpressionParser.number", _rounded)),
+    ("-x**2 is (-x)**2", instead("atoms:UNARY", lambda power: _of("text:POWER")[0].POWER + 1)),
+    ("x - y - z is x - (y - z), and x**y**z is (x**y)**z", instead("infix:POWER", lambda power: _of("text:SUM")[0].SUM)),
+    ("- binds more tightly than +", everywhere("infix:infix", _tighter)),
+    ("% binds as +", entry("text:BINDING", key("%"), lambda power: power - 1)),
+    ("@ binds as +", entry("text:BINDING", key("@"), lambda power: power - 1)),
+    ("and binds as or", entry("text:BINDING", key("and"), lambda power: power - 1)),
+    ("< binds as and", entry("text:BINDING", key("<"), lambda power: power - 2)),
+    ("numbers are read in single precision", instead("atoms:number", _rounded)),
     ("x -= y is x = y - x", instead("statements:Binary", lambda make: lambda operator, left, right: make(operator, right, left))),
 ]
 _LOWERING: list[tuple[str, Plant]] = [
     ("operands exchanged", entry("lowering:_RULES", lambda: _of("tree:Binary")[0].Binary, _exchanged)),
     ("branches exchanged", entry("lowering:_RULES", lambda: _of("tree:Conditional")[0].Conditional, _other_branch)),
-    ("<= is <", entry("lowering:_BINARY", key("<="), lambda op: _of("logic:less")[0].less)),
-    (">= is >", entry("lowering:_BINARY", key(">="), lambda op: _of("logic:greater")[0].greater)),
-    ("< is <=", entry("lowering:_BINARY", key("<"), lambda op: _of("logic:less_equal")[0].less_equal)),
-    ("> is >=", entry("lowering:_BINARY", key(">"), lambda op: _of("logic:greater_equal")[0].greater_equal)),
-    ("== is !=", entry("lowering:_BINARY", key("=="), lambda op: _of("logic:not_equal")[0].not_equal)),
-    ("and is or", entry("lowering:_BINARY", key("and"), lambda op: _of("logic:logical_or")[0].logical_or)),
+    ("<= is <", entry("registry:OPERATORS", key("<="), lambda op: _of("logic:less")[0].less)),
+    (">= is >", entry("registry:OPERATORS", key(">="), lambda op: _of("logic:greater")[0].greater)),
+    ("< is <=", entry("registry:OPERATORS", key("<"), lambda op: _of("logic:less_equal")[0].less_equal)),
+    ("> is >=", entry("registry:OPERATORS", key(">"), lambda op: _of("logic:greater_equal")[0].greater_equal)),
+    ("== is !=", entry("registry:OPERATORS", key("=="), lambda op: _of("logic:not_equal")[0].not_equal)),
+    ("and is or", entry("registry:OPERATORS", key("and"), lambda op: _of("logic:logical_or")[0].logical_or)),
     ("two arguments exchanged", instead("calls:call", _call(lambda given, named: (given[::-1] if len(given) == 2 else given, named)))),
     ("keepdims ignored", instead("calls:call", _call(lambda given, named: (given, {k: v for k, v in named.items() if k != "keepdims"})))),
     ("axis ignored", instead("calls:call", _call(lambda given, named: (given, {k: v for k, v in named.items() if k != "axis"})))),
@@ -337,13 +338,13 @@ _PLANS: list[tuple[str, Plant]] = [
     ("what was computed first, again", instead("plan:Plan.__call__", _first_of_each)),
 ]  # fmt: skip
 _CACHES: list[tuple[str, Plant]] = [
-    ("a form's first answer, again", instead("straight:Transcript.__call__", _first_of_each)),
-    ("a form's numbers in the other order", instead("templates:Forms.read", lambda read: lambda self, *text: _reversed(read(self, *text)))),
+    ("a form's first answer, again", instead("straight:StraightLine.__call__", _first_of_each)),
+    ("a form's numbers in the other order", instead("templates:Templates.read", lambda read: lambda self, *t: _reversed(read(self, *t)))),
 ]  # fmt: skip
 
 
 def _reversed(reading: Any) -> Any:
-    return None if reading is None else (reading[0], reading[1], reading[2][::-1])
+    return None if reading is None else reading._replace(numbers=reading.numbers[::-1])
 
 
 @cache

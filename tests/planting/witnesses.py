@@ -10,7 +10,16 @@ from checking import remembered_differs
 from oracles.compare import oracles as libraries_of
 from oracles.explicit import EXPLICIT
 from oracles.planting import all_faults, touched
-from witness.comparison import compiled_differs, numbers_differ, queries_differ, random_program, tree_differs
+from witness.comparison import (
+    bits_differ,
+    compiled_differs,
+    epsilon_differs,
+    numbers_differ,
+    queries_differ,
+    random_program,
+    tree_differs,
+    writes_differ,
+)
 from witness.lines import LINES
 from witness.numpy_values import Unusable
 from witness.programs import values_of
@@ -22,6 +31,8 @@ from planting.mistakes import Witness
 ORACLES = "tests/test_oracles.py"
 PYTHON = "tests/test_against_python.py"
 KEPT = "tests/test_indeterminate.py"
+_OF_TENSORS = frozenset({"overwrite"})  # operations that no program of the language runs
+_OF_BITS = {"gap": "np.nextafter(x, z)"}  # whose mistakes are smaller than what other tests let pass
 _NUMBER = 3  # of the values
 _RANDOM = 60  # random programs
 
@@ -35,6 +46,13 @@ def oracles_of(record: Op | Composite, wide: bool) -> Iterator[Witness]:
     """The oracles of a record's own names, and of every name whose calls run it, if these are to be looked for."""
     own = own_oracles(record)
     yield from oracles(*own)
+    if record.name in _OF_TENSORS:
+        yield f"{PYTHON} [writes into tensors]", writes_differ
+    if record.name == "machine_epsilon":
+        yield f"{PYTHON} [small numbers normalized]", epsilon_differs
+    if record.name in _OF_BITS:
+        values = {name: values_of(_NUMBER)[name] for name in "xz"}
+        yield f"{PYTHON} [{_OF_BITS[record.name]}]", lambda: bits_differ(_OF_BITS[record.name], values)
     if wide:
         yield from oracles(*sorted(set(touched()[record.name]).difference(own), key=len)[:12])
 

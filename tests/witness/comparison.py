@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from collections.abc import Mapping
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from helpers import differences
 
 import gradcli
 from gradcli.errors import GradcliError
@@ -62,13 +66,58 @@ def queries_differ() -> str | None:
 
 
 def _streamed(lines: list[str]) -> list[str]:
-    """What ``gradcli eval --jsonl`` writes of these lines, without checks."""
-    from typer.testing import CliRunner
-
+    """What ``gradcli eval`` writes of these records, without checks, in this process."""
+    from gradcli.cli.exit_codes import guarded
     from gradcli.cli.main import app
 
-    done = CliRunner().invoke(app, ["eval", "-", "--input", "jsonl", "--format", "jsonl", "--no-check"], input="".join(lines))
-    return done.stdout.splitlines()
+    given = io.TextIOWrapper(io.BytesIO("".join(lines).encode()), "utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    arguments = ["gradcli", "eval", "-", "--input", "jsonl", "--format", "jsonl", "--no-check"]
+    with patch.object(sys, "argv", arguments), patch.object(sys, "stdin", given), patch.object(sys, "stdout", out):
+        code = guarded(app)
+    assert code == 0, f"gradcli eval ended with {code}"
+    assert isinstance(out.buffer, io.BytesIO)
+    return out.buffer.getvalue().decode().splitlines()
+
+
+def bits_differ(text: str, values: Values) -> str | None:
+    """How a value differs from NumPy's in any bit."""
+    found, wanted = np.asarray(gradcli.compile(text)(values)), value_of(text, values)
+    return None if np.array_equal(found, wanted) else f"{text!r} is {found.tolist()!r}, and by NumPy {wanted.tolist()!r}"
+
+
+def epsilon_differs() -> str | None:
+    """The least that a root mean square is raised by, at numbers of its size."""
+    x = np.array([1e-9, 2e-9, -3e-9])
+    found, wanted = gradcli.compile("F.rms_norm(x, (3,))")(x=x), x / np.sqrt(np.mean(x**2) + np.finfo(float).eps)
+    return None if np.allclose(found, wanted, rtol=1e-12, atol=0) else f"rms_norm of {x} is {found}, and by NumPy {wanted}"
+
+
+def writes_differ() -> str | None:
+    """Entries that are written into tensors and into arrays, and slopes through what was written."""
+    import gradcli as torch
+
+    values = values_of(5)
+    weights = seed_of(5, (3, 3))
+
+    def total(w: Any, y: Any, scale: Any) -> Any:
+        found = w * 1.5
+        found[1:] = y * 3
+        found[0, :0:-1] = found[2, :2] * scale
+        return (found * found * weights).sum()
+
+    given = [np.array(values[name]) for name in ("w", "y")]
+    leaves = [torch.tensor(array, requires_grad=True) for array in given]
+    found = total(*leaves, 2.0)
+    found.backward()
+    wanted = total(*given, 2.0)
+    if _beyond(np.asarray(found.item()), wanted, _DIGITS):
+        return f"the sum of what was written into a tensor is {found.item()}, and into an array {wanted}"
+    for place, (name, leaf) in enumerate(zip("wy", leaves, strict=True)):
+        slope = differences(lambda at, place=place: total(*[at if i == place else a for i, a in enumerate(given)], 2.0), given[place])
+        if _beyond(leaf.grad.numpy(), slope, 1e-9, float(np.abs(slope).max())):
+            return f"the gradient through what was written by {name} is {leaf.grad.tolist()}, by differences {slope.tolist()}"
+    return None
 
 
 def _usable(text: str, values: Values, number: int) -> np.ndarray:

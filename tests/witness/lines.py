@@ -23,3 +23,17 @@ LINES = [
     "x/y + y/x", "(w - w.T)*(w.T - 2*w)", "(x*2 - z)*(z - x*2)**3", "y.shape[0]*x + y.shape[-1]", "1.2345*x + 1.2341*y - 1.2349",
     "2*sum(x, keepdims=True)*sum(x)",
 ]  # fmt: skip
+
+# What is right in every bit, or wrong.
+BITS = [
+    "np.nextafter(x, z)",
+    "np.nextafter(y, -9.0)",
+    "copysign(x, -z)",
+    "floor(x)",
+    "np.rint(y)",
+    "sign(x)",
+    "np.trunc(y)",
+    "ceil(w)",
+    "-x",
+    "x*2",
+]

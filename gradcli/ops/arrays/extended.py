@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import WIDE, Linear
+from gradcli.ops.extended import LONG_DOUBLE, Linear
 
 
 def _along(x: Any, axis: int) -> int:
@@ -15,7 +15,7 @@ def _along(x: Any, axis: int) -> int:
 
 def _entries_back(cotangent: Any, x: Any, index: Any) -> tuple[Any]:
     place: Any = tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
-    out = np.zeros(x.shape, WIDE)
+    out = np.zeros(x.shape, LONG_DOUBLE)
     np.add.at(out, place, cotangent)
     return (out,)
 

@@ -20,6 +20,8 @@ from gradcli.ops.spec import Composite, Op
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Parameter:
+    """A parameter of a call, and the names that libraries have for it."""
+
     name: str
     spellings: tuple[str, ...]
     ignored: bool = False

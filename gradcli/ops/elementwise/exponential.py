@@ -13,7 +13,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
-from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
@@ -59,8 +59,8 @@ pow_ = elementwise(
     integral=True, exponents=frozenset({"y"}), inverse=True, constant=lambda x, y: y == 0,
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
-        lambda x, y: np.where(y == 0, WIDE(0), y * np.power(x, y - 1)),
-        lambda x, y: np.where((x == 0) & (y >= 0), WIDE(0), np.power(x, y) * np.log(np.where(x == 0, WIDE(1), x))),
+        lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
+        lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
     )), operator="pow", backward=pytorch.node_of_pow,
 )
 sqrt = elementwise(

@@ -13,7 +13,7 @@ from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composed, composite, elementwise
+from gradcli.ops.registry import composite, composition, elementwise
 
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,
@@ -83,7 +83,7 @@ nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
     saves=("x",), ulps=0, sees_nan=True,
-    wider=composed(
+    wider=composition(
         "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
     ),
     doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",

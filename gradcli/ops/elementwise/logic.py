@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.extended import WIDE, Entrywise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.identities import number_of, unrepeated
 from gradcli.ops.registry import composite, elementwise
@@ -134,7 +134,7 @@ where = elementwise(
     algebraic=True,
     selects=True,
     sees_nan=True,
-    extended=Entrywise((None, lambda c, x, y: np.where(c, WIDE(1), WIDE(0)), lambda c, x, y: np.where(c, WIDE(0), WIDE(1)))),
+    extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
     examples=("where(x > 0, x, 0.1*x)",),
     algebra="choice",
@@ -159,7 +159,7 @@ maximum = elementwise(
     saves=("x", "y"),
     integral=True,
     selects=True,
-    extended=Entrywise((lambda x, y: (x > y) + (x == y) * WIDE(0.5), lambda x, y: (y > x) + (x == y) * WIDE(0.5))),
+    extended=Entrywise((lambda x, y: (x > y) + (x == y) * LONG_DOUBLE(0.5), lambda x, y: (y > x) + (x == y) * LONG_DOUBLE(0.5))),
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
     ulps=0,
@@ -180,7 +180,7 @@ minimum = elementwise(
     saves=("x", "y"),
     integral=True,
     selects=True,
-    extended=Entrywise((lambda x, y: (x < y) + (x == y) * WIDE(0.5), lambda x, y: (y < x) + (x == y) * WIDE(0.5))),
+    extended=Entrywise((lambda x, y: (x < y) + (x == y) * LONG_DOUBLE(0.5), lambda x, y: (y < x) + (x == y) * LONG_DOUBLE(0.5))),
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
     ulps=0,

@@ -122,9 +122,8 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 
 dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
-    on_objects=True,
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, extended=Product(_dot_factors),
+    integral=True, work=_products_added, extended=Product(_dot_factors), on_objects=True,
 )  # fmt: skip
 
 

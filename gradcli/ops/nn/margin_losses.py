@@ -13,9 +13,9 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import clip, equal, greater_equal, minimum, where
 from gradcli.ops.facts import Kink
-from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.likelihoods import class_labels, label_places
 from gradcli.ops.nn.losses import loss, total
+from gradcli.ops.nn.rectifiers import relu
 from gradcli.ops.nn.similarities import pairwise_distance
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import sum_

@@ -12,7 +12,7 @@ from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
 from gradcli.ops.reductions.sums import max_, reduction, spread, sum_
-from gradcli.ops.registry import composed, structural
+from gradcli.ops.registry import composition, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of, witness
 
@@ -36,7 +36,7 @@ logsumexp: Op = reduction(
     "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
     extended=extended.LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
-    wider=composed(
+    wider=composition(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
         static={"axis": None, "keepdims": False, "return_sign": False},
     ),

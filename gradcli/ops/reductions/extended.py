@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import WIDE, Linear, Mixed, NotCovered, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Linear, Mixed, NotCovered, Reduced
 from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
@@ -31,14 +31,14 @@ def _spread(part: Any, x: Any, axis: Any) -> Any:
 def _extreme(best: Callable[..., Any]) -> Linear:
     def pull(cotangent: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
         axes = axes_of(axis, x.ndim)
-        chosen = (x == best(x, axis=axes, keepdims=True)).astype(WIDE)
+        chosen = (x == best(x, axis=axes, keepdims=True)).astype(LONG_DOUBLE)
         return (_spread(cotangent, x, axis) * chosen / chosen.sum(axis=axes, keepdims=True),)
 
     return Linear(pull)
 
 
 SUM = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis),))
-MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / WIDE(_count(x, axes_of(axis, x.ndim))),))
+MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim))),))
 MAX, MIN = _extreme(np.max), _extreme(np.min)
 
 

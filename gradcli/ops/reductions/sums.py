@@ -19,7 +19,7 @@ from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.reductions.masked import around, average, begun, extreme, mask_for
-from gradcli.ops.registry import composed, composite, is_number, structural
+from gradcli.ops.registry import composite, composition, is_number, structural
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape, witness
 
@@ -43,7 +43,7 @@ def _late(name: str) -> Function:
 
 
 def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
-    return composed(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
+    return composition(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
 
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:

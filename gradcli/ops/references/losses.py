@@ -88,7 +88,9 @@ def kl_div(m: Any, x: Any, y: Any, log_target: bool, reduction: str, size_averag
 @of("scipy_kl_div")
 def scipy_kl_div(m: Any, x: Any, y: Any) -> Any:
     def one(v: Any, w: Any) -> Any:
-        return m.inf if v < 0 or w < 0 else w if m.plain(v) == 0 else v * m.log(v / w) - v + w
+        if m.plain(v) < 0 or m.plain(w) < 0:
+            return m.inf
+        return v * (m.log(v) - m.log(w)) - v + w if m.plain(v) > 0 else w
 
     return each(one, x, y)
 

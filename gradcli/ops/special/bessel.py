@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import composite, elementwise, is_number
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import scipy_special
 
@@ -55,8 +56,13 @@ def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, f
     def partial(out: Any, x: Any, v: float) -> Any:
         return slope(op, x, v)
 
+    def of_one_order(x: Any, v: float) -> Any:
+        if not is_number(v):
+            raise ArgumentError(f"{name}: the order must be a number, not an array", help=f"stack [{name}(0, x), {name}(1, x)]")
+        return forward(x, v)
+
     op = elementwise(
-        name, "x", forward, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
+        name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
         doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",),
         written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)", **record,
     )  # fmt: skip

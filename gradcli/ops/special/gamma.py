@@ -11,7 +11,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composed, elementwise
+from gradcli.ops.registry import composition, elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import scipy_special
 
@@ -119,7 +119,7 @@ softplus: Op = elementwise(
     kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
-    wider=composed(
+    wider=composition(
         "softplus", "x", _softplus_by, static={"beta": 1, "threshold": float("inf")}, scalars="beta",
     ),
 )

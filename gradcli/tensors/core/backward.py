@@ -178,7 +178,8 @@ def _run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        parts = contributions(node, wanted, cotangent, saved_tensors(node, saved) if create_graph else saved, guarded)
+        values = saved_tensors(node, saved) if create_graph and op is not output else saved  # one of several results keeps nothing
+        parts = contributions(node, wanted, cotangent, values, guarded)
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             return [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
         if check is not None and op is not output:

@@ -1,0 +1,77 @@
+"""What records say for rewriting graphs (`Op.rewriting`), held against NumPy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.ops.registry import registry
+from gradcli.ops.spec import Op
+
+X, Y = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -0.25]]), np.array([[2.0, 1.0], [-1.0, 0.5], [3.0, -2.0]])
+STATIC: dict[str, dict[str, Any]] = {
+    "reshape": {"shape": (3, 2)}, "broadcast_to": {"shape": (4, 2, 3)}, "sum_to_size": {"shape": (1, 3)}, "getitem": {"index": (1,)},
+    "scatter_add": {"index": (1,), "shape": (3, 2, 3)}, "sum": {"axis": 0, "keepdims": True}, "mean": {"axis": None, "keepdims": False},
+}  # fmt: skip
+
+
+def operands_of(op: Op) -> list[np.ndarray]:
+    if op.variadic:
+        return [X, X + 1]
+    return [X, Y][: len(op.operands)]
+
+
+def that(field: str) -> list[Op]:
+    return [op for op in registry().values() if getattr(op.rewriting, field)]
+
+
+def static_of(op: Op) -> dict[str, Any]:
+    return STATIC.get(op.name, dict(op.static))
+
+
+@pytest.mark.parametrize("op", that("unchanged"), ids=lambda op: op.name)
+def test_what_is_unchanged(op: Op) -> None:
+    found = np.asarray(op.forward(X, **static_of(op)))
+    np.testing.assert_array_equal(found, np.broadcast_to(X, found.shape), err_msg=f"{op.name} changes its operand")
+    assert op.rewriting.repeats == (found.shape != X.shape), f"whether {op.name} repeats entries"
+
+
+@pytest.mark.parametrize("op", that("reshapes"), ids=lambda op: op.name)
+def test_what_reshapes(op: Op) -> None:
+    found = op.forward(X, **static_of(op))
+    assert found.shape != X.shape
+    assert found.ravel().tolist() == X.ravel().tolist(), f"{op.name} changes entries or their order"
+
+
+@pytest.mark.parametrize("op", that("on_objects"), ids=lambda op: op.name)
+def test_what_runs_on_arrays_of_objects(op: Op) -> None:
+    """Fractions, which NumPy knows nothing of; every entry here is one exactly."""
+    exact = [np.frompyfunc(Fraction, 1, 1)(x) for x in operands_of(op)]
+    found = np.asarray(op.forward(*exact, **static_of(op)), object)
+    wanted = np.asarray(op.forward(*operands_of(op), **static_of(op)))
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found.astype(float), wanted, rtol=1e-15, err_msg=f"{op.name} of fractions is not {op.name} of floats")
+
+
+@pytest.mark.parametrize("op", that("adds"), ids=lambda op: op.name)
+def test_what_adds_up(op: Op) -> None:
+    """A sum of entries has their total; a product of matrices of ones counts the products that each entry adds."""
+    if op.rewriting.adds == "entries":
+        found = np.asarray(op.forward(X, **static_of(op)))
+        factor = X.size // found.size if op.name == "mean" else 1
+        assert factor * found.sum() == pytest.approx(X.sum(), rel=1e-15), f"{op.name} does not add up all entries once"
+    else:
+        assert op.rewriting.adds == "products"
+        found = op.forward(np.ones((2, 3)), np.ones((3, 2)), **static_of(op))
+        assert found.tolist() == [[3, 3], [3, 3]], f"{op.name} does not add up products"
+
+
+@pytest.mark.parametrize("op", that("as_ufunc"), ids=lambda op: op.name)
+def test_a_ufunc_that_computes_the_same(op: Op) -> None:
+    ufunc, *others = op.rewriting.as_ufunc
+    assert isinstance(ufunc.forward, np.ufunc)
+    values = np.array([-np.inf, -1.5, -0.0, 0.0, 2.5, np.inf, np.nan])
+    np.testing.assert_array_equal(ufunc.forward(values, *others), op.forward(values), err_msg=f"{op.name} is not {ufunc.name}")
