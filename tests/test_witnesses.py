@@ -18,8 +18,8 @@ from witness_calls import Call, calls, difference, slopes
 from witness_texts import TEXTS
 
 from gradcli.ops.linalg import sign_conventions
-from gradcli.ops.nn import activations
-from gradcli.ops.nn.activations import selu
+from gradcli.ops.nn import rectifiers
+from gradcli.ops.nn.rectifiers import selu
 from gradcli.ops.reductions import along
 from gradcli.ops.reductions.along import count
 from gradcli.ops.reductions.cumulative import cumsum
@@ -177,7 +177,7 @@ def test_sharing_is_found(planted: Callable[..., Any]) -> None:
 
 def test_a_shared_number_is_found() -> None:
     def reference(m: Any, x: Any) -> Any:
-        return x * activations._SCALE if x > 0 else m.expm1(x) * activations._SLOPE
+        return x * rectifiers._SCALE if x > 0 else m.expm1(x) * rectifiers._SLOPE
 
     record = dataclasses.replace(selu, reference=reference)
     assert {"the number `_SCALE`", "the number `_SLOPE`"} <= set(sharing(record))

@@ -114,7 +114,7 @@ def slopes(text: str, values: Mapping[str, Any]) -> Iterator[tuple[Composite, li
     for composite, operands, static, result in made:
         assert composite.reference is not None
         given = {k: parameter(v, domain.table) for k, v in static.items()}
-        found = composite.reference(domain.tape, *numbers(operands, domain.table), **given)
+        found = composite.reference(domain.scalars, *numbers(operands, domain.table), **given)
         sums = [entries_of(part) for part in (found, numbers(result, domain.table))]
         seed = np.array([mpmath.mpf(7 + i) / 7 for i in range(len(sums[0]))], dtype=object)
         pulled = [[values_of(domain.gradient(y, seed, domain.table[scope.names[name]])) for name in values] for y in sums]
