@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gradcli.ops.fixed import Fixed
 
 OPTIONS = (
     "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
@@ -12,8 +12,7 @@ FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
-@dataclass(eq=False, repr=False)
-class Request:
+class Request(Fixed):
     """The options that the commands share."""
 
     arguments: list[str]
@@ -31,7 +30,6 @@ class Request:
     limit: list[str]
 
 
-@dataclass(eq=False, repr=False)
 class EvalRequest(Request):
     """Those of ``gradcli eval``."""
 
@@ -46,7 +44,6 @@ class EvalRequest(Request):
     color: str
 
 
-@dataclass(eq=False, repr=False)
 class CheckRequest(Request):
     """Those of ``gradcli check``."""
 

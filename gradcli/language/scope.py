@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,18 @@ from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.frames import Frame
-from gradcli.language.origins import Origins, origins
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
 from gradcli.ops.calling.promotion import kind_of, numpy_dtype
+from gradcli.ops.fixed import Fixed
+
+if TYPE_CHECKING:
+    from gradcli.language.origins import Origins
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Deferred:
+class Deferred(Fixed):
     """A binding that waits for names to have values."""
 
     binding: Binding | DataBinding
@@ -125,6 +127,8 @@ class Scope:
 
     def origins(self) -> Origins:
         """Where the nodes that the text made come from; searched when it is asked for, as `spans`."""
+        from gradcli.language.origins import origins
+
         return origins(self.lowered, self.bindings)
 
     def named(self, node: Expr, name: str) -> Expr:

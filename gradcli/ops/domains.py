@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from gradcli.ops.fixed import Fixed
 
 pi = math.pi
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Fixed):
     """All numbers between two ends, each of which belongs to it or does not."""
 
     low: float = -math.inf
@@ -70,8 +70,7 @@ class Integers:
         return f"{name} an integer"
 
 
-@dataclass(frozen=True)
-class Lattice:
+class Lattice(Fixed):
     """The numbers (first + k*step)*unit, for every whole k or, ``one_way``, from 0 on."""
 
     first: float
@@ -102,8 +101,7 @@ Box = Mapping[str, Range]
 Points = Mapping[str, "float | Lattice"]
 
 
-@dataclass(frozen=True, eq=False)
-class Domain:
+class Domain(Fixed):
     """A set of operands (and static parameters).
 
     boxes       whose union it is: what each of some names may be; none, if every name may be anything
@@ -120,20 +118,20 @@ class Domain:
     beyond: bool = False
 
     def __or__(self, other: Domain) -> Domain:
-        return replace(self, boxes=(*self.boxes, *other.boxes))
+        return self.but(boxes=(*self.boxes, *other.boxes))
 
     def __sub__(self, points: Points) -> Domain:
-        return replace(self, less=(*self.less, points))
+        return self.but(less=(*self.less, points))
 
     def where(self, condition: Callable[..., bool], words: str) -> Domain:
-        return replace(self, conditions=(*self.conditions, (condition, words)))
+        return self.but(conditions=(*self.conditions, (condition, words)))
 
     def told(self, words: str) -> Domain:
-        return replace(self, words=words)
+        return self.but(words=words)
 
     def within(self) -> Domain:
         """The same, of a function that is more widely defined."""
-        return replace(self, beyond=True)
+        return self.but(beyond=True)
 
     def contains(self, named: Mapping[str, Any]) -> bool:
         """Whether numbers, each under its operand's name, belong to it."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(eq=False, repr=False, slots=True)
 class Expansion:
     """One call: the function's name, what it was given (in any nesting), what it gave, and the calls in its body in their order."""
 
-    name: str
-    given: Any
-    result: Any
-    inner: list[Expansion] = field(default_factory=list)
+    __slots__ = ("given", "inner", "name", "result")
+
+    def __init__(self, name: str, given: Any, result: Any, inner: list[Expansion]) -> None:
+        self.name, self.given, self.result, self.inner = name, given, result, inner
 
 
 # Where the call under way writes down those in its body; None, as nearly always, where nobody asks.

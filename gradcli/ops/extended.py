@@ -7,10 +7,11 @@ flows at all; a form says how all three do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from gradcli.ops.fixed import Fixed
 
 Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
@@ -20,38 +21,36 @@ class NotCovered(Exception):
     """A rule does not cover these operands; another reference has to decide."""
 
 
-@dataclass(frozen=True, eq=False)
 class Rule:
     """What the judge of large arrays knows of an operation.
 
     value  ``value(*operands, **static)``, None where the forward pass computes in long double itself
     """
 
-    value: Function | None = field(default=None, kw_only=True)
+    value: Function | None
 
 
-@dataclass(frozen=True, eq=False)
-class Entrywise(Rule):
+class Entrywise(Fixed, Rule):
     """Entry by entry.
 
     partials  ``partial(*operands)`` for each operand, None for one without a derivative
     """
 
     partials: tuple[Function | None, ...]
+    value: Function | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Linear(Rule):
+class Linear(Fixed, Rule):
     """What adds entries up, repeats, moves or chooses them: cotangents, errors and what flows go back alike.
 
     pull  ``pull(part, *operands, **static)``: what is for each operand, None for one without a derivative
     """
 
     pull: Function
+    value: Function | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced(Rule):
+class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
     slopes  ``slopes(x, axes, static)``: the value with its axes kept, its derivative by each entry, and the size of the terms that
@@ -59,23 +58,24 @@ class Reduced(Rule):
     """
 
     slopes: Function
+    value: Function | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Mixed(Rule):
+class Mixed(Fixed, Rule):
     """A function whose results depend on all entries along an axis.
 
     pull  ``pull(x, cotangent, sign, **static)``; with the sign 1, of the sizes of cotangents, -1 otherwise
     """
 
     pull: Function
+    value: Function | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Product(Rule):
+class Product(Fixed, Rule):
     """A matrix product.
 
     factors  ``factors(cotangent, x, y)``: what is for each operand
     """
 
     factors: Function
+    value: Function | None = None

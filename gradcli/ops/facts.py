@@ -12,14 +12,14 @@ operation is only as good as its operands near its zeros: its result is right fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from gradcli.ops.fixed import Fixed
 
 Function = Callable[..., Any]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Choice:
+class Choice(Fixed):
     """What another library chooses at a kink: in words, and the rule by which it does, if that is not ours.
 
     rule  partials, one for each operand, or a VJP: what stands in the operation's record, in that library's version
@@ -32,8 +32,7 @@ class Choice:
 SAME = Choice("the same")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Kink:
+class Kink(Fixed):
     """Where an operation is not differentiable, and the value that is chosen there.
 
     ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
@@ -47,8 +46,7 @@ class Kink:
     jax: Choice | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Facts:
+class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 
     linear     whether the result is linear in each operand
@@ -84,8 +82,7 @@ class Facts:
     work: Function | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Rewriting:
+class Rewriting(Fixed):
     """What graphs that are simplified for people, or folded for speed, make of an operation.
 
     algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
@@ -111,8 +108,7 @@ class Rewriting:
     as_ufunc: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Accuracy:
+class Accuracy(Fixed):
     """What is known of the floats that an operation computes.
 
     ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
+from gradcli.ops.fixed import Fixed
 
-@dataclass(frozen=True, eq=False)
-class Torch:
+
+class Torch(Fixed):
     """What PyTorch does with an operation, where it is no mathematics.
 
     backward  what it calls the node of its graph, without "Backward0" ("Sum.1" is SumBackward1), where that is not the name;

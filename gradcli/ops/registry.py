@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -39,6 +38,8 @@ def register(record: Any) -> Any:
 @cache
 def families() -> tuple[ModuleType, ...]:
     """Every file of operations, found in the rooms' folders; importing one fills the registry."""
+    import pkgutil
+
     found = []
     for room in ROOMS:
         package = import_module(f"gradcli.ops.{room}")

@@ -9,7 +9,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
+from gradcli.ops.fixed import Fixed
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import Text
 
@@ -40,8 +41,8 @@ class Carrier:
         return False
 
 
-GROUPS = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch}
-_GROUP_OF = {part.name: name for name, group in GROUPS.items() for part in fields(group)}
+GROUPS: dict[str, type[Fixed]] = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch}
+_GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
 _TEXT, _FACTS, _REWRITING, _ACCURACY = Text(), Facts(), Rewriting(), Accuracy()  # of operations that say nothing of these
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from types import EllipsisType
 from typing import Any, ClassVar
+
+from gradcli.ops.fixed import Fixed
 
 # The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
 EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, SUM, TERM, PRODUCT, UNARY, POWER, ATOM = range(11)
@@ -71,8 +72,7 @@ Written = str | Form | Callable[..., tuple[str, int]]
 ByStatic = Written | Mapping[tuple[Any, ...] | EllipsisType, Written]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Text:
+class Text(Fixed):
     """How an operation is written. A form is a template (of operands and static parameters by their names, see `Piece`), or a function
     of the operands' pieces and the static parameters, which gives a text and how tightly it holds together, or raises `Unprintable`;
     or there is one for each tuple of values of the static parameters, with ``...`` for all others.
