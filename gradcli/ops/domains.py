@@ -178,7 +178,7 @@ def _both_sides(boxes: tuple[Box, ...]) -> str:
     ((name, below),), ((other, above),) = (tuple(box.items()) for box in boxes)
     if name != other or not isinstance(below, Interval) or not isinstance(above, Interval):
         return ""
-    mirrored = Interval(-below.high, -below.low, below.with_high, below.with_low) == above
+    mirrored = (-below.high, -below.low, below.with_high, below.with_low) == (above.low, above.high, above.with_low, above.with_high)
     return above.told(f"abs({name})") if mirrored else ""
 
 

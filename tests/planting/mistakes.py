@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -52,13 +52,25 @@ class Finding(NamedTuple):
     words: str
 
 
+@contextmanager
+def forgetful() -> Iterator[None]:
+    """What sympy was told of operations before is not used for wrong ones, nor the other way round."""
+    from gradcli.reference.symbolic import translate
+
+    translate._smooth_function.cache_clear()
+    try:
+        yield
+    finally:
+        translate._smooth_function.cache_clear()
+
+
 def tried(mistake: Mistake, wide: bool = True) -> Finding:
     """Plant a mistake, and see who finds it."""
     before = [(program, _right(program)) for program in mistake.programs(wide)]
     tests = list(mistake.tests(wide))
     shown = ""
     changed = 0
-    with mistake.plant():
+    with forgetful(), mistake.plant():
         for program, right in before:
             wrong = _numbers(program, check=False)
             if _same(wrong, right) and not mistake.silent:

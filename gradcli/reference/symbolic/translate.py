@@ -7,6 +7,7 @@ from text, with symbols of our own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import sympy
@@ -54,18 +55,15 @@ class Smooth:
         return self._program.run(m, arguments)[0]
 
 
-_SMOOTH: dict[Any, Smooth] = {}
-
-
 def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
     """An elementwise operation as a sympy function of ``count`` real variables."""
-    key = (op, count, tuple(sorted(static.items())))
-    known = _SMOOTH.get(key)
-    if known is None:
-        symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
-        known = Smooth((op.symbolic or op.reference)(sympy, *symbols, **static), symbols)
-        _SMOOTH[key] = known
-    return known
+    return _smooth_function(op, count, tuple(sorted(static.items())))
+
+
+@cache
+def _smooth_function(op: Op, count: int, static: tuple[tuple[str, Any], ...]) -> Smooth:
+    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
+    return Smooth((op.symbolic or op.reference)(sympy, *symbols, **dict(static)), symbols)
 
 
 # Functions that mpmath has under the name of sympy's class in small letters, and those that it has under another.
