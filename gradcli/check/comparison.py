@@ -1,4 +1,5 @@
-"""Comparing the entries of one gradient: reference, exact engine, engine."""
+"""The verdict on each entry of one gradient (agree, kink, ill-conditioned, undefined, mismatch), from the reference, the rules without
+rounding and the floats."""
 
 from __future__ import annotations
 

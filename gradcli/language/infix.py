@@ -1,4 +1,4 @@
-"""Operators between values: those that are written, and the product of a number and a name, which is not."""
+"""Operators between values: those that are written, and the product that is not (`2x`, `3(a + b)`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which a plan computes: operations on whole arrays, and loops over blocks of large ones.
+"""The order in which a plan computes: operations on whole arrays, and loops over blocks of those that are large (`BLOCK_THRESHOLD`).
 
 Entry-by-entry operations on large arrays of one shape are fused into one loop, with the sums of their results. What a
 later loop needs of an earlier one is computed again rather than kept, so that memory holds inputs, outputs and a few

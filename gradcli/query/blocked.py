@@ -1,4 +1,4 @@
-"""Queries over large arrays: by a plan, in blocks."""
+"""Queries over large arrays, from how many entries on: by a plan, in blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivative formulas of a query: text of the language that evaluates to the engine's gradient.
+"""Derivative formulas of a query: text of the language, printed only if it evaluates to the engine's gradient.
 
 An expression that works entry by entry has an elementwise partial for each variable ("partial": times the seed,
 summed to the variable's shape, it is the gradient); any other has a gradient in which the name ``seed`` stands

@@ -1,4 +1,4 @@
-"""Zeros with a minus sign. Real numbers have none; where an operation reads that sign, such a zero is a number just below 0."""
+"""Where a zero's minus sign counts: real numbers have none, and where an operation reads it, such a zero is a number just below 0."""
 
 from __future__ import annotations
 
