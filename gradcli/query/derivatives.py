@@ -1,4 +1,4 @@
-"""The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the derivative in a direction; and whether a seed is missing."""
+"""The derivatives of a query whose value is computed: gradient, Jacobian, Hessian, and the derivative in a direction."""
 
 from __future__ import annotations
 

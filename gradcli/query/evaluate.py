@@ -1,4 +1,4 @@
-"""From a lowered query to its record: the value, the derivatives asked for, formulas, and the cross-check.
+"""From a lowered query to its record: the value, the seed, the derivatives asked for, formulas, and the cross-check.
 
 This is the one place where language, engine, judge and report meet; the command line and the Python API are
 two ways to call it.
