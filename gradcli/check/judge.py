@@ -1,4 +1,4 @@
-"""The judge of one gradient: the reference, the rules without rounding and the floats, at as many digits as it takes; and how much work it is.
+"""The judge of one gradient: the reference, the rules without rounding and the floats, at as many digits as it takes.
 
 E-infinity against R decides whether the rules are right, with no rounding in the way; E against E-infinity is
 rounding, or a fault of the fast path. Precision is raised until the two exact numbers agree; only what still
