@@ -150,8 +150,9 @@ def test_every_structural_operation_has_a_case() -> None:
     assert not missing, f"no case reaches {', '.join(missing)}: add one to tests/cases/, with what NumPy makes of it"
 
 
-def test_detach_stops_the_gradient() -> None:
-    scope, root = lowered("sum(x*detach(x))", {"x": [1.0, 2.0]})
+@pytest.mark.parametrize("spelling", ["detach(x)", "x.detach()", "stop_gradient(x)", "jax.lax.stop_gradient(x)"])
+def test_detach_stops_the_gradient(spelling: str) -> None:
+    scope, root = lowered(f"sum(x*{spelling})", {"x": [1.0, 2.0]})
     assert swept(scope, root, 1.0, ["x"])["x"].tolist() == [1.0, 2.0]
 
 
