@@ -11,7 +11,7 @@ from pathlib import Path
 import gradcli
 
 ROOT = Path(gradcli.__file__).parent
-GUIDE = ROOT.parent / "CONTRIBUTING.md"
+GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"  # of the checkout, whichever gradcli is installed
 BEGIN, END = "<!-- code map -->\n", "<!-- end of the code map -->"
 ROOMS = (
     "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query", "tensors", "report", "files", "cli",

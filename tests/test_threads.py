@@ -136,8 +136,8 @@ def test_a_helper_that_comes_late_finds_nothing(monkeypatch: pytest.MonkeyPatch)
     late: list[Any] = []
 
     class Queue:
-        def submit(self, *task: Any) -> None:
-            late.append(task)
+        def submit(self, function: Any, offer: Any, threads: int) -> None:
+            late.append((function, offer))
 
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setattr(threads, "_pool", Queue)

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import chain
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 Lists = tuple[list[Any], ...]
 Blocks = Callable[[int, int, int], Lists]  # of blocks from a row, up to a row, of so many rows each: what they add to each list
@@ -94,14 +92,42 @@ class _Shared:
                 self.helping[0].acquire()  # nobody else waits for it, so it need not be released again
 
 
+class _Pool:
+    """Threads that run what is put into a queue, one thing after the other.
+
+    The queue is one of C, in which no interrupt can leave a lock behind, as it may in Python's own executors.
+    """
+
+    def __init__(self) -> None:
+        self.tasks: SimpleQueue[tuple[Callable[..., None], list[_Shared]]] = SimpleQueue()
+        self.threads = 0
+
+    def submit(self, function: Callable[..., None], offer: list[_Shared], threads: int) -> None:
+        """Have something run by one of so many threads. Raises RuntimeError if the system gives no more."""
+        while self.threads < threads:
+            self.threads += 1
+            try:
+                Thread(target=_serve, args=(self.tasks,), name=f"gradcli_{self.threads}", daemon=True).start()
+            except RuntimeError:
+                self.threads -= 1
+                raise
+        self.tasks.put((function, offer))
+
+
+def _serve(tasks: SimpleQueue[tuple[Callable[..., None], list[_Shared]]]) -> None:
+    while True:
+        _run(*tasks.get())  # nothing of a task lives on here while the next one is waited for
+
+
+def _run(function: Callable[..., None], offer: list[_Shared]) -> None:
+    function(offer)
+
+
 def _call_helpers(offer: list[_Shared]) -> None:
-    try:
-        for _ in range(_threads() - 1):
-            _pool().submit(_help, offer)
-    except RuntimeError as error:  # the system gives no more threads
-        _pool.cache_clear()
-        if error.__context__ is not None:  # an interrupt has left a lock of the pool half released
-            raise
+    helpers = _threads() - 1
+    with suppress(RuntimeError):  # fewer threads are no fault
+        for _ in range(helpers):
+            _pool().submit(_help, offer, helpers)
 
 
 def _help(offer: list[_Shared]) -> None:
@@ -126,10 +152,8 @@ def _threads() -> int:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(_MOST - 1, thread_name_prefix="gradcli")
+def _pool() -> _Pool:
+    return _Pool()
 
 
 if hasattr(os, "register_at_fork"):
