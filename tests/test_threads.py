@@ -136,16 +136,16 @@ def test_a_helper_that_comes_late_finds_nothing(monkeypatch: pytest.MonkeyPatch)
     late: list[Any] = []
 
     class Queue:
-        def submit(self, function: Any, offer: Any, threads: int) -> None:
-            late.append((function, offer))
+        def submit(self, offer: Any, threads: int) -> None:
+            late.append(offer)
 
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setattr(threads, "_pool", Queue)
     assert threads.together(blocks_that(lambda: None), 100, 10) == [[*range(0, 100, 10)]]
     assert len(late) == 2
-    for function, *arguments in late:
-        assert arguments == [[]]  # nor does it keep anything alive
-        function(*arguments)
+    for offer in late:
+        assert offer == []  # nor does it keep anything alive
+        threads._help(offer)
 
 
 def test_long_rows_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:

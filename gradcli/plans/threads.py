@@ -93,41 +93,37 @@ class _Shared:
 
 
 class _Pool:
-    """Threads that run what is put into a queue, one thing after the other.
+    """Threads that take offers of work from a queue, one after the other.
 
     The queue is one of C, in which no interrupt can leave a lock behind, as it may in Python's own executors.
     """
 
     def __init__(self) -> None:
-        self.tasks: SimpleQueue[tuple[Callable[..., None], list[_Shared]]] = SimpleQueue()
+        self.offers: SimpleQueue[list[_Shared]] = SimpleQueue()
         self.threads = 0
 
-    def submit(self, function: Callable[..., None], offer: list[_Shared], threads: int) -> None:
-        """Have something run by one of so many threads. Raises RuntimeError if the system gives no more."""
+    def submit(self, offer: list[_Shared], threads: int) -> None:
+        """Offer work to one of so many threads. Raises RuntimeError if the system gives no more."""
         while self.threads < threads:
             self.threads += 1
             try:
-                Thread(target=_serve, args=(self.tasks,), name=f"gradcli_{self.threads}", daemon=True).start()
+                Thread(target=_serve, args=(self.offers,), name=f"gradcli_{self.threads}", daemon=True).start()
             except RuntimeError:
                 self.threads -= 1
                 raise
-        self.tasks.put((function, offer))
+        self.offers.put(offer)
 
 
-def _serve(tasks: SimpleQueue[tuple[Callable[..., None], list[_Shared]]]) -> None:
+def _serve(offers: SimpleQueue[list[_Shared]]) -> None:
     while True:
-        _run(*tasks.get())  # nothing of a task lives on here while the next one is waited for
-
-
-def _run(function: Callable[..., None], offer: list[_Shared]) -> None:
-    function(offer)
+        _help(offers.get())  # nothing of an offer lives on here while the next one is waited for
 
 
 def _call_helpers(offer: list[_Shared]) -> None:
     helpers = _threads() - 1
     with suppress(RuntimeError):  # fewer threads are no fault
         for _ in range(helpers):
-            _pool().submit(_help, offer, helpers)
+            _pool().submit(offer, helpers)
 
 
 def _help(offer: list[_Shared]) -> None:

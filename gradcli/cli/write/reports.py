@@ -70,7 +70,7 @@ def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
 
 def _opened(kind: str, path: str, verbose: bool) -> Report:
     try:
-        stream = open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n")  # noqa: SIM115
+        stream = open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n")  # noqa: SIM115 - the report closes it
     except OSError as error:
         raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
     return make(kind, stream, verbose=verbose)

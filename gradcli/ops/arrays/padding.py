@@ -34,8 +34,8 @@ def _pairs(name: str, value: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
 
 def _objects(value: Any) -> np.ndarray:
     """Numbers and what stands for them, by axes and ends."""
-    if isinstance(value, Carrier) and value.shape:  # type: ignore[attr-defined]
-        parts = [getitem(value, index=(i,)) for i in range(value.shape[0])]  # type: ignore[attr-defined]
+    if isinstance(value, Carrier) and value.shape:  # type: ignore[attr-defined]  # as all carriers of arrays have
+        parts = [getitem(value, index=(i,)) for i in range(value.shape[0])]  # type: ignore[attr-defined]  # likewise
         return np.stack([_objects(part) for part in parts])
     if isinstance(value, Carrier):
         cell = np.empty((), object)
@@ -81,7 +81,7 @@ def _moved(mode: str) -> Function:
     """A mode whose entries are entries of x."""
 
     def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
-        return rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)  # type: ignore[call-overload]
+        return rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)  # type: ignore[call-overload]  # one of its modes
 
     return along
 
@@ -91,7 +91,7 @@ def _odd(mode: str) -> Function:
 
     def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
         n = x.shape[axis]
-        weights = np.pad(np.eye(n), (width, (0, 0)), mode=mode, reflect_type="odd")  # type: ignore[call-overload]
+        weights = np.pad(np.eye(n), (width, (0, 0)), mode=mode, reflect_type="odd")  # type: ignore[call-overload]  # likewise
         last = (*(a for a in range(len(x.shape)) if a != axis), axis)
         return permuted(matmul(permuted(x, last), weights.T), inverse(last))
 

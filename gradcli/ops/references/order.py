@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def mode(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 @of("aminmax")
 def aminmax(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return tuple(_along(x, axis, keepdims, lambda row, up=up: first_best(m, row, up))[0] for up in (False, True))  # type: ignore[misc]
+    return tuple(_along(x, axis, keepdims, partial(first_best, m, largest=up))[0] for up in (False, True))
 
 
 def _lower_median(m: Any, row: list[Any], ignore: bool) -> int:
@@ -127,10 +128,8 @@ def _quantile(m: Any, row: list[Any], q: Any, interpolation: str, ignore: bool) 
 
 
 def _quantiles(m: Any, x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ignore: bool, of_all: int) -> Any:
-    found = [
-        reduced(x, axis, keepdims, lambda row, rank=rank: _quantile(m, row, rank / of_all, interpolation, ignore))  # type: ignore[misc]
-        for rank in entries(q)
-    ]
+    ranked = partial(_quantile, m, interpolation=interpolation, ignore=ignore)
+    found = [reduced(x, axis, keepdims, partial(ranked, q=rank / of_all)) for rank in entries(q)]
     return np.stack(found) if np.ndim(q) else found[0]
 
 
