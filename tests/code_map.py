@@ -13,8 +13,8 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"  # of the checkout, whichever gradcli is installed
 BEGIN, END = "<!-- code map -->\n", "<!-- end of the code map -->"
-ROOMS = (
-    "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query", "tensors", "report", "files", "cli",
+ROOMS = (  # from the lowest up
+    "ops", "graph", "formulas", "plans", "language", "tensors", "reference", "report", "files", "batch", "check", "query", "cli",
     "autograd", "nn",
 )  # fmt: skip
 

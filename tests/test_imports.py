@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from code_map import GUIDE, written
+from code_map import GUIDE, ROOMS, written
 from conftest import plain_environment
 
 import gradcli
@@ -168,6 +168,13 @@ def above(room: str, path: Path) -> list[str]:
 )
 def test_imports_point_downwards_inside_of_a_room(path: Path) -> None:
     assert above(path.relative_to(ROOT).parts[0], path) == []
+
+
+def test_the_code_map_lists_rooms_from_the_lowest_up() -> None:
+    """A room imports those before it on the map; of a later one, single modules that are named."""
+    for place, room in enumerate(ROOMS):
+        later = [other for other in MAY_IMPORT[room] if other in ROOMS[place + 1 :]]
+        assert not later, f"{room} may import {', '.join(later)}, which the code map has after it"
 
 
 def test_every_room_is_known() -> None:
