@@ -13,8 +13,8 @@ from gradcli.language.builder import Builder
 from gradcli.language.names import FreeVariable, Function, Module, Results
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.dialects import qualified
-from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH, named_constant
+from gradcli.ops.calling.dialects import is_part, qualified
+from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH, library_of, named_constant, owner
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
@@ -32,15 +32,18 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
     raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))
 
 
-def _of_library(builder: Builder, library: str, name: str) -> Any:
-    path = f"{library}.{name}"
+def _of_library(builder: Builder, base: str, name: str) -> Any:
+    path = f"{base}.{name}"
     if path in PREFIXES:
         return Module(path)
-    function = qualified(name, path, PREFIXES[library])
-    if callables.exists(function, PREFIXES[library]):
-        return Function(function, PREFIXES[library])
+    for library in dict.fromkeys((owner(base), library_of(base))):
+        function = qualified(name, path, library)
+        if (function != name or library == library_of(base)) and callables.exists(function, library):
+            return Function(function, library)
+    if is_part(name, library_of(base)):
+        return Module(path)
     try:
-        value = named_constant(library, name)
+        value = named_constant(base, name)
     except UnknownNameError as error:
         error.help = callables.suggested(name)
         raise

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import Composite, Op
 
 
@@ -43,7 +43,7 @@ _SYNONYMS = {
     "axis": ("axis", "dim"), "keepdims": ("keepdims", "keepdim"), "x": ("x", "input", "a"), "axes": ("axes", "dims", "dim"),
     "y": ("y", "other"), "input": ("input", "x"),
 }  # fmt: skip
-_TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}}
+_TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}, JAX: {}}
 
 
 def signature(target: str, text: str, **defaults: Any) -> Signature:
@@ -63,7 +63,7 @@ def declare(library: str, **functions: Signature) -> None:
 
 
 def declared(name: str, library: str) -> Signature | None:
-    """What was declared for a name; PyTorch, SciPy and math fall back to NumPy's."""
+    """What was declared for a name; PyTorch, SciPy, JAX and math fall back to NumPy's."""
     return _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
 
 
@@ -74,6 +74,11 @@ def declared_elsewhere(name: str) -> Signature | None:
 
 def declared_names() -> set[str]:
     return {name for table in _TABLES.values() for name in table}
+
+
+def declared_parts(library: str) -> set[str]:
+    """What stands before the dot in the names that were declared for parts of a library: linalg, norm."""
+    return {name.partition(".")[0] for name in _TABLES[library] if "." in name}
 
 
 def called_by(target: str, library: str) -> list[str]:
