@@ -42,7 +42,7 @@ from gradcli.language.tree import (
 )
 from gradcli.language.undefined_names import unknown_function
 from gradcli.ops import registry
-from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH
+from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
@@ -188,8 +188,8 @@ class Lowering:
             return None
         if name in NAMED and name not in self.scope.failed:
             return self.graph.constant(NAMED[name])
-        if name in PREFIXES:
-            return Module(name)
+        if name in ROOTS:
+            return Module(ROOTS[name])
         return FreeVariable(name)
 
     def _attribute(self, node: Attribute, frame: Frame) -> Any:
