@@ -75,7 +75,7 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
     floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
     reference = np.array(truth.reference, dtype=object).reshape(shape)
     compared = Comparison(
-        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.trouble, rule=25 if digits == _EXACT else digits
+        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.troubles, rule=25 if digits == _EXACT else digits
     )
     verdict = max(compared.verdicts, default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
