@@ -113,7 +113,7 @@ class Judging:
         verdicts += [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
         worst = max(verdicts)
         if worst > Verdict.AGREE:
-            self.record.warnings += details_of(found, check)
+            self.record.warnings += [line for line in details_of(found, check) if line != check.reason]
         if worst > self.check.verdict:
             self.check.verdict, self.check.reason = worst, check.reason
         self.least = min(self.least or found.points, found.points)

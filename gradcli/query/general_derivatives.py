@@ -6,6 +6,7 @@ defines, or the last name that it binds.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.sampling import anywhere
-from gradcli.errors import GradcliError, UnknownNameError, suggestion
+from gradcli.errors import GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.language.callables import is_function
@@ -32,6 +33,7 @@ from gradcli.report.derivative_record import DerivativeRecord, Path
 _TRIALS = 12  # points at which forms of a formula are compared
 _ENOUGH = 3  # of them with a finite value
 _LISTED = 20  # names in a help
+_SHORT = 60  # characters of one that is repeated in a help
 _LONGEST = 2_000  # characters of an expression that an error is about
 
 
@@ -129,6 +131,8 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
         if asked.check and record.formulas:
             verified(program, subject.query, record, asked.options, asked.points, asked.state, subject.names or ())
     except GradcliError as error:
+        if isinstance(error, ShapeError) and error.help is None and len(said.text) <= _SHORT and "\n" not in said.text:
+            error.help = f"gradcli diff {shlex.quote(f'sum({said.text})')}, or one entry: {shlex.quote(f'({said.text})[0]')}"
         return record.fail(locate(error, program.scope, subject.query))
     return record
 

@@ -78,7 +78,7 @@ class General:
         present = [self.names[name] for name in names if name in self.names]
         raw = iter(transforms.vjp(node, present, transforms.ones_like(node)) if node.kind == "float" else ())
         for name in names:
-            yield self._simplest(next(raw)) if name in self.names else self.graph.constant(0.0)
+            yield self._simplest(next(raw)) if name in self.names else best(self.graph.constant(0.0), self.graph)
 
     def _simplest(self, raw: Expr) -> Expr:
         for way in WAYS:
@@ -143,8 +143,7 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
     """Raise ShapeError for what has a formula for each entry, where no entry is like the others."""
     if root.shape:
-        message = f"the result has the shape {root.shape}, and its entries no formula in common"
-        raise ShapeError(message, help="take one entry, as in (...)[0], or sum(...)")
+        raise ShapeError(f"the result has the shape {root.shape}, and its entries no formula in common")
     arrays = [name for name, node in wrt.items() if node.shape]
     if arrays and order > 1:
         message = f"'{arrays[0]}' is an array: the second derivatives by its entries have no formula in common"
