@@ -16,7 +16,7 @@ from gradcli.cli.commands import STYLE
 class Commands(TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
-    names = ("eval", "check", "functions")
+    names = ("eval", "diff", "check", "functions")
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.names)

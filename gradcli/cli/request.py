@@ -8,7 +8,12 @@ OPTIONS = (
     "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
     "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
 )  # fmt: skip
+DIFF_OPTIONS = (
+    "order", "file", "input", "wrt", "latex", "check", "no-check", "points", "timeout", "format", "random-state", "fail-fast", "limit",
+    "quiet", "color", "help",
+)  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
+FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -40,6 +45,17 @@ class EvalRequest(Request):
     formula: bool | None
     digits: int | None
     precision: int | None
+    quiet: bool
+    color: str
+
+
+class DiffRequest(Request):
+    """Those of ``gradcli diff``."""
+
+    order: int
+    check: bool
+    latex: bool
+    points: int
     quiet: bool
     color: str
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.errors import ArgumentError, AxisError, UnreadArgumentError
-from gradcli.language import builtin_functions
+from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
-from gradcli.language.names import Function, Results
+from gradcli.language.names import Function, Indices, Results
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
@@ -40,6 +40,8 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
             raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
         of_several = builtin_functions.maximum_of if name == "max" else builtin_functions.minimum_of
         return expanded(name, arguments, lambda: of_several(builder, *arguments))
+    if name == "kl_divergence":
+        return _divergence(builder, arguments, keywords)
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     if name == "where" and len(arguments) == 1 and not keywords:
@@ -51,10 +53,13 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
         raise ArgumentError(f"'{name}' is no function of {library}")
     if library in (NUMPY, JAX) and not _UFUNC_KEYWORDS.isdisjoint(keywords):
         found = _as_ufunc(found)
-    given = binding.bind(builder, name, found, arguments, keywords)
+    return _applied(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
+
+
+def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
     composition = builtin_functions.FUNCTIONS.get(found.target)
     if composition is not None:
-        return expanded(found.target, (arguments, keywords), lambda: _built_in(builder, composition, given))
+        return expanded(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
@@ -81,6 +86,16 @@ def result_of(made: Any) -> Any:
     return made.result if isinstance(made, Expansion) else made
 
 
+def call_object(builder: Builder, base: objects.Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """A method of an object, or the object itself, called; what it gives and raises as `call`."""
+    return _applied(builder, *objects.prepared(builder, base, method, arguments, keywords))
+
+
+def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
+    return _applied(builder, *objects.divergence(pair.get("p"), pair.get("q")))
+
+
 def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     try:
         inspect.signature(composition).bind(builder, **given)
@@ -105,7 +120,7 @@ def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, 
     given = binding.bind(builder, "size", signature("size", "axis|dim"), arguments, keywords)
     extents = builder.value(base).shape
     if given.get("axis") is None:
-        return tuple(builder.graph.constant(n) for n in extents)
+        return Indices(builder.graph.constant(n) for n in extents)
     place = builder.integer(given["axis"], "an axis")
     if not -len(extents) <= place < len(extents):
         raise AxisError(place, len(extents))
@@ -148,6 +163,8 @@ def _is_pytorch_s(name: str, arguments: list[Any], keywords: dict[str, Any]) -> 
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``x.name(...)``: the function of that name with x as its first argument; what it gives and raises as `call`."""
     name, base = function.name, function.base
+    if isinstance(base, objects.Instance):
+        return call_object(builder, base, name, arguments, keywords)
     if name in IDENTITIES:
         return _unchanged(builder, name, base, arguments, keywords)
     if name == "dim":

@@ -125,6 +125,22 @@ def state_of(random_state: Any) -> int:
     return int(random_state)
 
 
+def name_of(name: Any) -> str:
+    """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
+    if not isinstance(name, str) or not all(
+        re.fullmatch(rf"\s*{_NAME}\s*", part) for part in unicodedata.normalize("NFC", name).split(",")
+    ):
+        raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
+    return str(name)
+
+
+def count_of(name: str, value: Any) -> int:
+    """A number of things, at least one. Raises InputTypeError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
+    return int(value)
+
+
 def flag_of(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
         raise InputTypeError(f"'{name}' must be True or False, not {value!r}")

@@ -10,6 +10,7 @@ from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
+    from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.records import Record
 
 
@@ -89,6 +90,53 @@ def evaluate(
 def _by_name(name: str) -> str:
     """How a name is bound that is also an option's."""
     return f'at={{"{name}": ...}}'
+
+
+def differentiate(
+    expression: str,
+    *names: str,
+    order: int = 1,
+    check: bool = True,
+    points: int = 16,
+    random_state: int = 0,
+    timeout: float | None = None,
+    limits: Limits = DEFAULT,
+    at: Mapping[str, Any] | None = None,
+) -> DerivativeRecord:
+    """Derivatives as formulas, for all values of the names: ``differentiate("x^3*sin(x)").derivative["x"]``.
+
+    expression  a program of the language; the result is that of its last query, or of what it defines if it has none
+    names       to differentiate by, in this order (default: all without values)
+    order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second order
+    check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict`` says what came of it
+    at          values of names that are constants
+    timeout     seconds for the check, after which it is undetermined; by default no clock is looked at
+    Raises a `GradcliError` with its place in the text for what has no formula.
+    """
+    from gradcli.query import bindings as given
+    from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+    from gradcli.query.options import names_of
+    from gradcli.query.programs import Programs
+
+    known = given.words(given.text_of(expression))
+    values = given.bound(at, {}, known, _by_name)
+    listed = tuple(name for text in names for name in names_of(given.name_of(text)) or ())
+    asked = Asked(
+        listed or None, given.count_of("order", order), True, given.flag_of("check", check), given.count_of("points", points),
+        given.state_of(random_state), given.seconds_of(timeout),
+    )  # fmt: skip
+    programs = Programs(given.limits_of(limits))
+    for name, value in values.items():
+        programs.values[name] = array = given.value_of(name, value)
+        limits.check_shape(array.shape)
+    found = list(derivatives(programs.fresh(asked.state), text_lines(expression), None, asked))
+    for record in found:
+        if record.error is not None:
+            raise record.error.error
+    refuse_absent(asked.names, found)
+    if not found:
+        raise ParseError("the program has nothing to differentiate")
+    return found[-1]
 
 
 def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
