@@ -36,6 +36,10 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         return _of_function(base, name)
     if name in callables.OF_VALUES:
         return _of_value(builder, base, name)
+    if name == "grad":
+        raise UnknownNameError("a value has no gradient of its own", help="write grad(y, x)")
+    if name.endswith("_") and callables.is_method(name[:-1]):
+        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=f"write x.{name[:-1]}(y) for a new one")
     if callables.is_method(name):
         return Function(name, NUMPY if callables.exists(name, NUMPY) else TORCH, base)
     raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))

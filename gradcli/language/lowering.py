@@ -138,7 +138,7 @@ class Lowering:
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
             right = self._operand(right, node.right, frame)
-        if node.operator in ("or", "and") or (node.operator == "**" and left.kind == "bool"):
+        if left.kind == "bool" or node.operator in ("or", "and"):
             refuse_other_readings(node, left.kind, right.kind, frame.source)
         return self.graph.apply(registry.OPERATORS[node.operator], (left, right))
 
