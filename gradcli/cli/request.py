@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcli.ops.fixed import Fixed
 
 OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
+    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "hvp", "save", "check", "no-check", "formula", "no-formula",
     "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
 )  # fmt: skip
 DIFF_OPTIONS = (
@@ -41,6 +41,7 @@ class EvalRequest(Request):
     jacobian: bool
     hessian: bool
     jvp: list[str]
+    hvp: list[str]
     check: bool
     formula: bool | None
     digits: int | None

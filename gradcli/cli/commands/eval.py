@@ -74,6 +74,9 @@ def evaluate(
     jacobian: Annotated[bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")] = False,
     hessian: Annotated[bool, typer.Option("--hessian", help="All second derivatives of a scalar.")] = False,
     jvp: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")] = None,
+    hvp: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable).")
+    ] = None,
     save: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE.npy", help="Write a gradient ('value': the value) to a file instead of printing it."),
@@ -108,7 +111,7 @@ def evaluate(
     """
     request = EvalRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
-        jacobian=jacobian, hessian=hessian, jvp=jvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
+        jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
