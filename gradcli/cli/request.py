@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from gradcli.ops.fixed import Fixed
 
-OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
-)  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
