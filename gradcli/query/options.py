@@ -54,6 +54,7 @@ class Options:
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
+    at: bool = False  # keep the values of the names beside their derivatives
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
 
     @property

@@ -94,6 +94,7 @@ class Record:
     skip: str | None = None  # why the case is not checked
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
+    at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
     points: int = 0  # at how many points the case was checked
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text

@@ -3,7 +3,7 @@
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks, tidied
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ExpressionCommand(TyperCommand):
     """A command whose positionals may begin with "-".
 
-    Only what is exactly an option, or a long one with ``=value``, is read as one; ``-x**2``, ``-q*x`` and ``--x`` are
-    expressions. Short options take no attached value.
+    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two and a letter are an option,
+    known or not. Short options take no attached value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -38,7 +38,7 @@ class ExpressionCommand(TyperCommand):
                 prepared.append(word)
                 if word not in flags and not getattr(option, "is_flag", False):
                     prepared += [value for value in [next(rest, None)] if value is not None]
-            elif word in ("-", *flags) or not word.startswith("-") or word.partition("=")[0] in options:
+            elif word in ("-", *flags) or not word.startswith("-") or (word.startswith("--") and word[2:3].isalpha()):
                 prepared.append(word)
             else:
                 prepared.append(" " + word)
@@ -79,7 +79,7 @@ def evaluate(
     ] = None,
     save: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE.npy", help="Write a gradient ('value': the value) to a file instead of printing it."),
+        typer.Option(metavar="NAME=FILE", help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file."),
     ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")] = True,
     formula: Annotated[
@@ -133,7 +133,8 @@ def run(request: EvalRequest) -> int:
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0)
     evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
     codes, said = set(), FINE
-    with closing(writer_of(request, None if arrays is None else arrays.save)) as writer:  # which shows what there is, whatever happens
+    writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
+    with nullcontext() if arrays is None else tidied(), writing as writer:
         for record in evaluation.records():
             writer.write(record)
             codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
