@@ -8,13 +8,13 @@ import numpy as np
 
 from gradcli.errors import UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import callables
+from gradcli.language import callables, calls, objects
 from gradcli.language.builder import Builder
 from gradcli.language.names import FreeVariable, Function, Module, Results
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.dialects import is_part, qualified
-from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH, library_of, named_constant, owner
+from gradcli.ops.calling.prefixes import MODULES, NUMPY, TORCH, has, library_of, named_constant, owner
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
@@ -22,7 +22,10 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
     if isinstance(base, FreeVariable):
         raise missing_value(builder.scope, base)
     if isinstance(base, Module):
-        return _of_library(builder, base.path, name)
+        return of_library(builder, base.path, name)
+    if isinstance(base, objects.Instance):
+        method = objects.attribute(builder, base, name)
+        return calls.call_method(builder, method, [], {}) if name in base.of.properties else method
     if isinstance(base, Results) and name in base.names:
         return base[base.names.index(name)]
     if name in ("T", "mT", "shape", "ndim", "size"):
@@ -32,16 +35,18 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
     raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))
 
 
-def _of_library(builder: Builder, base: str, name: str) -> Any:
+def of_library(builder: Builder, base: str, name: str) -> Any:
+    """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
     path = f"{base}.{name}"
-    if path in PREFIXES:
+    if path in MODULES or objects.is_class(base, name):
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified(name, path, library)
-        if (function != name or library == library_of(base)) and callables.exists(function, library):
+        if function != name or (library == library_of(base) and has(base, name) and callables.exists(name, library)):
             return Function(function, library)
     if is_part(name, library_of(base)):
         return Module(path)
+    objects.refuse(name, library_of(base))
     try:
         value = named_constant(base, name)
     except UnknownNameError as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.errors import ArgumentError, UnreadArgumentError
-from gradcli.language import builtin_functions
+from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
 from gradcli.language.names import Function, Results
@@ -39,15 +39,20 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
             raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
         of_several = builtin_functions.maximum_of if name == "max" else builtin_functions.minimum_of
         return expanded(name, arguments, lambda: of_several(builder, *arguments))
+    if name == "kl_divergence":
+        return _divergence(builder, arguments, keywords)
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     found = lookup(name, library)
     if found is None:
         raise ArgumentError(f"'{name}' is no function of {library}")
-    given = binding.bind(builder, name, found, arguments, keywords)
+    return _applied(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
+
+
+def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
     composition = builtin_functions.FUNCTIONS.get(found.target)
     if composition is not None:
-        return expanded(found.target, (arguments, keywords), lambda: _built_in(builder, composition, given))
+        return expanded(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
@@ -56,6 +61,16 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.results)
     return made
+
+
+def call_object(builder: Builder, base: objects.Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """A method of an object, or the object itself, called; what it gives and raises as `call`."""
+    return _applied(builder, *objects.prepared(builder, base, method, arguments, keywords))
+
+
+def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
+    return _applied(builder, *objects.divergence(pair.get("p"), pair.get("q")))
 
 
 def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -80,6 +95,8 @@ def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], key
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``x.name(...)``: the function of that name with x as its first argument; what it gives and raises as `call`."""
     name, base = function.name, function.base
+    if isinstance(base, objects.Instance):
+        return call_object(builder, base, name, arguments, keywords)
     if name in IDENTITIES:
         return _unchanged(builder, name, base, arguments, keywords)
     if name == "dim":

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.errors import AmbiguousError, GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
-from gradcli.language import calls
+from gradcli.language import calls, objects
 from gradcli.language.attributes import attribute, property_of
 from gradcli.language.callables import exists, operation
 from gradcli.language.coercion import Coercion
@@ -42,7 +42,8 @@ from gradcli.language.tree import (
 )
 from gradcli.language.undefined_names import unknown_function
 from gradcli.ops import registry
-from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH
+from gradcli.ops.calling.classes import CALL
+from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
@@ -184,16 +185,24 @@ class Lowering:
             if scope.static_uses and name in scope.static_uses:
                 self.coercion.static_uses.update(scope.static_uses[name])
             return bound
+        if self.scope.objects and name in self.scope.objects:
+            return self._object(name)
         if name == "None":
             return None
         if name in NAMED and name not in self.scope.failed:
             return self.graph.constant(NAMED[name])
-        if name in PREFIXES:
-            return Module(name)
+        if name in ROOTS:
+            return Module(ROOTS[name])
         return FreeVariable(name)
 
+    def _object(self, name: str) -> Any:
+        bound = self.scope.objects[name]
+        self.mentions = self.mentions or bound.mentions
+        self.scope.mentioned.add(name)
+        return bound.object
+
     def _attribute(self, node: Attribute, frame: Frame) -> Any:
-        return attribute(self.coercion, frame.results[node.base.place], node.name)
+        return self._noted(attribute(self.coercion, frame.results[node.base.place], node.name), node, frame)
 
     # -- calls ------------------------------------------------------------------------------------------------
 
@@ -204,7 +213,14 @@ class Lowering:
         callee = node.callee
         if isinstance(callee, Name):
             return self._call_of_name(node, callee, frame, arguments, keywords)
-        target = results[callee.place]
+        return self._call_of(results[callee.place], node, frame, arguments, keywords)
+
+    def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        results, callee = frame.results, node.callee
+        if isinstance(target, objects.Instance):
+            return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
+        if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
+            return objects.constructed(self.coercion, of, arguments, keywords)
         if isinstance(target, Function):
             if target.base is not None:
                 return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
@@ -221,6 +237,8 @@ class Lowering:
         definition = self.scope.functions.get(name)
         if definition is not None:
             return self._inlining.call(node, frame, definition, arguments, keywords)
+        if self.scope.objects and name in self.scope.objects:
+            return self._call_of(self._object(name), node, frame, arguments, keywords)
         if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
             op = operation(name)
             if op is not None:  # most calls, in a third of the time
@@ -238,10 +256,12 @@ class Lowering:
             raise AmbiguousError(
                 f"'{name}({text})' has two readings", help=f"write {name}*({text}) to multiply; there is no function '{name}'"
             ).at(node.span)
+        if (of := objects.bare(name)) is not None:
+            return objects.constructed(self.coercion, of, arguments, keywords)
         raise unknown_function(self.scope, name).at(callee.span)
 
     @staticmethod
-    def _noted(made: Any, node: Call, frame: Frame) -> Any:
+    def _noted(made: Any, node: Node, frame: Frame) -> Any:
         """The result of a built-in function; what was expanded for it is kept."""
         if type(made) is not Expansion:
             return made

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.formula_claims import smaller_domain
 from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
@@ -131,6 +132,7 @@ class SampledPoints:
     def _gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
+        without: dict[int, str] = {}  # claims, and what is said of where they have no value
         inside = 0
         agreeing = self._agreeing(candidates)
         for place, point in enumerate(candidates):
@@ -140,6 +142,7 @@ class SampledPoints:
             record = self._asked(point)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
+            without = {**_without_value(record), **without}
             if not _inside(record) or record.check is None or _is_underflow(record.check):
                 continue
             inside += 1
@@ -148,6 +151,9 @@ class SampledPoints:
             if record.check.worst is Verdict.MISMATCH:
                 best = self._simplest(point, record)
                 break
+        for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
+            if claim.verdict is Verdict.AGREE and claim.reason is None:
+                claim.reason = without.get(i)
         return best, inside
 
     def points_in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
@@ -229,11 +235,22 @@ def _inside(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
-    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
-    if any(math.isnan(worst.engine) for worst in wrong):
+    if _without_value(record):
         return False  # outside of the claim's own domain, at a point that nobody asked for
     told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _without_value(record: Record) -> dict[int, str]:
+    """The claims, by their places, that have no value at a point where the function has, and what is to be said of them."""
+    if record.check is None:
+        return {}
+    found = {}
+    for i, claim in enumerate(record.check.claims):
+        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
+            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
+    return found
 
 
 def _is_underflow(check: Check) -> bool:
