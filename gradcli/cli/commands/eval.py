@@ -121,6 +121,7 @@ def evaluate(
 def run(request: EvalRequest) -> int:
     """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.evaluation import Evaluation
+    from gradcli.cli.inputs.hints import helped, instead_of_nothing
     from gradcli.cli.inputs.option_values import choice, eval_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.writers import writer_of
@@ -136,6 +137,8 @@ def run(request: EvalRequest) -> int:
     writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
     with nullcontext() if arrays is None else tidied(), writing as writer:
         for record in evaluation.records():
+            if record.error is not None and inputs.expression is not None:
+                helped(record.error, "eval", inputs)
             writer.write(record)
             codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
@@ -143,7 +146,7 @@ def run(request: EvalRequest) -> int:
         else:
             said = say_remarks(evaluation.remarks) if inputs.files else FINE
     if not codes:
-        raise UsageError("nothing to evaluate")
+        raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
     return max(*codes, said)
 
 
