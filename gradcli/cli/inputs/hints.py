@@ -22,7 +22,7 @@ def helped(failure: Failure, command: str, inputs: Inputs) -> None:
     text = inputs.expression.strip()
     if os.path.isfile(text):
         help = f"to read the file: {_command(command, '-f', text, *_bindings(inputs))}"
-    elif failure.code == "missing-value" and not inputs.bindings and has_formulas(text):
+    elif failure.message.startswith("no value for") and not inputs.bindings and has_formulas(text):
         first = f"{failure.help}; " if failure.help else ""
         help = f"{first}formulas need no values: {_command('diff', text)}"
     else:
