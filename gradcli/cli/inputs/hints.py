@@ -52,7 +52,7 @@ def command_of(words: list[str]) -> str | None:
 
 def has_formulas(text: str) -> bool:
     """Whether a text has derivatives as formulas."""
-    from gradcli.api import differentiate
+    from gradcli.query.interface import differentiate
 
     try:
         return bool(differentiate(text, check=False).formulas)
@@ -62,7 +62,7 @@ def has_formulas(text: str) -> bool:
 
 def has_value(text: str, bindings: list[str]) -> bool:
     """Whether a text has a value with bindings NAME=VALUE in front of it."""
-    from gradcli.api import evaluate
+    from gradcli.query.interface import evaluate
 
     try:
         evaluate("\n".join([*bindings, text]), check=False, formula=False, wrt=())
