@@ -66,7 +66,10 @@ class CompilationCache:
         self._missed = max(self._missed - _WORTH, 0)
         line, column = source.position(source.text.index(text))
         value, gradient = found
-        return Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        if options.at:
+            record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
+        return record
 
     def _in_vain(self) -> bool:
         """Whether it is not worth the time to look for a template: hardly any query has one that is known. Now and then, it is tried."""

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from gradcli.ops.fixed import Fixed
 
-OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
-)  # fmt: skip
-DIFF_OPTIONS = (
-    "order", "file", "input", "wrt", "latex", "check", "no-check", "points", "timeout", "format", "random-state", "fail-fast", "limit",
-    "quiet", "color", "help",
-)  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
@@ -41,6 +33,7 @@ class EvalRequest(Request):
     jacobian: bool
     hessian: bool
     jvp: list[str]
+    hvp: list[str]
     check: bool
     formula: bool | None
     digits: int | None

@@ -20,6 +20,9 @@ from gradcli.ops.calling.prefixes import MODULES, NUMPY, TORCH, has, library_of,
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
     if isinstance(base, FreeVariable):
+        of = objects.bare(base.name)
+        if of is not None and name in of.methods:
+            return Function(f"{of.name}.{name}", of.library)
         raise missing_value(builder.scope, base)
     if isinstance(base, Module):
         return of_library(builder, base.path, name)

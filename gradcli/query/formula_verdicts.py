@@ -6,12 +6,17 @@ A formula of higher order is held to be the derivative of the one below it, whic
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
+from gradcli.check.sampling import Point, anywhere
+from gradcli.errors import GradcliError
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr
 from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query
@@ -24,6 +29,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
 Shape = tuple[int, ...]
+_TRIES = 8  # points that are tried for each one that is wanted inside of the domain
 
 
 def verified(
@@ -81,6 +87,7 @@ class Judging:
         program = self.program
         needs = needs_of(query, program.scope, self.listed)
         sampled = SampledPoints(program, query, needs, self.options)
+        inside: list[Point] = []
         with sampled.bound(dict.fromkeys(needs.names, np.float64(0.5))):
             for waiting in needs.bindings:
                 program.execute(waiting.binding)
@@ -89,13 +96,34 @@ class Judging:
             self.shape = lowered.value.shape
             subjects = {name: program.scope.subject(name) for name in texts}
             shapes = {name: () if node is None else node.shape for name, node in subjects.items()}
+            if needs.names:
+                inside = self._inside(sampled, lowered.value)
         claims = [ClaimInput(name, _summed(text, self.shape, shapes[name]), formula=True) for name, text in texts.items()]
         options = replace(self.options, wrt=tuple(texts), claims=tuple(claims))
         if not needs.names and not needs.bindings:
             record = run_statement(program, query, options)
             assert record is not None
             return record
-        return SampledPoints(program, query, needs, options).gravest(self.points, self.state)
+        sampled.options = replace(options, need_seed=False)
+        found, count = sampled.gravest_of(inside)
+        if found is None:
+            return sampled.gravest(self.points, self.state)
+        found.points = count
+        return found
+
+    def _inside(self, sampled: SampledPoints, root: Expr) -> list[Point]:
+        """Points at which an expression has a finite value, the first of many that are tried."""
+        scope = self.program.scope
+        leaves = [scope.leaves[name] for name in sampled.needs.names]
+        found: list[Point] = []
+        for point in anywhere(sampled.keys, _TRIES * self.points, self.state):
+            values = {**scope.values, **dict(zip(leaves, point.values(), strict=True))}
+            with np.errstate(all="ignore"), suppress(GradcliError, ValueError, ArithmeticError):
+                if np.isfinite(np.asarray(forward([root], values)[root], float)).all():
+                    found.append(point)
+            if len(found) == self.points:
+                break
+        return found
 
     def _take(self, path: Path, found: Record) -> None:
         """Take the verdicts of one record."""

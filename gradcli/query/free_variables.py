@@ -117,9 +117,9 @@ class SampledPoints:
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
-        best, inside = self._gravest_of(list(anywhere(self.keys, points, state)))
+        best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
         if best is None:
-            best, inside = self._gravest_of(self.points_in_domains(points, state))
+            best, inside = self.gravest_of(self.points_in_domains(points, state))
         if best is None:
             best = self._asked(next(anywhere(self.keys, 0, state)))
             if best.error is None:
@@ -129,7 +129,7 @@ class SampledPoints:
         best.points = inside
         return best
 
-    def _gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
+    def gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value

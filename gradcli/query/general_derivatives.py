@@ -31,6 +31,7 @@ from gradcli.query.wrt import variables
 from gradcli.report.derivative_record import DerivativeRecord, Path
 
 _TRIALS = 12  # points at which forms of a formula are compared
+_MORE = 96  # of them where the domain is small
 _ENOUGH = 3  # of them with a finite value
 _LISTED = 20  # names in a help
 _SHORT = 60  # characters of one that is repeated in a help
@@ -152,7 +153,7 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
     points = [dict(zip(needs.names, point.values(), strict=True)) for point in anywhere(sampled.keys, _TRIALS, asked.state)]
     made = _made(sampled, points, subject, asked, record)
     if needs.names and made is not None and _defined(made) < _ENOUGH:
-        inside = sampled.points_in_domains(asked.points, asked.state)
+        inside = [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
         points += [dict(zip(needs.names, point.values(), strict=True)) for point in inside]
         made = _made(sampled, points, subject, asked, record)
     if made is None:

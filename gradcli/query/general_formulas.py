@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.errors import GradcliError, LimitError, ShapeError, TypeMismatchError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify
+from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -31,11 +32,16 @@ Simplified = Callable[[Expr, Graph], Expr]
 
 
 def best(raw: Expr, graph: Graph) -> Expr:
-    """The shortest form of a derivative that is known: all that the simplifier can do."""
+    """The shortest form of a derivative that is known."""
+    return textbook(raw, effort="thorough")
+
+
+def plain(raw: Expr, graph: Graph) -> Expr:
+    """A form that is found by few rules."""
     return simplify([raw], graph)[0]
 
 
-WAYS: tuple[Simplified, ...] = (best, lambda raw, graph: raw)  # each is taken if the one before it has changed the function
+WAYS: tuple[Simplified, ...] = (best, plain)  # each is taken if the one before it has changed the function
 
 
 @dataclass(eq=False, repr=False)

@@ -23,6 +23,7 @@ def evaluate(
     freeze: str | Iterable[str] = (),
     mode: str = "grad",
     jvp: Mapping[str, Any] | None = None,
+    hvp: Mapping[str, Any] | None = None,
     formula: bool = True,
     dtype: Any = "float64",
     random_state: int = 0,
@@ -40,7 +41,8 @@ def evaluate(
                 must be a scalar (one entry of any shape), as in PyTorch
     wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
                 a list, or a string with commas between them, as is ``freeze``: names to hold constant
-    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead
+    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
+                the Hessian of a scalar times that direction
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
@@ -52,11 +54,13 @@ def evaluate(
     from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
     known = given.words(given.text_of(expression))
-    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *(jvp if isinstance(jvp, Mapping) else ())}
+    directions = {"jvp": jvp, "hvp": hvp}
+    moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
+    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *moving}
     given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
-    with given.naming(known, at=at, dtype=dtype, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
+    with given.naming(known, at=at, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
         values = given.bound(at, bindings, known, _by_name)
-        mode, tangents = given.mode_of(mode, jvp, seed, known)
+        mode, tangents = given.mode_of(mode, directions, seed, known)
         seconds = given.seconds_of(timeout)
         programs = Programs(given.limits_of(limits), given.precision_of(dtype))
         state = given.state_of(random_state)

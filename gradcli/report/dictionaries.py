@@ -76,7 +76,7 @@ def as_dict(record: Record) -> dict[str, Any]:
         elif record.mode == "jvp":
             out["jvp"] = numbers(record.jvp)
         else:
-            arrays = record.jacobian if record.mode == "jacobian" else record.grad
+            arrays = {"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad)
             out[record.mode] = None if arrays is None else {name: numbers(v) for name, v in arrays.items()}
         out["derivative"] = record.derivative
         if record.derivative_kind is not None:

@@ -74,6 +74,7 @@ def run(request: DiffRequest) -> int:
     """Differentiate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.differentiation import Differentiation
     from gradcli.cli.inputs.expression_and_names import diff_inputs
+    from gradcli.cli.inputs.hints import helped
     from gradcli.cli.inputs.option_values import diff_format, limits_of
     from gradcli.cli.inputs.positionals import programs_of
     from gradcli.cli.write.derivative_writers import derivative_writer
@@ -92,6 +93,8 @@ def run(request: DiffRequest) -> int:
     codes, said = set(), FINE
     try:
         for record in differentiation.records():
+            if record.error is not None and given.inputs.expression is not None:
+                helped(record.error, "diff", given.inputs)
             if not request.quiet or record.error is not None or record.failed:
                 writer.show(record)
             codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)

@@ -8,8 +8,8 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 
-from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_format, refuse_misspelled_option
-from gradcli.cli.request import DIFF_OPTIONS, DiffRequest
+from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_format
+from gradcli.cli.request import DiffRequest
 from gradcli.errors import UsageError
 from gradcli.query.bindings import words
 from gradcli.query.options import names_of
@@ -44,7 +44,6 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
         elif _NAMES.match(text) and (expression is not None or files):
             names += _listed(text)
         elif expression is None:
-            refuse_misspelled_option(text, DIFF_OPTIONS)
             expression = text
         else:
             _refuse_second(expression, text)
@@ -69,7 +68,6 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _refuse_second(expression: str, text: str) -> None:
     """Raise UsageError for what is neither the expression nor a name."""
-    refuse_misspelled_option(text, DIFF_OPTIONS)
     raise UsageError(
         f"two expressions: '{expression.strip()}' and '{text.strip()}'",
         help="quote the expression as a whole; after it come the names to differentiate by",

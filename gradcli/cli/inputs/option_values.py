@@ -49,7 +49,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     """What ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
-    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp)}
+    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp), "hvp": bool(request.hvp)}
     modes = [name for name in asked if asked[name]]
     mode, kind = modes[0] if modes else "grad", request.output_format
     _refuse_nothing(request)
@@ -61,9 +61,9 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     _refuse_no_time(request)
     return Options(
         wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
-        tangents=assignments("--jvp", request.jvp) if request.jvp else {}, check=request.check,
+        tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        timeout=request.timeout, digits=request.precision, place=place,
+        timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
     )  # fmt: skip
 
 

@@ -6,13 +6,14 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.request import OPTIONS, CheckRequest, EvalRequest
-from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.cli.request import CheckRequest, EvalRequest
+from gradcli.errors import GradcliError, UsageError
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -65,7 +66,6 @@ def eval_inputs(request: EvalRequest) -> Inputs:
         elif (binding := BINDING.match(text)) is not None:
             bind(bindings, *binding.groups())
         elif expression is None:
-            refuse_misspelled_option(text)
             expression = text
         else:
             raise UsageError(
@@ -118,11 +118,12 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> P
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
+    piped = _piped_data(inputs)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
             from gradcli.files.arrays import load_array
 
-            values[name] = array = load_array(text[1:], limits)
+            values[name] = array = load_array(text[1:], limits, piped=piped)
             limits = limits.with_room_for(array.size)
             continue
         if not text.strip():
@@ -134,7 +135,23 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> P
             if error.code in ("missing-value", "ambiguous"):
                 raise _mentioning(error, name, text, inputs) from None
             raise
-    return Programs(limits, precision, values)
+    return Programs(limits, precision, values, piped)
+
+
+def _piped_data(inputs: Inputs) -> Callable[[], bytes]:
+    """Reads standard input as data, once, for all that name it. Raises UsageError if programs are read from it."""
+
+    @cache
+    def read() -> bytes:
+        if "-" in inputs.files:
+            raise UsageError("standard input is named twice: for programs, and as the data '@-'", help="put one of them in a file")
+        if sys.stdin is None or sys.stdin.closed:
+            raise UsageError("there is no standard input, which '@-' names")
+        if sys.stdin.isatty():
+            print("reading data from the terminal; end with Ctrl-D", file=sys.stderr)
+        return sys.stdin.buffer.read()
+
+    return read
 
 
 def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
@@ -159,11 +176,3 @@ def refuse_idle_format(inputs: Inputs) -> None:
     """Raise UsageError for a format of nothing."""
     if inputs.format is not None and not inputs.files:
         raise UsageError("--input is about files and standard input, of which there are none")
-
-
-def refuse_misspelled_option(argument: str, options: tuple[str, ...] = OPTIONS) -> None:
-    """``--formt`` is an expression by the rules, but surely not meant as one. Raises UsageError."""
-    word = argument.strip()
-    close = suggestion(word[2:], list(options)) if word.startswith("--") and word[2:].replace("-", "").isalpha() else None
-    if close is not None:
-        raise UsageError(f"no such option: {word}", help=f"did you mean --{close}?")

@@ -117,8 +117,7 @@ class Csv:
             self.started = True
         if record.error is not None:
             _complain(record)
-        else:
-            put(csv_rows(record, self.digits))
+        put(csv_rows(record, self.digits))
 
 
 class Latex:
