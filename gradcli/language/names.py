@@ -63,4 +63,5 @@ def described(result: Any) -> str:
         return f"the library prefix '{result.path}'"
     if isinstance(result, Function):
         return f"the function '{result.name}'"
-    return "None" if result is None else f"a {type(result).__name__}"
+    words: str = getattr(result, "words", f"a {type(result).__name__}")
+    return "None" if result is None else words

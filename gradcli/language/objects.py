@@ -26,6 +26,11 @@ class Instance:
     of: Class
     kept: Mapping[str, Any]
 
+    @property
+    def words(self) -> str:
+        """What it is, in the words of a message."""
+        return f"{self.of.name}(...), which is no number,"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bound:

@@ -13,7 +13,9 @@ from gradcli.ops.elementwise.exponential import exp, log, sqrt
 from gradcli.ops.elementwise.logic import equal, greater, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
+from gradcli.ops.spec import Composite
 
+MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
 _MOMENTS = ("mean", "var", "std", "entropy", "median")
 _QUANTILES = ("ppf", "isf")
@@ -191,7 +193,7 @@ def register(family: Family, discrete: bool = False) -> None:
     for name, body in made.items():
         start = "" if name in _MOMENTS else "q " if name in _QUANTILES else f"{first} "
         record = f"{family.name}_{name}"
-        composite(
+        MADE[record] = composite(
             record, f"{start}{' '.join(family.shapes)} {ending}", body, public=False, indices=frozenset({"k"} if "pmf" in name else ()),
             doc=f"{_MORE[name]} of the distribution {family.name}{f' of shapes {of}' if of else ''}, as scipy.stats.{family.name}.{name}.",
         )  # fmt: skip
