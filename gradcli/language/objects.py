@@ -80,6 +80,9 @@ def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dic
     for argument in kept.values():
         if isinstance(argument, FreeVariable):
             raise missing_value(builder.scope, argument)
+    for name, count in of.repeated.items():
+        if name in kept and not isinstance(kept[name], (tuple, list)):
+            kept[name] = (kept[name],) * count
     return Instance(of, kept)
 
 
