@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references import of
+from gradcli.ops.references import factors, of
 from gradcli.ops.references.distributions import _bell, _choices, _information, _ln_beta, _ln_gamma, _normal_quantile, _power_of, _psi, _tail
 from gradcli.ops.references.elementary import each, size_of
-from gradcli.ops.references.entries import total
-from gradcli.ops.references.scalar_algorithms import cholesky, eliminate, identity
+from gradcli.ops.references.entries import lined, total
+from gradcli.ops.references.scalar_algorithms import eliminate, identity
 
 Scalar = Any
 
@@ -75,13 +75,9 @@ def _of_one(m: Any, p: Scalar, logit: Scalar) -> tuple[Scalar, Scalar, Scalar, S
     return p, 1 - p, m.log(near), m.log(1 - near)
 
 
-def _times(m: Any, x: Scalar, logarithm: Scalar) -> Scalar:
-    return m.zero if m.plain(x) == 0 else x * logarithm
-
-
 def _both(m: Any, x: Scalar, y: Scalar, p: Scalar, logit: Scalar) -> Scalar:
     _, _, success, failure = _of_one(m, p, logit)
-    return _times(m, x, success) + _times(m, y, failure)
+    return x * success + y * failure
 
 
 def _two(m: Any, p: Scalar, logit: Scalar) -> tuple[Scalar, Scalar]:
@@ -192,7 +188,12 @@ def _spread_over(arrays: list[Any], inner: list[int], make: Callable[..., Any]) 
 def _triangle(m: Any, c: Any, p: Any, t: Any) -> Any:
     if t is not None:
         return t
-    return cholesky(m, c if p is None else eliminate(m, p, identity(m, len(p))))
+    return _lower(m, c if p is None else eliminate(m, p, identity(m, len(p))))
+
+
+def _lower(m: Any, matrix: Any) -> Any:
+    """The triangle of a symmetric matrix, whose entries beyond the diagonal count as one half each."""
+    return np.asarray(factors.cholesky(m, matrix, upper=False), dtype=object)
 
 
 def _substituted(m: Any, triangle: Any, row: Any) -> list[Any]:
@@ -261,7 +262,7 @@ def multivariate_normal_logpdf(m: Any, x: Any, mean: Any, cov: Any) -> Any:
     extents = [v.shape[-1] for v in (mean, cov) if v is not None and v.ndim]
     n = extents[0] if extents else 1 if mean is not None or cov is not None or x.ndim == 0 else x.shape[-1]
     rows = x if n == x.shape[-1:] or (x.ndim and x.shape[-1] == n) else x[..., None]
-    triangle = cholesky(m, _square(m, cov, n))
+    triangle = _lower(m, _square(m, cov, n))
     found = np.empty(rows.shape[:-1], dtype=object)
     for place in np.ndindex(found.shape):
         found[place] = _normal_vector(m, rows[place] if mean is None else rows[place] - mean, triangle)
@@ -277,7 +278,7 @@ def multivariate_normal_pdf(m: Any, x: Any, mean: Any, cov: Any) -> Any:
 def multivariate_normal_entropy(m: Any, mean: Any, cov: Any) -> Any:
     mean, cov = (None if v is None else np.asarray(v, dtype=object) for v in (mean, cov))
     n = next((v.shape[-1] for v in (mean, cov) if v is not None and v.ndim), 1)
-    factor = cholesky(m, _square(m, cov, n))
+    factor = _lower(m, _square(m, cov, n))
     return np.asarray(total(m, [m.log(factor[i, i]) + (1 + m.log(2 * m.m.pi)) / 2 for i in range(n)]), dtype=object)
 
 
@@ -314,8 +315,7 @@ def dirichlet_entropy(m: Any, a: Any) -> Any:
 
 @of("dirichlet_mean")
 def dirichlet_mean(m: Any, a: Any) -> Any:
-    a = np.asarray(a, dtype=object)
-    return a / a.sum(axis=-1)[..., None]
+    return lined(a, -1, lambda row: [v / total(m, row) for v in row])
 
 
 @of("kl_dirichlet")
@@ -368,7 +368,7 @@ def onehotcategorical_log_prob(m: Any, x: Any, p: Any, t: Any) -> Any:
 
 @of("categorical_entropy")
 def categorical_entropy(m: Any, p: Any, t: Any) -> Any:
-    return _spread_over([p, t], [1, 1], lambda *of: -total(m, [_times(m, s, log) for s, log in _labels(m, *of)]))
+    return _spread_over([p, t], [1, 1], lambda *of: -total(m, [s * log for s, log in _labels(m, *of)]))
 
 
 def _in_rows(m: Any, p: Any, t: Any, place: int) -> Any:
@@ -394,6 +394,6 @@ def categorical_logits(m: Any, p: Any, t: Any) -> Any:
 def kl_categorical(m: Any, *arrays: Any) -> Any:
     def one(p: Any, t: Any, q: Any, u: Any) -> Scalar:
         pairs = zip(_labels(m, p, t), _labels(m, q, u), strict=True)
-        return total(m, [_times(m, share, mine - other) for (share, mine), (_, other) in pairs])
+        return total(m, [share * (mine - other) for (share, mine), (_, other) in pairs])
 
     return _spread_over(list(arrays), [1, 1, 1, 1], one)

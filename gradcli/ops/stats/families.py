@@ -159,7 +159,7 @@ def _moment(family: Family, name: str) -> Function:
             value = functions["var"](*shapes)
             value = value if scale is None else value * scale**2
         else:
-            value = sqrt(functions["var"](*shapes))
+            value = functions["std"]() if "std" in functions else sqrt(functions["var"](*shapes))
             value = value if scale is None else value * scale
         if loc is not None and name != "mean" and name != "median":
             value = value + 0 * loc  # which has a shape

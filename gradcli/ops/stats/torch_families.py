@@ -7,6 +7,7 @@ from typing import Any
 from gradcli.ops.calling.classes import declare_class, refuse_class
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.constants import exactly
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, log, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import clip, greater_equal, less, logical_and, where
@@ -100,7 +101,7 @@ def _uniform(x: Any, low: Any, high: Any) -> Any:
 _own("Uniform", "low, high", "low high", {
     "log_prob": _uniform, "cdf": lambda x, low, high: clip((x - low) / (high - low), 0, 1), "icdf": lambda x, low, high: x * (high - low) + low,
     "entropy": lambda low, high: log(high - low), "mean": lambda low, high: (low + high) / 2,
-    "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low, high: (high - low) / 12**0.5,
+    "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low, high: (high - low) / exactly("sqrt(12)", lambda m: m.sqrt(12)),
 })  # fmt: skip
 _own("Poisson", "rate", "rate", {
     "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate, "variance": lambda rate: rate,

@@ -25,6 +25,7 @@ from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.special.gamma import digamma, lgamma
+from gradcli.ops.stats.continuous import OF_BELL
 from gradcli.ops.stats.torch_families import held
 
 
@@ -44,9 +45,8 @@ def _half_log_determinant(factor: Any) -> Any:
 
 
 def _of_factor(away: Any, factor: Any) -> Any:
-    n = factor.shape[-1]
     solved = solve_triangular(factor, expand_dims(away, axis=-1), upper=False)
-    return -(sum_(square(solved), axis=(-2, -1)) + n * LN_TWO_PI) / 2 - _half_log_determinant(factor)
+    return -sum_(square(solved) + LN_TWO_PI, axis=(-2, -1)) / 2 - _half_log_determinant(factor)
 
 
 def _torch_normal(x: Any, loc: Any, covariance: Any, precision: Any, triangle: Any) -> Any:
@@ -55,7 +55,11 @@ def _torch_normal(x: Any, loc: Any, covariance: Any, precision: Any, triangle: A
 
 def _torch_normal_entropy(loc: Any, covariance: Any, precision: Any, triangle: Any) -> Any:
     factor = _factor(loc, covariance, precision, triangle)
-    return factor.shape[-1] / 2 * (1 + LN_TWO_PI) + _half_log_determinant(factor)
+    return _entropy(factor)
+
+
+def _entropy(factor: Any) -> Any:
+    return sum_(log(diagonal(factor, offset=0, axis1=-2, axis2=-1)) + OF_BELL, axis=-1)
 
 
 def _matrix(cov: Any, n: int) -> Any:
@@ -127,7 +131,7 @@ composite(
 
 def _scipy_normal_entropy(mean: Any, cov: Any) -> Any:
     n = next((v.shape[-1] for v in (mean, cov) if v is not None and v.shape), 1)
-    return n / 2 * (1 + LN_TWO_PI) + _half_log_determinant(cholesky(_matrix(cov, n)))
+    return _entropy(cholesky(_matrix(cov, n)))
 
 
 composite(
