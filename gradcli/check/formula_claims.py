@@ -103,11 +103,11 @@ def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], 
     leaves = judge.every_leaf(claim.formula)
     # other names stay: an identity may need them as they are, as a symmetric matrix
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
-    if not movable:
+    if not movable or claim.around is None:
         return here
     tries = max(2, _WORK // max(1, judge.size))
     outside: list[Point] = []  # where the formula has no value
-    for i, point in enumerate(around(leaves, movable, order)):
+    for i, point in enumerate(around(leaves, movable, order, claim.around)):
         if i >= tries:
             break
         try:

@@ -91,4 +91,5 @@ def described(result: Any) -> str:
         return f"the function '{result.name}'"
     if isinstance(result, (Thing, DType)):
         return f"'{result.written}'" if isinstance(result, Thing) else f"the dtype '{result.name}'"
-    return "None" if result is None else f"a {type(result).__name__}"
+    words: str = getattr(result, "words", f"a {type(result).__name__}")
+    return "None" if result is None else words

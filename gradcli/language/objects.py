@@ -27,6 +27,11 @@ class Instance:
     of: Class
     kept: Mapping[str, Any]
 
+    @property
+    def words(self) -> str:
+        """What it is, in the words of a message."""
+        return f"{self.of.name}(...), which is no number,"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bound:
@@ -77,6 +82,9 @@ def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dic
     for argument in kept.values():
         if isinstance(argument, FreeVariable):
             raise missing_value(builder.scope, argument)
+    for name, count in of.repeated.items():
+        if name in kept and not isinstance(kept[name], (tuple, list)):
+            kept[name] = (kept[name],) * count
     return Instance(of, kept)
 
 
