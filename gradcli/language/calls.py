@@ -24,6 +24,7 @@ _TORCH_METHODS = frozenset((
     "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
 ))  # fmt: skip
 _UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
+_ROWS = (tuple, list, Indices)
 # Methods of tensors alone, where NumPy's function of that name means something else.
 _TENSORS_ALONE = frozenset({"cov", "cross", "median", "nan_to_num", "nanmedian"})
 
@@ -61,6 +62,8 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if composition is not None:
         return expanded(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
+    if any(type(argument) in _ROWS for argument in given.values()):
+        given = {name: _rows(argument) if name in record.operands else argument for name, argument in given.items()}
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
         return builder.call_op(record, operands, static)
@@ -68,6 +71,11 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.results)
     return made
+
+
+def _rows(argument: Any) -> Any:
+    """Tuples as lists, which are arrays."""
+    return [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
 
 
 def _as_ufunc(found: Signature) -> Signature:
@@ -153,7 +161,7 @@ def _is_pytorch_s(name: str, arguments: list[Any], keywords: dict[str, Any]) -> 
     if ours is None or theirs is None or ours is theirs:
         return False
     parameters = ours.parameters
-    if any(place < len(parameters) and parameters[place].name in ("dtype", "out", "ddof") for place in flags):
+    if any(place < len(parameters) and parameters[place].name in ("dtype", "out", "ddof", "kind") for place in flags):
         return True
     known = {spelling for parameter in parameters for spelling in parameter.spellings}
     more = {spelling for parameter in theirs.parameters for spelling in parameter.spellings} - known

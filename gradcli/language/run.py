@@ -22,6 +22,7 @@ from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Lost, Name, Query, Relation, Statement
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.structure import detach
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
@@ -134,7 +135,7 @@ class Program:
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
-        if isinstance(result, tuple):
+        if isinstance(result, tuple) and not isinstance(result, DType):
             error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (...)[0]")
             raise error.at(expression.root.span, source)
         return self.lowering.coerced(result, expression, source)
