@@ -17,6 +17,7 @@ class Given:
     numbers: Any = None  # an array
     rtol: float | None = None
     atol: float = 0.0
+    around: bool = True  # of a formula: hold it at points around the bound values, too
 
     @property
     def kind(self) -> str:
