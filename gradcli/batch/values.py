@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,16 @@ class Number(NamedTuple):
     value: float
     whole: bool
     rank: int | None
+
+
+class Taken:
+    """Names that a call does not mean the catalogue's function by: those of a program's own functions, and of its values."""
+
+    def __init__(self, functions: Container[str], values: Container[str]) -> None:
+        self.functions, self.values = functions, values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions or name in self.values
 
 
 Lookup = Callable[[str], Number | None]
