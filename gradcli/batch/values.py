@@ -22,13 +22,13 @@ class Number(NamedTuple):
 
 
 class Taken:
-    """Names that a call does not mean the catalogue's function by: those of a program's own functions, and of its values."""
+    """Names that a call does not mean the catalogue's function by: those of a program's own functions, of its objects and values."""
 
-    def __init__(self, functions: Container[str], values: Container[str]) -> None:
-        self.functions, self.values = functions, values
+    def __init__(self, *names: Container[str]) -> None:
+        self.names = names
 
     def __contains__(self, name: object) -> bool:
-        return name in self.functions or name in self.values
+        return any(name in names for names in self.names)
 
 
 Lookup = Callable[[str], Number | None]

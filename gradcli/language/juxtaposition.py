@@ -11,13 +11,13 @@ from typing import NoReturn
 
 from gradcli.errors import AmbiguousError
 from gradcli.language import bare_functions
-from gradcli.language.brackets import ARGUMENTS, ARRAY, inside, opened
+from gradcli.language.brackets import ARRAY, inside
 from gradcli.language.precedence import symbol
 from gradcli.language.readings import ambiguous, before, begins_value, factor, factor_end, factors, written
 from gradcli.language.stacks import Stacks
 from gradcli.language.textbook_functions import BARE
 from gradcli.language.tokens import NAME, NUMBER, STRING, SYMBOL, Token
-from gradcli.language.tree import Attribute, Call, Name, Node, Number, Subscript
+from gradcli.language.tree import Call, Name, Node, Number, Subscript
 from gradcli.ops.text import POWER, PRODUCT, ROOT, TERM, UNARY
 
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -42,9 +42,6 @@ def product(stacks: Stacks, token: Token) -> None:
     if bare_functions.is_bare(stacks) and not (token.text == "(" and token.kind == SYMBOL):
         stacks.at -= 1
         bare_functions.apply(stacks, token)
-        return
-    if _is_call_of_result(stacks, token):
-        opened(stacks, ARGUMENTS, token, stacks.values.pop())
         return
     _refuse_words(stacks, token)
     place = bare_functions.waiting(stacks) if stacks.applied else None
@@ -77,17 +74,6 @@ def called(stacks: Stacks, token: Token, name: Name) -> bool:
             product(stacks, token)
             return True
     return False
-
-
-def _is_call_of_result(stacks: Stacks, token: Token) -> bool:
-    """Whether a bracket holds the arguments of what a call gives: ``nn.CrossEntropyLoss()(x, y)``."""
-    value = stacks.values[-1]
-    if token.text != "(" or type(value) is not Call or value.end != before(stacks).start + 1 or token.start != value.end:
-        return False
-    callee = value.callee
-    if type(callee) is Attribute:
-        return callee.name[:1].isupper() or not value.arguments or callee.name in ("grad", "value_and_grad", "vmap", "jit")
-    return type(callee) is Name and len(callee.name) > 1 and callee.name[0].isupper() and not callee.name.isupper()
 
 
 # -- what has two readings ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,10 @@ CONDITIONS = {"or": "or", "and": "and", "|": "or", "&": "and"}  # operators of b
 
 
 def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:
-    """Raise for ``or``, ``and``, ``|`` and ``&`` unless both operands are boolean, and for ``^`` where its base is. ``left`` and ``right`` are kinds."""
+    """Raise for ``or``, ``and``, ``|`` and ``&`` unless both operands are boolean, and for ``^`` where its base is.
+
+    ``left`` and ``right`` are their kinds.
+    """
     a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
     if node.operator in ("|", "&"):
         if left == right == "bool":

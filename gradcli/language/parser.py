@@ -43,7 +43,7 @@ from gradcli.language.brackets import ARGUMENTS, SUBSCRIPTS, closed, colon, comm
 from gradcli.language.infix import expression, infix
 from gradcli.language.stacks import Stacks
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, SUPERSCRIPT, SYMBOL, Token, superscript_value
-from gradcli.language.tree import Attribute, Binary, Expression, Name, Number
+from gradcli.language.tree import Attribute, Binary, Call, Expression, Name, Node, Number
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.text import BINDING, EXPRESSION, POWER, ROOT
 
@@ -145,9 +145,9 @@ def degrees(stacks: Stacks, token: Token) -> bool:
 
 
 def arguments(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "(" arguments ")", after a name or an attribute; after another value, a product."""
-    before = stacks.values[-1]
-    if not isinstance(before, (Name, Attribute)) or stacks.tokens[stacks.at - 2].kind != NAME:
+    """postfix = atom "(" arguments ")", after a name, an attribute or what a constructor makes; after another value, a product."""
+    before, last = stacks.values[-1], stacks.tokens[stacks.at - 2]
+    if not (isinstance(before, (Name, Attribute)) if last.kind == NAME else last.text == ")" and is_made(before)):
         return product(stacks, token)
     spaced = False
     if type(before) is Name:
@@ -163,6 +163,15 @@ def arguments(stacks: Stacks, token: Token) -> bool:
     if spaced:
         stacks.brackets[-1].spaced = True
     return True
+
+
+def is_made(node: Node) -> bool:
+    """Whether a node calls a constructor, whose result may be called: ``nn.MSELoss()``, ``MSELoss()``."""
+    if not isinstance(node, Call):
+        return False
+    callee = node.callee
+    name = callee.name if isinstance(callee, (Name, Attribute)) else ""
+    return name[:1].isupper() and len(name) > 2
 
 
 def primes(stacks: Stacks, token: Token) -> bool:

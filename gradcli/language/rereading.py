@@ -41,4 +41,6 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
 def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:
     if name in own:
         return not is_function(name)
-    return (name in scope.names or name in NAMED) and name not in scope.functions and not is_function(name)
+    if name in scope.functions or name in scope.objects:
+        return False
+    return (name in scope.names or name in NAMED) and not is_function(name)

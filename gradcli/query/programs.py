@@ -25,6 +25,7 @@ class Programs:
     limits: Limits = DEFAULT
     precision: str = "float64"
     values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
+    piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
 
     def fresh(self, state: int = 0, load: Loader | None = None, values: Mapping[str, Any] | None = None) -> Program:
         """A program that nothing has run in.
@@ -46,7 +47,7 @@ class Programs:
         def load(reference: str) -> Any:
             from gradcli.files.arrays import load_array
 
-            return load_array(reference, self.limits, folder)
+            return load_array(reference, self.limits, folder, self.piped if folder is None else None)
 
         return load
 

@@ -49,7 +49,7 @@ class Sheet:
     read_as: str | None = None  # how a textbook's notation was read
 
 
-_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "assert": ""}
+_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
 
 
 def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
