@@ -65,6 +65,8 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
         lowered = program.execute(statement)
         if lowered is None:
             return None
+        record.read_as = lowered.read_as
+        record.warnings += lowered.notes
         if isinstance(statement, Assertion):
             _assert(program.scope, lowered, options, record)
         else:
