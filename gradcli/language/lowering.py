@@ -20,8 +20,9 @@ from gradcli.language.differentiation import DERIVATIVES, derivative
 from gradcli.language.frames import Frame
 from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
-from gradcli.language.masks import refuse_other_readings
+from gradcli.language.masks import CONDITIONS, refuse_complement, refuse_other_readings
 from gradcli.language.names import FreeVariable, Function, Module, Thing
+from gradcli.language.rereading import as_read
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Attribute,
@@ -45,7 +46,7 @@ from gradcli.ops import registry
 from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, logic
+from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.expansions import Expansion
 
 
@@ -57,6 +58,7 @@ class Lowering:
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
         self.mentions = False  # whether the last expression mentioned a bound name
+        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
 
@@ -68,6 +70,7 @@ class Lowering:
         """
         self.mentions = False
         self.coercion.static_uses = {}
+        expression = self.read = as_read(expression, self.scope)
         self._stack = [Frame(expression, source, self.statement, {})]
         self._inlining = Inlining(self.coercion, self._stack)
         try:
@@ -75,6 +78,7 @@ class Lowering:
                 frame = self._stack[-1]
                 inner = self._advance(frame)
                 if inner is not None:
+                    inner.expression = as_read(inner.expression, self.scope, inner.locals)
                     self._stack.append(inner)
                     continue
                 result = frame.results[frame.expression.root.place]
@@ -138,15 +142,21 @@ class Lowering:
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
             right = self._operand(right, node.right, frame)
-        if node.operator in ("or", "and") or (node.operator == "**" and left.kind == "bool"):
+        if node.operator in CONDITIONS or (node.operator == "**" and left.kind == "bool"):
             refuse_other_readings(node, left.kind, right.kind, frame.source)
-        return self.graph.apply(registry.OPERATORS[node.operator], (left, right))
+        return self.graph.apply(registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right))
 
     def _unary(self, node: Unary, frame: Frame) -> Any:
         operand = self._operand(frame.results[node.operand.place], node.operand, frame)
         if node.operator == "+":
             return operand
-        return self._negated(operand) if node.operator == "-" else logic.logical_not(operand)
+        if node.operator == "-":
+            return self._negated(operand)
+        if node.operator in _PREFIXES:
+            return _PREFIXES[node.operator](operand)
+        if node.operator == "~" and operand.kind != "bool":
+            refuse_complement(node, frame.source)
+        return logic.logical_not(operand)
 
     def _conditional(self, node: Conditional, frame: Frame) -> Any:
         parts = (node.condition, node.value, node.otherwise)
@@ -290,6 +300,7 @@ def _is_pair(node: Call, frame: Frame) -> bool:
     return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
+_PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: Lowering._number,
     Name: Lowering._name,

@@ -93,11 +93,14 @@ def attribute(builder: Builder, base: Instance, name: str) -> Any:
         return Function(name, of.library, base)
     if name in _DRAWN:
         raise UnknownNameError(
-            f"{of.name}.{name} draws at random, which has no derivative here", help="give the numbers that were drawn a name: eps=[0.3, -1.2]"
+            f"{of.name}.{name} draws at random, which has no derivative here",
+            help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
         )
     close = suggestion(name, [*of.methods])
     known = ", ".join(method for method in of.methods if method != CALL)
-    raise UnknownNameError(f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None)
+    raise UnknownNameError(
+        f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
+    )
 
 
 def prepared(

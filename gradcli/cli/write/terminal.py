@@ -85,6 +85,8 @@ class Terminal(Styled):
             return
         sheet = sheet_of(record, self.digits, max(20, self.console.width - 30))
         self.console.print(Text(sheet.title, style="bold"), soft_wrap=True)
+        if sheet.read_as is not None:
+            self.console.print(Text(f"  read as  {sheet.read_as}", style="dim"), soft_wrap=True)
         self._facts(sheet)
         if sheet.rows:
             self.console.print(self._table(sheet))
