@@ -24,6 +24,8 @@ class Request(Fixed):
     random_state: int | None
     fail_fast: bool
     limit: list[str]
+    quiet: bool
+    color: str
 
 
 class EvalRequest(Request):
@@ -36,8 +38,6 @@ class EvalRequest(Request):
     formula: bool | None
     digits: int | None
     precision: int | None
-    quiet: bool
-    color: str
 
 
 class CheckRequest(Request):

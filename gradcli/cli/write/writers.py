@@ -52,14 +52,14 @@ def _show(kind: str, digits: int | None, color: str) -> Show:
         return Csv(digits).show
     if kind == "latex":
         return Latex(digits).show
-    if _styled(color):
+    if styled(color):
         from gradcli.cli.write.terminal import Terminal
 
         return Terminal(digits, forced=color == "always").show
     return PlainText(digits).show
 
 
-def _styled(color: str) -> bool:
+def styled(color: str) -> bool:
     """Whether standard output takes styles: a capable terminal, unless the user says otherwise."""
     if color != "auto":
         return color == "always"
