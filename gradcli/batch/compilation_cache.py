@@ -40,7 +40,7 @@ class CompilationCache:
         """The record of a query in a program. None if it is for the ordinary way."""
         if options.freeze and any(name not in scope.names for name in options.freeze):
             return None
-        return self._record(source, of_scope(scope, options), scope.functions, options)
+        return self._record(source, of_scope(scope, options), scope.callables, options)
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""

@@ -106,7 +106,8 @@ def _unknown_option(error: Any) -> str:
     options = [name for param in command.params for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
     close = suggestion(error.option_name, [*options, "--help"])
     listed = " ".join(["gradcli", *filter(None, [command.name]), "--help lists them"])
-    help = f"did you mean {close}?" if close else f"{listed}; for an expression, write -(-x)" if command.name == "eval" else listed
+    takes_expressions = command.name in ("eval", "diff")
+    help = f"did you mean {close}?" if close else f"{listed}; for an expression, write -(-x)" if takes_expressions else listed
     return UsageError(f"no such option: {error.option_name}", help=help).render()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradcli.ops.fixed import Fixed
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
+FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -34,10 +35,20 @@ class EvalRequest(Request):
     jacobian: bool
     hessian: bool
     jvp: list[str]
+    hvp: list[str]
     check: bool
     formula: bool | None
     digits: int | None
     precision: int | None
+
+
+class DiffRequest(Request):
+    """Those of ``gradcli diff``."""
+
+    order: int
+    check: bool
+    latex: bool
+    points: int
 
 
 class CheckRequest(Request):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gradcli.language.tree import Assertion, Attribute, Binding, Call, Definition, Expression, Name, Query, Statement
-from gradcli.ops.calling.prefixes import PREFIXES
+from gradcli.ops.calling.prefixes import ROOTS
 
 
 def expressions_of(statement: Statement) -> list[Expression]:
@@ -43,7 +43,7 @@ def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definit
 def _direct(expression: Expression, functions: Mapping[str, Definition]) -> list[str]:
     nodes = expression.nodes
     called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_defined(node, functions)}
-    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
+    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS}
     return [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
 
 

@@ -13,6 +13,7 @@ from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValue
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import mentioned, words_of
+from gradcli.language.objects import Bound, is_object
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
@@ -134,7 +135,8 @@ class Program:
                 scope.lost[name] = scope.names.pop(name)
             scope.failed[name] = statement.source.position(statement.span.start)[0]
             raise
-        scope.bindings[scope.names[name]] = statement
+        if name in scope.names:
+            scope.bindings[scope.names[name]] = statement
 
     def _is_made_of_itself(self, statement: Binding) -> bool:
         """Whether a binding mentions its own name, or names that depend on the value bound to it."""
@@ -150,7 +152,11 @@ class Program:
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name
         try:
-            expr = self.lowering.lower_value(statement.expression, statement.source)
+            result = self.lowering.lower(statement.expression, statement.source)
+            if is_object(result):
+                scope.bind_object(name, Bound(result, self.lowering.mentions))
+                return
+            expr = self.lowering.coerced(result, statement.expression, statement.source)
         except MissingValueError as error:
             if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
                 raise MissingValueError(
@@ -162,6 +168,7 @@ class Program:
             scope.bind_value(name, self.raw(expr), const=statement.const)
             return
         own = scope.named(expr, name)
+        scope.objects.pop(name, None)
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
             scope.replaced.add(name)

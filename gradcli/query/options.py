@@ -39,7 +39,7 @@ class Options:
     wrt: tuple[str, ...] | None = None
     freeze: tuple[str, ...] = ()
     seed: Any = None  # an array, or text of the language
-    mode: str = "grad"  # "grad", "jacobian", "hessian" or "jvp"
+    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "hvp"
     tangents: dict[str, Any] = field(default_factory=dict)
     check: bool = True
     formula: bool = True

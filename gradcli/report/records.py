@@ -78,7 +78,8 @@ class Record:
     jacobian: dict[str, Array] | None = None
     hessian: dict[str, dict[str, Array]] | None = None
     jvp: Array = None
-    tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp
+    hvp: dict[str, Array] | None = None
+    tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp or hvp
     derivative: dict[str, str | None] | None = None
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
@@ -88,7 +89,7 @@ class Record:
     refuted: list[str] = field(default_factory=list)  # false asserts beside it in its program, of which no other record tells
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
-    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "assert"
+    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
     precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
     skip: str | None = None  # why the case is not checked
     xfail: str | None = None  # why it is known to fail
@@ -112,7 +113,7 @@ class Record:
             return {"jvp": self.jvp}
         if self.mode == "hessian":
             return {f"{a},{b}": block for a, row in (self.hessian or {}).items() for b, block in row.items()}
-        return (self.jacobian if self.mode == "jacobian" else self.grad) or {}
+        return {"jacobian": self.jacobian, "hvp": self.hvp}.get(self.mode, self.grad) or {}
 
     @property
     def failed(self) -> bool:

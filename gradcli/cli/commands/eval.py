@@ -74,6 +74,9 @@ def evaluate(
     jacobian: Annotated[bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")] = False,
     hessian: Annotated[bool, typer.Option("--hessian", help="All second derivatives of a scalar.")] = False,
     jvp: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")] = None,
+    hvp: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable).")
+    ] = None,
     save: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file."),
@@ -108,7 +111,7 @@ def evaluate(
     """
     request = EvalRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
-        jacobian=jacobian, hessian=hessian, jvp=jvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
+        jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
@@ -118,6 +121,7 @@ def evaluate(
 def run(request: EvalRequest) -> int:
     """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.evaluation import Evaluation
+    from gradcli.cli.inputs.hints import helped, instead_of_nothing
     from gradcli.cli.inputs.option_values import eval_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.writers import writer_of
@@ -132,6 +136,8 @@ def run(request: EvalRequest) -> int:
     writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
     with nullcontext() if arrays is None else tidied(), writing as writer:
         for record in evaluation.records():
+            if record.error is not None and inputs.expression is not None:
+                helped(record.error, "eval", inputs)
             writer.write(record)
             codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
@@ -139,7 +145,7 @@ def run(request: EvalRequest) -> int:
         else:
             said = say_remarks(evaluation.remarks) if inputs.files else FINE
     if not codes:
-        raise UsageError("nothing to evaluate")
+        raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
     return max(*codes, said)
 
 

@@ -17,7 +17,7 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
-_BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
+BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +63,8 @@ def eval_inputs(request: EvalRequest) -> Inputs:
         text = argument if argument.isascii() else unicodedata.normalize("NFC", argument)
         if text == "-":
             files.append("-")
-        elif (binding := _BINDING.match(text)) is not None:
-            _bind(bindings, *binding.groups())
+        elif (binding := BINDING.match(text)) is not None:
+            bind(bindings, *binding.groups())
         elif expression is None:
             expression = text
         else:
@@ -79,7 +79,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
             print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
-    _refuse_idle_format(inputs)
+    refuse_idle_format(inputs)
     return inputs
 
 
@@ -90,18 +90,18 @@ def check_inputs(request: CheckRequest) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else _BINDING.match(unicodedata.normalize("NFC", argument))
+        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(unicodedata.normalize("NFC", argument))
         if binding is None:
             files.append(argument)
         else:
-            _bind(bindings, *binding.groups())
+            bind(bindings, *binding.groups())
     if request.at:
         raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
     if request.expression is None and not files:
         raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
     given = Inputs(request.expression, bindings, files, request.input_format)
     inputs = Inputs(request.expression, bindings, found_in(given.files, request.allow_empty), request.input_format)
-    _refuse_idle_format(inputs)
+    refuse_idle_format(inputs)
     return inputs
 
 
@@ -110,7 +110,7 @@ def function_inputs(request: CheckRequest) -> Inputs:
     if request.arguments or request.expression or request.files:
         raise UsageError("--function is checked alone, without files or expressions")
     inputs = Inputs(None, {}, [], request.input_format)
-    _refuse_idle_format(inputs)
+    refuse_idle_format(inputs)
     return inputs
 
 
@@ -165,12 +165,14 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
     return error
 
 
-def _bind(bindings: dict[str, str], name: str, value: str) -> None:
+def bind(bindings: dict[str, str], name: str, value: str) -> None:
+    """Take a binding. Raises UsageError for a name that has one."""
     if name in bindings:
         raise UsageError(f"the name '{name}' is bound twice")
     bindings[name] = value
 
 
-def _refuse_idle_format(inputs: Inputs) -> None:
+def refuse_idle_format(inputs: Inputs) -> None:
+    """Raise UsageError for a format of nothing."""
     if inputs.format is not None and not inputs.files:
         raise UsageError("--input is about files and standard input, of which there are none")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from gradcli.cli.exit_codes import is_closed_pipe
 from gradcli.cli.inputs.option_values import assignment, choice
 from gradcli.cli.request import REPORTS, CheckRequest
-from gradcli.cli.write.writers import styled
+from gradcli.cli.write.writers import is_styled
 from gradcli.errors import OutputError, UsageError
 from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
@@ -55,7 +55,7 @@ def _shown(kind: str, request: CheckRequest) -> Report:
     """A report on standard output: that for people in colour, where it takes colours."""
     if kind != "text":
         return make(kind, sys.stdout)
-    if styled(request.color):
+    if is_styled(request.color):
         from gradcli.cli.write.terminal_report import TerminalReport
 
         return TerminalReport(sys.stdout, request.verbose, request.quiet, forced=request.color == "always")

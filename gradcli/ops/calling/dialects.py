@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import Signature, declare, declared, declared_elsewhere, declared_names, own_signature, signature
+from gradcli.ops.calling.prefixes import JAX, NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import (
+    Signature,
+    declare,
+    declared,
+    declared_elsewhere,
+    declared_names,
+    declared_parts,
+    own_signature,
+    signature,
+)
 from gradcli.ops.registry import load, named
 
 _REDUCED = "x, axis, -dtype, -out, keepdims, initial, where, -promote_integers"
@@ -65,9 +74,17 @@ _TORCH = {
 
 _SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("log_softmax", "x, axis")}
 
+# Beside what its parts take from other libraries (FOLLOWS), and what is NumPy's.
+_JAX = {
+    "nn.gelu": signature("gelu", "x, approximate", approximate="tanh"),
+    **{f"nn.{name}": signature(name, "x, axis", axis=-1) for name in ("softmax", "log_softmax")},
+    "lax.select": signature("where", "condition|pred, x|on_true, y|on_false"),
+}
+
 declare(NUMPY, **_NUMPY)
 declare(TORCH, **_TORCH)
 declare(SCIPY, **_SCIPY)
+declare(JAX, **_JAX)
 
 CALLED_OTHERWISE = frozenset({"einsum"})  # its static parameter comes first
 _PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
@@ -104,6 +121,12 @@ def qualified(name: str, path: str, library: str) -> str:
     load()
     last = ".".join(path.split(".")[-2:])
     return last if declared(last, library) is not None else name
+
+
+def is_part(name: str, library: str) -> bool:
+    """Whether a name is a part of a library, for which functions were declared: norm.logpdf is of SciPy's norm."""
+    load()
+    return name in declared_parts(library)
 
 
 def names() -> list[str]:

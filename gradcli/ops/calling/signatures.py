@@ -4,8 +4,8 @@ A signature lists parameters in the library's order. ``x|input`` gives alternati
 ``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or
 all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
 all the remaining arguments. ``axis@y`` is an axis if the argument is one and the parameter y otherwise; of two
-arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. Keyword
-arguments of `signature` override our defaults.
+arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. ``axis?`` may be
+None, for all entries along one axis. Keyword arguments of `signature` override our defaults.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import Composite, Op
 
 
@@ -28,6 +28,7 @@ class Parameter:
     many: bool = False  # takes all the remaining arguments as well as one list
     each: bool = False  # takes all the remaining arguments, which may be lists
     otherwise: str = ""  # the parameter meant by an argument that is no axis
+    flattens: bool = False  # None is all entries of x along one axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,17 +44,17 @@ _SYNONYMS = {
     "axis": ("axis", "dim"), "keepdims": ("keepdims", "keepdim"), "x": ("x", "input", "a"), "axes": ("axes", "dims", "dim"),
     "y": ("y", "other"), "input": ("input", "x"),
 }  # fmt: skip
-_TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}}
+_TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}, JAX: {}}
 
 
 def signature(target: str, text: str, **defaults: Any) -> Signature:
     parameters = []
     for written in text.replace(" ", "").split(","):
         word, _, otherwise = written.partition("@")
-        names = tuple(word.lstrip("-*").rstrip("+").split("|"))
+        names = tuple(word.lstrip("-*").rstrip("+?").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
-        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise))
+        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise, word.endswith("?")))
     return Signature(target, tuple(parameters), tuple(defaults.items()))
 
 
@@ -63,7 +64,7 @@ def declare(library: str, **functions: Signature) -> None:
 
 
 def declared(name: str, library: str) -> Signature | None:
-    """What was declared for a name; PyTorch, SciPy and math fall back to NumPy's."""
+    """What was declared for a name; PyTorch, SciPy, JAX and math fall back to NumPy's."""
     return _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
 
 
@@ -74,6 +75,11 @@ def declared_elsewhere(name: str) -> Signature | None:
 
 def declared_names() -> set[str]:
     return {name for table in _TABLES.values() for name in table}
+
+
+def declared_parts(library: str) -> set[str]:
+    """What stands before the dot in the names that were declared for parts of a library: linalg, norm."""
+    return {name.partition(".")[0] for name in _TABLES[library] if "." in name}
 
 
 def called_by(target: str, library: str) -> list[str]:
