@@ -46,6 +46,10 @@ class Thing:
         raise TypeMismatchError(f"{self.written} is no function")
 
 
+class Indices(tuple[Any, ...]):
+    """Whole numbers for each axis: a shape, or what addresses entries. A name may be bound to them."""
+
+
 class Results(tuple[Any, ...]):
     """Several results of a function, which have names: ``torch.linalg.qr(A).R``."""
 

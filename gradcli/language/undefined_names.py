@@ -7,6 +7,8 @@ from gradcli.language import callables
 from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
 
+# What programs call by names of their own, which are near to those of functions.
+_OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
 _LONGEST = 40  # characters of a name that may be two names written together
 
 
@@ -29,5 +31,7 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
 
 def unknown_function(scope: Scope, name: str) -> GradcliError:
     """The error of calling a name that is no function."""
+    if name in _OF_PROGRAMS:
+        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
     close = suggestion(name, [*scope.functions, *callables.all_names()])
     return UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else None)
