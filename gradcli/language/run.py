@@ -140,9 +140,10 @@ class Program:
     def _tell_reading(self, lowered: Lowered, read: list[Expression | None]) -> None:
         """Say how a query or an assert was read, if its text implies anything."""
         parts = [part for part in read if part is not None]
+        lowered.notes = tuple(self.lowering.notes)
         if any(part.notes for part in parts):
             names = self.scope.names
-            lowered.notes = tuple(text for part in parts for name, text in part.notes if name is None or name in names)
+            lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
         if not any(part.implied for part in parts):
             return
         from gradcli.language.rewritten import rewritten
@@ -196,7 +197,7 @@ class Program:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned([statement.expression], scope.functions)
+        names = mentioned([statement.expression], scope.functions, scope.names)
         if name in names:
             return True
         leaf = scope.leaves.get(name)
