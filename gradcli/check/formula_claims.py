@@ -52,7 +52,7 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
     digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
     here = _here(judge, claim, truth, shape, digits)
-    if here.verdict is Verdict.MISMATCH:
+    if here.verdict is Verdict.MISMATCH or claim.around is None:
         return here
     return _elsewhere(judge, claim, here, shape, order, digits)
 

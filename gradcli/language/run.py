@@ -66,6 +66,8 @@ class Lowered:
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
     static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
+    read_as: str | None = None  # in the language's own spelling, where the text has a textbook's
+    notes: tuple[str, ...] = ()  # what is to be said of how it was read
 
 
 class Program:
@@ -102,7 +104,9 @@ class Program:
         source = statement.source
         if isinstance(statement, Query):
             value = self._result(statement.expression, source)
-            return Lowered(statement, value, static_uses=tuple(self.lowering.coercion.static_uses))
+            lowered = Lowered(statement, value, static_uses=tuple(self.lowering.coercion.static_uses))
+            self._tell_reading(lowered, [self.lowering.read])
+            return lowered
         if isinstance(statement, (Binding, DataBinding)):
             self._bound(statement)
             return None
@@ -115,16 +119,44 @@ class Program:
                 self._lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
-        lower = self.lowering.lower_value
-        relations = tuple(Sides(r, lower(r.left, source), lower(r.right, source)) for r in statement.relations)
+        read: list[Expression | None] = []
+        relations = tuple(Sides(r, *(self._side(part, source, read) for part in (r.left, r.right))) for r in statement.relations)
         within = None
         if statement.within is not None:
-            node = self.lowering.lower_value(statement.within, source)
+            node = self._side(statement.within, source, read)
             within = float(np.max(self.scope.evaluate(node)))
             if not 0 <= within < np.inf:
                 error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
                 raise error.at(statement.within.root.span, source)
-        return Lowered(statement, relations[0].left, relations, within)
+        lowered = Lowered(statement, relations[0].left, relations, within)
+        self._tell_reading(lowered, read)
+        return lowered
+
+    def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
+        """One part of an assert as a node; how it was read is added to a list."""
+        node = self.lowering.lower_value(expression, source)
+        read.append(self.lowering.read)
+        return node
+
+    def _tell_reading(self, lowered: Lowered, read: list[Expression | None]) -> None:
+        """Say how a query or an assert was read, if its text implies anything."""
+        parts = [part for part in read if part is not None]
+        lowered.notes = tuple(self.lowering.notes)
+        if any(part.notes for part in parts):
+            names = self.scope.names
+            lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
+        if not any(part.implied for part in parts):
+            return
+        from gradcli.language.rewritten import rewritten
+
+        texts = [rewritten(part, self.scope.functions) for part in parts]
+        if isinstance(lowered.statement, Assertion):
+            signs = [relation.symbol for relation in lowered.statement.relations]
+            sides = zip(texts[::2], signs, texts[1::2], strict=False)
+            within = f" within {texts[-1]}" if lowered.statement.within is not None else ""
+            lowered.read_as = "assert " + " and ".join(f"{a} {sign} {b}" for a, sign, b in sides) + within
+        else:
+            lowered.read_as = texts[0]
 
     def _lose(self, name: str, statement: Statement) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -166,7 +198,7 @@ class Program:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned([statement.expression], scope.functions)
+        names = mentioned([statement.expression], scope.functions, scope.names)
         if name in names:
             return True
         leaf = scope.leaves.get(name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from gradcli.errors import LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
 from gradcli.language.parser import parsed
 from gradcli.language.tokens import END, NAME, NUMBER, RESERVED, SYMBOL, Token, tokenize
@@ -44,6 +45,8 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
                 found = statement(source, tokens, start, stop)
                 if found is not None:
                     yield found
+            except AmbiguousError as error:
+                yield with_readings(error)
             except ParseError as error:
                 yield from _in_python_s_words(source, tokens, start, stop, error)
         start = stop + 1
@@ -106,7 +109,43 @@ def parse_expression(source: Source, limit: int) -> Expression:
     if len(source.text) > limit:
         raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
     tokens = tokenize(source)
-    return parsed(source, tokens, 0, len(tokens) - 1)
+    try:
+        return parsed(source, tokens, 0, len(tokens) - 1)
+    except AmbiguousError as error:
+        raise with_readings(error) from None
+
+
+def with_readings(error: AmbiguousError) -> AmbiguousError:
+    """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
+    if error.readings and all(map(_can_be_read, error.readings)):
+        error.help = f"write {' or '.join(error.readings)}"
+    error.readings = ()
+    return error
+
+
+def _can_be_read(text: str) -> bool:
+    source = Source(text)
+    try:
+        tokens = tokenize(source)
+        statement(source, tokens, 0, len(tokens) - 1)
+    except (ParseError, IndexError):
+        return False
+    return True
+
+
+def read_again(expression: Expression, values: frozenset[str]) -> Expression:
+    """An expression where some of the names before brackets are known to be values. Raises AmbiguousError for what has two readings."""
+    source, span = expression.source, expression.span
+    assert source is not None
+    assert span is not None
+    tokens = tokenize(source)
+    places = [token.start for token in tokens]
+    start, stop = bisect_left(places, span.start), bisect_left(places, span.end)
+    part = Part(source, tokens, start, stop, span)
+    try:
+        return (expression.read or plain)(part, values)
+    except AmbiguousError as error:
+        raise with_readings(error) from None
 
 
 class Part(NamedTuple):
@@ -123,12 +162,12 @@ class Part(NamedTuple):
         at = self.start + place
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
 
-    def expression(self, place: int) -> Expression:
+    def expression(self, place: int, values: frozenset[str] = frozenset()) -> Expression:
         """All from a place on, as an expression."""
         at = self.start + place
         if ".." in self.source.text:
             _refuse_ranges(self.source, self.tokens[at : self.stop])
-        return parsed(self.source, self.tokens, at, self.stop)
+        return parsed(self.source, self.tokens, at, self.stop, values)
 
 
 def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
@@ -158,7 +197,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
     if kind == SYMBOL and text in _AUGMENTED:
         return augmented(part)
-    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+")):
+    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", "√")):
         return parse_assertion(source, part.span, tokens, start + 1, stop)
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
         return definition(part, equals - start)
@@ -171,8 +210,27 @@ def _is_of_statements(method: str) -> bool:
 
 
 def query(part: Part) -> Query:
-    """query = expression"""
-    return Query(part.source, part.span, part.expression(0))
+    """query = derivative | expression"""
+    return Query(part.source, part.span, asked(part, frozenset()))
+
+
+def plain(part: Part, values: frozenset[str]) -> Expression:
+    """An expression and nothing else."""
+    return part.expression(0, values)
+
+
+def asked(part: Part, values: frozenset[str]) -> Expression:
+    """derivative | expression: which of them, if some names are known to have a meaning."""
+    sign = part.tokens[part.start].text
+    if sign in ("d", "∂"):
+        from gradcli.language.textbook_derivatives import derivative, head
+
+        found = head(part.tokens, part.start, part.stop)
+        if found is not None and values.isdisjoint(found.differentials):
+            made = derivative(part.source, part.tokens, part.start, part.stop, found, values)
+            made.read = asked
+            return made
+    return plain(part, values)
 
 
 def constant(part: Part) -> Binding:
@@ -198,18 +256,28 @@ def binding(part: Part) -> Binding:
 def augmented(part: Part) -> Binding:
     """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
     name, sign = part.token(0), part.token(1)
-    change = part.expression(2)
+    change = _changed(part, frozenset())
     operator = sign.text.removesuffix("=")
     if operator in ("//", "%"):
-        help = f"write {name.text} = {name.text} {operator} ({part.source.text[change.root.start : change.root.end]})"
+        assert isinstance(change.root, Binary)
+        right = change.root.right
+        help = f"write {name.text} = {name.text} {operator} ({part.source.text[right.start : right.end]})"
         raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=part.source, help=help)
+    return Binding(part.source, part.span, name.text, name.span, change)
+
+
+def _changed(part: Part, values: frozenset[str]) -> Expression:
+    """``name + (expression)`` of ``name += expression``."""
+    name, sign = part.token(0), part.token(1)
+    change = part.expression(2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
-    whole = Binary(operator, before, change.root)
+    whole = Binary(sign.text.removesuffix("="), before, change.root)
     nodes = [*change.nodes]
     for node in (before, whole):
         node.place = len(nodes)
         nodes.append(node)
-    return Binding(part.source, part.span, name.text, name.span, Expression(whole, nodes))
+    span = None if change.source is None else part.span
+    return Expression(whole, nodes, change.called, frozenset(), change.implied, change.notes, change.source, span, _changed)
 
 
 def definition(part: Part, equals: int) -> Definition:

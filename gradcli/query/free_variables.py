@@ -22,6 +22,7 @@ from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Statement
+from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
@@ -50,7 +51,8 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
 
     also   names of constants that are meant as variables
     """
-    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
+    values = {*scope.names, *also, *(deferral.binding.name for deferral in scope.deferred)}
+    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
     if isinstance(statement, Binding) and statement.name in scope.lost:
         wanted.pop(statement.name, None)  # what it meant before will do
     bindings: list[Deferred] = []
@@ -60,14 +62,24 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
             continue
         bindings.append(deferral)
         del wanted[binding.name]
-        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
+        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions, values))
         if deferral.before is not None:
             more.pop(binding.name, None)
         wanted = {**wanted, **more}
     given = {*scope.names, *scope.failed, *(name for name in NAMED if name not in also)}
     if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
         given.discard(statement.name)  # it is this binding that has failed
-    return Needs([name for name in wanted if name not in given], bindings[::-1])
+    return Needs(_apart([name for name in wanted if name not in given], values), bindings[::-1])
+
+
+def _apart(names: list[str], values: Collection[str]) -> list[str]:
+    """Names without values; where one is written of others that stand alone or are listed (``xy``), these others: it has two readings."""
+    known = {*names, *values}
+    apart: dict[str, None] = {}
+    for name in names:
+        parts = None if name in values else glued(name, known - {name})
+        apart.update(dict.fromkeys([name] if parts is None else [part for part in parts if part in known]))
+    return list(apart)
 
 
 class SampledPoints:

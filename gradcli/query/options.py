@@ -30,6 +30,7 @@ class ClaimInput:
     text: str | None = None
     numbers: Any = None
     formula: bool = False  # the text is a formula although it mentions no name
+    around: bool = True  # hold a formula at points around the bound values, too: these are not points of a sample themselves
 
 
 @dataclass(frozen=True, eq=False, repr=False)

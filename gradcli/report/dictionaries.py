@@ -62,6 +62,7 @@ def as_dict(record: Record) -> dict[str, Any]:
         **({} if record.meta is None else {"meta": plain_data(record.meta)}),
         "source": {"file": record.file, "line": record.line, "column": record.column},
         "expr": well_formed(record.expr),
+        **({} if record.read_as is None else {"read_as": well_formed(record.read_as)}),
         "value": value,
         "shape": None if record.value is None else list(record.shape),
         "dtype": record.dtype,
