@@ -11,6 +11,7 @@ from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
 from gradcli.language.names import Function, Indices, Results
+from gradcli.language.tree import Attribute, Call, Node
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
@@ -143,6 +144,12 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
     given = known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
     return converted(builder, given, dtype, f"{dtype.name}()")
+
+
+def is_pair(node: Call, nodes: list[Node]) -> bool:
+    """Whether ``.values`` or ``.indices`` follows a call."""
+    after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
+    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, tokenize
 from gradcli.ops.calling.prefixes import ROOTS
 from gradcli.ops.fixed import Fixed
 
+_IN_PLACE = {"zero_": "zeros_like({0})", "fill_": "full_like({0}, {1})", "copy_": "{1}"}  # what is not called so without the _
 _OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
 
 
@@ -58,9 +59,8 @@ def _of_a_value(piece: Piece) -> Reading:
     if method.text in ("requires_grad_", "retain_grad") and inner in ("", "True", "requires_grad=True"):
         return _NOTHING
     if method.text.endswith("_") and method.text not in _OF_NUMPY:
-        words = Words(
-            f"'{method.text}' changes a value in place: a value stays as it is", f"write {name} = {name}.{method.text[:-1]}({inner})"
-        )
+        new = _IN_PLACE.get(method.text, "{0}." + method.text[:-1] + "({1})").format(name, inner)
+        words = Words(f"'{method.text}' changes a value in place: a value stays as it is", f"write {name} = {new}")
         return Reading(error=refused_as(piece, words, method))
     if method.text == "backward":
         words = Words("there is no backward(): the gradients of a result come with it", f"write {name}")

@@ -46,7 +46,7 @@ from gradcli.ops import registry
 from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
 
 
@@ -246,7 +246,7 @@ class Lowering:
             return objects.constructed(self.coercion, of, arguments, keywords)
         if isinstance(target, Function):
             if target.base is not None:
-                if _is_pair(node, frame):
+                if calls.is_pair(node, frame.nodes):
                     return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
                 return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
             if target.name in DERIVATIVES and not exists(target.name, target.library):
@@ -299,13 +299,6 @@ class Lowering:
         return made.result
 
 
-def _is_pair(node: Call, frame: Frame) -> bool:
-    """Whether ``.values`` or ``.indices`` follows a call."""
-    after = frame.nodes[node.place + 1] if node.place + 1 < len(frame.nodes) else None
-    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
-
-
-_PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: Lowering._number,
     Name: Lowering._name,
