@@ -46,7 +46,7 @@ from gradcli.ops import registry
 from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, logic
+from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.expansions import Expansion
 
 
@@ -298,6 +298,8 @@ class Lowering:
         frame.expansions[node.place] = made
         return made.result
 
+
+_PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: Lowering._number,
