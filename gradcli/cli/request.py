@@ -6,7 +6,8 @@ from gradcli.ops.fixed import Fixed
 
 OPTIONS = (
     "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
+    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "dialect",
+    "quiet", "color", "help", "version",
 )  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
@@ -28,6 +29,7 @@ class Request(Fixed):
     random_state: int | None
     fail_fast: bool
     limit: list[str]
+    dialect: str | None
 
 
 class EvalRequest(Request):

@@ -19,13 +19,6 @@ from gradcli.ops.expansions import calls_in, expanded
 from gradcli.ops.registry import named
 from gradcli.ops.spec import Op
 
-# Methods of tensors that are no methods of arrays, or mean something else.
-_TORCH_METHODS = frozenset((
-    "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
-))  # fmt: skip
-# Methods of tensors alone, where NumPy's function of that name means something else.
-_TENSORS_ALONE = frozenset({"cov", "cross", "median", "nan_to_num", "nanmedian"})
-
 
 def call(builder: Builder, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
     """A function of a library applied to lowered arguments: its result, or the `Expansion` of one that is made of operations.
@@ -78,20 +71,16 @@ def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], key
 
 
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.name(...)``: the function of that name with x as its first argument; what it gives and raises as `call`."""
+    """``x.name(...)`` as the library of a method has it: the function of that name with x as its first argument; as `call`."""
     name, base = function.name, function.base
     if name in IDENTITIES:
         return _unchanged(builder, name, base, arguments, keywords)
     if name == "dim":
         binding.bind(builder, name, Signature(name, ()), arguments, keywords)
         return builder.graph.constant(builder.value(base).ndim)
-    if name == "transpose":
-        # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's
-        exchanges = len(arguments) + len(keywords) == 2 and (builder.value(base).ndim != 2 or keywords)
-        return call(builder, name, TORCH if exchanges else NUMPY, [base, *arguments], keywords)
-    if exists(f"Tensor.{name}", TORCH):
-        return call(builder, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
-    if exists(f"ndarray.{name}", NUMPY):
-        return call(builder, f"ndarray.{name}", NUMPY, [base, *arguments], keywords)
-    torch_only = name in _TENSORS_ALONE or (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
-    return call(builder, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)
+    library = function.library
+    own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
+    found = next(
+        (n, lib) for n, lib in ((own, library), (name, library), (name, NUMPY), (f"Tensor.{name}", TORCH), (name, TORCH)) if exists(n, lib)
+    )
+    return call(builder, *found, [base, *arguments], keywords)

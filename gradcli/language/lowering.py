@@ -22,6 +22,7 @@ from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
 from gradcli.language.masks import refuse_other_readings
 from gradcli.language.names import FreeVariable, Function, Module
+from gradcli.language.reading import Reading
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Attribute,
@@ -42,7 +43,8 @@ from gradcli.language.tree import (
 )
 from gradcli.language.undefined_names import unknown_function
 from gradcli.ops import registry
-from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH
+from gradcli.ops.calling.meanings import DIALECT_OF
+from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, owner
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
@@ -56,8 +58,17 @@ class Lowering:
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
         self.mentions = False  # whether the last expression mentioned a bound name
+        self.reading = Reading(self.coercion)
+        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
+        dialect = self.scope.dialect
+        found = dialect.decided or (next(iter(self.touched)) if len(self.touched) == 1 else None) or dialect.wanted()
+        return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
         """What an expression stands for, in any of the forms above.
@@ -186,11 +197,19 @@ class Lowering:
             return bound
         if name == "None":
             return None
+        if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:
+            return self._module(found.path) if isinstance(found, Module) else found
         if name in NAMED and name not in self.scope.failed:
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
-            return Module(ROOTS[name])
+            return self._module(ROOTS[name])
         return FreeVariable(name)
+
+    def _module(self, path: str) -> Module:
+        dialect = DIALECT_OF.get(owner(path))
+        if dialect is not None:
+            self.touched.add(dialect)
+        return Module(path)
 
     def _attribute(self, node: Attribute, frame: Frame) -> Any:
         return attribute(self.coercion, frame.results[node.base.place], node.name)
@@ -206,21 +225,33 @@ class Lowering:
             return self._call_of_name(node, callee, frame, arguments, keywords)
         target = results[callee.place]
         if isinstance(target, Function):
-            if target.base is not None:
-                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if target.name in DERIVATIVES and not exists(target.name, target.library):
-                return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
-            return self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
+            return self._call_of_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
             extents = property_of(self.coercion, "shape", self.coercion.value(results[callee.base.place]))
             return extents[self.coercion.integer(arguments[0])] if arguments else extents
         raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+
+    def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A function of a library, or a method."""
+        if target.base is not None:
+            library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
+            target = Function(target.name, library, target.base)
+            made = self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
+            return self.reading.settled(made, node, frame, target, [target.base])
+        if target.name in DERIVATIVES and not exists(target.name, target.library):
+            return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
+        made = self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
+        return self.reading.settled(made, node, frame, target, arguments)
 
     def _call_of_name(self, node: Call, callee: Name, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         name = callee.name
         definition = self.scope.functions.get(name)
         if definition is not None:
             return self._inlining.call(node, frame, definition, arguments, keywords)
+        if (self.scope.imported or self.scope.everything) and name not in self.scope.names and name not in frame.locals:
+            target = self.reading.imported(name)
+            if isinstance(target, Function):
+                return self._call_of_function(node, target, frame, arguments, keywords)
         if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
             op = operation(name)
             if op is not None:  # most calls, in a third of the time
@@ -230,8 +261,9 @@ class Lowering:
         if name in DERIVATIVES:
             return self._noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
         if exists(name, NUMPY) or exists(name, TORCH):
-            library = NUMPY if exists(name, NUMPY) else TORCH
-            return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
+            library = self.reading.bare(node, frame, name, arguments, [*keywords])
+            made = self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
+            return self.reading.python(made, node, frame, name, arguments)
         if name in self.scope.names or name in frame.locals or name in NAMED:
             text = frame.source.text[node.arguments[0].start : node.arguments[-1].end] if node.arguments else ""
             text = text if len(text) <= 24 else "..."

@@ -11,6 +11,7 @@ import numpy as np
 from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.language.dialect import Dialect
 from gradcli.language.frames import Frame
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition
@@ -52,6 +53,10 @@ class Scope:
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
     deferred: list[Deferred] = field(default_factory=list)  # bindings that `gradcli check` tries values for
     lost: dict[str, Expr] = field(default_factory=dict)  # what names meant before a binding that has failed
+    imported: dict[str, Any] = field(default_factory=dict)  # what import lines have bound names to: modules, functions, constants
+    everything: list[str] = field(default_factory=list)  # modules all of whose names were imported
+    dialect: Dialect = field(default_factory=Dialect)
+    detached: dict[Expr, str] = field(default_factory=dict)  # nodes that a conversion has detached, with the conversion
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
     lowered: list[Frame] = field(default_factory=list)  # expressions, and what each node of their trees became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names

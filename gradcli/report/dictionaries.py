@@ -61,6 +61,7 @@ def as_dict(record: Record) -> dict[str, Any]:
         **({} if record.meta is None else {"meta": _replace(record.meta)}),
         "source": {"file": record.file, "line": record.line, "column": record.column},
         "expr": well_formed(record.expr),
+        **({} if record.dialect is None else {"dialect": record.dialect}),
         "value": value,
         "shape": None if record.value is None else list(record.shape),
         "dtype": record.dtype,

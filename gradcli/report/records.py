@@ -79,6 +79,7 @@ class Record:
     hessian: dict[str, dict[str, Array]] | None = None
     jvp: Array = None
     tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp
+    dialect: str | None = None  # by which the text was read, if not NumPy's
     derivative: dict[str, str | None] | None = None
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
