@@ -211,7 +211,8 @@ class Reading:
             try:
                 value = of_library(self.builder, item.path, item.name)
             except UnknownNameError:
-                raise unknown_name(item.path, item.name, suggested(item.name)) from None
+                close = suggested(item.name)
+                raise unknown_name(item.path, item.name, None if close is None or f"'{item.name}'" in close else close) from None
         if item.alias in self.scope.outside:
             raise UnknownNameError(f"'{item.alias}' is imported, and has a value from outside", help="give one of them another name")
         self.scope.names.pop(item.alias, None)

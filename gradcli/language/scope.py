@@ -14,7 +14,7 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
 from gradcli.language.frames import Frame
 from gradcli.language.static_uses import StaticUse
-from gradcli.language.tree import Binding, DataBinding, Definition
+from gradcli.language.tree import Binding, DataBinding, Definition, Several
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
 from gradcli.ops.calling.promotion import kind_of, numpy_dtype
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 class Deferred(Fixed):
     """A binding that waits for names to have values."""
 
-    binding: Binding | DataBinding
-    before: Expr | None  # what its own name meant before
-    leaves: dict[str, Expr]  # and its leaf, if there was one
+    binding: Binding | DataBinding | Several
+    names: list[str]  # that it binds
+    before: dict[str, Expr]  # what these meant before
+    leaves: dict[str, Expr]  # and their leaves, if there were any
 
 
 @dataclass(eq=False, repr=False)

@@ -58,7 +58,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     kind, text, _ = part.token(1)
     if first.kind != NAME or first.text in RESERVED:
         return several(part) if first.text in ("(", "[", "*") and "=" in source.text and binds_several(part) else query(part)
-    if first.text in ("import", "from") and kind == NAME:
+    if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
