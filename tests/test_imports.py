@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "api": ("query.interface",),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
+    "__main__": ("cli.main",),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
 ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli"}

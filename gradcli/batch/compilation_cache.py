@@ -40,7 +40,7 @@ class CompilationCache:
         """The record of a query in a program. None if it is for the ordinary way."""
         if options.freeze and any(name not in scope.names for name in options.freeze):
             return None
-        return self._record(source, of_scope(scope, options), scope.functions, options)
+        return self._record(source, of_scope(scope, options), scope.callables, options)
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
@@ -66,7 +66,10 @@ class CompilationCache:
         self._missed = max(self._missed - _WORTH, 0)
         line, column = source.position(source.text.index(text))
         value, gradient = found
-        return Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        if options.at:
+            record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
+        return record
 
     def _in_vain(self) -> bool:
         """Whether it is not worth the time to look for a template: hardly any query has one that is known. Now and then, it is tried."""

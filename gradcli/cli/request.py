@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from gradcli.ops.fixed import Fixed
 
-OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "dialect",
-    "quiet", "color", "help", "version",
-)  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
+FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -38,10 +34,22 @@ class EvalRequest(Request):
     jacobian: bool
     hessian: bool
     jvp: list[str]
+    hvp: list[str]
     check: bool
     formula: bool | None
     digits: int | None
     precision: int | None
+    quiet: bool
+    color: str
+
+
+class DiffRequest(Request):
+    """Those of ``gradcli diff``."""
+
+    order: int
+    check: bool
+    latex: bool
+    points: int
     quiet: bool
     color: str
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from gradcli.errors import UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import callables
+from gradcli.language import callables, calls, objects
 from gradcli.language.builder import Builder
-from gradcli.language.names import FreeVariable, Function, Module, Results
+from gradcli.language.names import FreeVariable, Function, Module, Results, Thing
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.dialects import is_part, qualified
@@ -20,13 +20,25 @@ from gradcli.ops.calling.prefixes import MODULES, NUMPY, TORCH, has, library_of,
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
     if isinstance(base, FreeVariable):
+        of = objects.bare(base.name)
+        if of is not None and name in of.methods:
+            return Function(f"{of.name}.{name}", of.library)
         raise missing_value(builder.scope, base)
     if isinstance(base, Module):
         return of_library(builder, base.path, name)
+    if isinstance(base, objects.Instance):
+        method = objects.attribute(builder, base, name)
+        return calls.call_method(builder, method, [], {}) if name in base.of.properties else method
     if isinstance(base, Results) and name in base.names:
         return base[base.names.index(name)]
     if name in ("T", "mT", "shape", "ndim", "size"):
         return property_of(builder, name, builder.value(base))
+    if isinstance(base, Thing):
+        return base.attribute(builder, name)
+    if isinstance(base, Function) and base.base is None:
+        return _of_function(base, name)
+    if name in callables.OF_VALUES:
+        return _of_value(builder, base, name)
     if callables.is_method(name):
         return Function(name, NUMPY if callables.exists(name, NUMPY) else TORCH, base)
     raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))
@@ -35,7 +47,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
 def of_library(builder: Builder, base: str, name: str) -> Any:
     """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
     path = f"{base}.{name}"
-    if path in MODULES:
+    if path in MODULES or objects.is_class(base, name):
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified(name, path, library)
@@ -43,12 +55,34 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             return Function(function, library)
     if is_part(name, library_of(base)):
         return Module(path)
+    objects.refuse(name, library_of(base))
+    from gradcli.language import library_names
+
+    found = library_names.of_library(builder, library_of(base), name)
+    if found is not library_names.MISSING:
+        return found
     try:
         value = named_constant(base, name)
     except UnknownNameError as error:
         error.help = callables.suggested(name)
         raise
     return builder.graph.constant(value) if isinstance(value, float) else value
+
+
+def _of_value(builder: Builder, base: Any, name: str) -> Any:
+    """What code writes of values beside mathematics, which most programs do without."""
+    from gradcli.language.array_methods import METHODS, PROPERTIES
+
+    return PROPERTIES[name](builder, base) if name in PROPERTIES else METHODS[name].of(base)
+
+
+def _of_function(base: Function, name: str) -> Any:
+    """``np.add.reduce`` and its kin; other functions have no attributes."""
+    from gradcli.language import ufuncs
+
+    if ufuncs.is_ufunc(base):
+        return ufuncs.method(base, name)
+    raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
 
 
 def property_of(builder: Builder, name: str, base: Expr) -> Any:

@@ -13,13 +13,21 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op
 
 IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})  # methods that give the value itself
+# Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
+OF_VALUES = frozenset((
+    "A1", "H", "all", "any", "argwhere", "astype", "at", "bfloat16", "block_until_ready", "bool", "byte", "char", "clone", "conj",
+    "conjugate", "contiguous", "copy", "cpu", "cuda", "data", "device", "double", "dtype", "element_size", "flat", "flatten", "float",
+    "half", "imag", "int", "item", "itemsize", "long", "mH", "nbytes", "ndimension", "nelement", "new_full", "new_ones", "new_tensor",
+    "new_zeros", "nonzero", "numel", "pin_memory", "real", "resolve_conj", "resolve_neg", "short", "to", "type", "type_as",
+))  # fmt: skip
+OF_PYTHON = frozenset({"Ellipsis", "bool", "divmod", "float", "int", "list", "range", "slice", "sys", "tuple"})  # python_names.py
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 
 @cache
 def exists(name: str, library: str) -> bool:
     """Whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
-    return name in FUNCTIONS or name in ALIASES or lookup(name, library) is not None
+    return name in FUNCTIONS or name in ALIASES or (name == "kl_divergence" and library == TORCH) or lookup(name, library) is not None
 
 
 @cache
@@ -35,7 +43,7 @@ def is_function(name: str) -> bool:
 
 def is_method(name: str) -> bool:
     """Whether ``x.name(...)`` calls a function."""
-    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS
+    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
 
 
 def suggested(name: str) -> str | None:

@@ -12,16 +12,16 @@ from typing import Any
 
 from gradcli.errors import AmbiguousError, GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
-from gradcli.language import calls
-from gradcli.language.attributes import attribute, property_of
-from gradcli.language.callables import exists, operation
+from gradcli.language import calls, objects
+from gradcli.language.attributes import attribute
+from gradcli.language.callables import OF_PYTHON, exists, operation
 from gradcli.language.coercion import Coercion
 from gradcli.language.differentiation import DERIVATIVES, derivative
 from gradcli.language.frames import Frame
 from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
 from gradcli.language.masks import refuse_other_readings
-from gradcli.language.names import FreeVariable, Function, Module
+from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
@@ -43,8 +43,9 @@ from gradcli.language.tree import (
 )
 from gradcli.language.undefined_names import unknown_function
 from gradcli.ops import registry
+from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.meanings import DIALECT_OF
-from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, owner
+from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
@@ -195,6 +196,8 @@ class Lowering:
             if scope.static_uses and name in scope.static_uses:
                 self.coercion.static_uses.update(scope.static_uses[name])
             return bound
+        if self.scope.objects and name in self.scope.objects:
+            return self._object(name)
         if name == "None":
             return None
         if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:
@@ -203,6 +206,11 @@ class Lowering:
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
             return self._module(ROOTS[name])
+        if name in OF_PYTHON:
+            from gradcli.language.python_names import NAMES
+
+            if name in NAMES:
+                return NAMES[name]
         return FreeVariable(name)
 
     def _module(self, path: str) -> Module:
@@ -211,8 +219,14 @@ class Lowering:
             self.touched.add(dialect)
         return Module(path)
 
+    def _object(self, name: str) -> Any:
+        bound = self.scope.objects[name]
+        self.mentions = self.mentions or bound.mentions
+        self.scope.mentioned.add(name)
+        return bound.object
+
     def _attribute(self, node: Attribute, frame: Frame) -> Any:
-        return attribute(self.coercion, frame.results[node.base.place], node.name)
+        return self._noted(attribute(self.coercion, frame.results[node.base.place], node.name), node, frame)
 
     # -- calls ------------------------------------------------------------------------------------------------
 
@@ -223,17 +237,32 @@ class Lowering:
         callee = node.callee
         if isinstance(callee, Name):
             return self._call_of_name(node, callee, frame, arguments, keywords)
-        target = results[callee.place]
+        return self._call_of(results[callee.place], node, frame, arguments, keywords)
+
+    def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        results, callee = frame.results, node.callee
+        if isinstance(target, objects.Instance):
+            return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
+        if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
+            return objects.constructed(self.coercion, of, arguments, keywords)
+        if isinstance(target, Thing):
+            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, Function):
             return self._call_of_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
-            extents = property_of(self.coercion, "shape", self.coercion.value(results[callee.base.place]))
-            return extents[self.coercion.integer(arguments[0])] if arguments else extents
+            return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
+        if isinstance(target, DType):
+            return calls.conversion(self.coercion, target, arguments, keywords)
         raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
 
     def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A function of a library, or a method."""
         if target.base is not None:
+            if isinstance(target.base, objects.Instance):
+                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
+            if _is_pair(node, frame):
+                return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
             library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
             target = Function(target.name, library, target.base)
             made = self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
@@ -248,10 +277,12 @@ class Lowering:
         definition = self.scope.functions.get(name)
         if definition is not None:
             return self._inlining.call(node, frame, definition, arguments, keywords)
+        if self.scope.objects and name in self.scope.objects:
+            return self._call_of(self._object(name), node, frame, arguments, keywords)
         if (self.scope.imported or self.scope.everything) and name not in self.scope.names and name not in frame.locals:
             target = self.reading.imported(name)
-            if isinstance(target, Function):
-                return self._call_of_function(node, target, frame, arguments, keywords)
+            if target is not None:
+                return self._call_of(target, node, frame, arguments, keywords)
         if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
             op = operation(name)
             if op is not None:  # most calls, in a third of the time
@@ -260,25 +291,38 @@ class Lowering:
             raise unknown_function(self.scope, name).at(callee.span)
         if name in DERIVATIVES:
             return self._noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
+        if name in OF_PYTHON:
+            from gradcli.language.python_names import FUNCTIONS
+
+            if name in FUNCTIONS:
+                made = self._noted(FUNCTIONS[name].call(self.coercion, arguments, keywords), node, frame)
+                return self.reading.converted(made, node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
             library = self.reading.bare(node, frame, name, arguments, [*keywords])
-            made = self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
-            return self.reading.python(made, node, frame, name, arguments)
+            return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
         if name in self.scope.names or name in frame.locals or name in NAMED:
             text = frame.source.text[node.arguments[0].start : node.arguments[-1].end] if node.arguments else ""
             text = text if len(text) <= 24 else "..."
             raise AmbiguousError(
                 f"'{name}({text})' has two readings", help=f"write {name}*({text}) to multiply; there is no function '{name}'"
             ).at(node.span)
+        if (of := objects.bare(name)) is not None:
+            return objects.constructed(self.coercion, of, arguments, keywords)
         raise unknown_function(self.scope, name).at(callee.span)
 
     @staticmethod
-    def _noted(made: Any, node: Call, frame: Frame) -> Any:
+    def _noted(made: Any, node: Node, frame: Frame) -> Any:
         """The result of a built-in function; what was expanded for it is kept."""
         if type(made) is not Expansion:
             return made
         frame.expansions[node.place] = made
         return made.result
+
+
+def _is_pair(node: Call, frame: Frame) -> bool:
+    """Whether ``.values`` or ``.indices`` follows a call."""
+    after = frame.nodes[node.place + 1] if node.place + 1 < len(frame.nodes) else None
+    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {

@@ -39,7 +39,7 @@ from gradcli.language.brackets import ARGUMENTS, SUBSCRIPTS, closed, colon, comm
 from gradcli.language.infix import expression, infix, product
 from gradcli.language.stacks import Stacks
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, SUPERSCRIPT, SYMBOL, Token, superscript_value
-from gradcli.language.tree import Attribute, Binary, Expression, Name, Number
+from gradcli.language.tree import Attribute, Binary, Call, Expression, Name, Node, Number
 from gradcli.ops.text import BINDING, EXPRESSION
 
 
@@ -103,13 +103,22 @@ def postfix(stacks: Stacks, token: Token) -> bool:
 
 
 def arguments(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "(" arguments ")", after a name or an attribute; after a number, a product."""
-    before = stacks.values[-1]
-    if isinstance(before, (Name, Attribute)) and stacks.tokens[stacks.at - 2].kind == NAME:
+    """postfix = atom "(" arguments ")", after a name, an attribute or what a constructor makes; after a number, a product."""
+    before, last = stacks.values[-1], stacks.tokens[stacks.at - 2]
+    if isinstance(before, (Name, Attribute)) if last.kind == NAME else last.text == ")" and is_made(before):
         opened(stacks, ARGUMENTS, token, stacks.values.pop())
     else:
         product(stacks, token)
     return True
+
+
+def is_made(node: Node) -> bool:
+    """Whether a node calls a constructor, whose result may be called: ``nn.MSELoss()``, ``MSELoss()``."""
+    if not isinstance(node, Call):
+        return False
+    callee = node.callee
+    name = callee.name if isinstance(callee, (Name, Attribute)) else ""
+    return name[:1].isupper() and len(name) > 2
 
 
 def primes(stacks: Stacks, token: Token) -> bool:

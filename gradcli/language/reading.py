@@ -18,7 +18,7 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Number, Unary
 from gradcli.ops import structure
 from gradcli.ops.calling import meanings
-from gradcli.ops.calling.detaching import PYTHONS, detaches, is_refused
+from gradcli.ops.calling.detaching import CONVERSIONS, detaches, is_refused
 from gradcli.ops.calling.meanings import DIALECT_OF, is_method_of_arrays, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, owner
 
@@ -147,22 +147,25 @@ class Reading:
             return result
         if not any(map(self._varies, given)):
             return result
-        written = f".{name}()" if method else f"{frame.source.text[node.callee.start : node.callee.end]}(...)"
+        callee = node.callee
+        text = frame.source.text[callee.start : callee.end]
+        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{text}(...)"
         if library == JAX:
             raise ArgumentError(
                 f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
             )
         return self._detached(result, written)
 
-    def python(self, result: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
-        """The same of a function of Python's own: float(x) makes a plain number of PyTorch's tensors."""
-        if name not in PYTHONS or not any(map(self._varies, given)):
+    def converted(self, result: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
+        """The same of what makes a plain number, ``float(x)`` and ``x.item()``.
+
+        In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
+        """
+        if name not in CONVERSIONS or not any(map(self._varies, given)):
             return result
-        call = meanings.Call("item", True, (False,), ())  # float(x) is x.item()
-        library = self._dialect(call, node, frame) or NUMPY
-        if library == TORCH:
-            return self._detached(result, f"{name}(...)")
-        return self.settled(result, node, frame, Function(name, library), given)
+        call = meanings.Call("item", True, (False,), ())
+        function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])
+        return self.settled(result, node, frame, function, given)
 
     def _only_dialect(self, frame: Frame) -> str | None:
         """The dialect of a statement, if its prefixes, or else its program's, show one alone."""

@@ -14,6 +14,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
+from gradcli.language.objects import Bound, is_object
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
@@ -106,6 +107,11 @@ class Program:
             scope.dialect.note(source, scope.names)
             yield source
 
+    def statements(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Statement | GradcliError]:
+        """The statements of the program as its lines come, as `sources`; an error takes the place of one that cannot be read."""
+        for source in self.sources(lines, name, stream=stream):
+            yield from parse_statements(source, self.scope.limits.length)
+
     def foresee(self, lines: Iterable[str]) -> None:
         """All lines of the program, which are there before it begins: its dialect is theirs."""
         self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
@@ -190,7 +196,8 @@ class Program:
         except GradcliError:
             self._failed(statement)
             raise
-        scope.bindings[scope.names[name]] = statement
+        if name in scope.names:
+            scope.bindings[scope.names[name]] = statement
 
     def _is_made_of_itself(self, statement: Binding) -> bool:
         """Whether a binding mentions its own name, or names that depend on the value bound to it."""
@@ -248,7 +255,11 @@ class Program:
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name
         try:
-            expr = self.lowering.lower_value(statement.expression, statement.source)
+            result = self.lowering.lower(statement.expression, statement.source)
+            if is_object(result):
+                scope.bind_object(name, Bound(result, self.lowering.mentions))
+                return
+            expr = self.lowering.coerced(result, statement.expression, statement.source)
         except MissingValueError as error:
             if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
                 raise MissingValueError(
@@ -265,6 +276,7 @@ class Program:
             scope.bind_value(name, self.raw(value.node), const=statement.const)
             return
         own = scope.named(value.node, name)
+        scope.objects.pop(name, None)
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
             scope.replaced.add(name)

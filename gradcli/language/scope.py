@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class Scope:
     names: dict[str, Expr] = field(default_factory=dict)  # what they mean in the text that follows
     leaves: dict[str, Expr] = field(default_factory=dict)  # what they mean in results: a leaf, also after x = x/2
     functions: dict[str, Definition] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)  # what names stand for that are no values: nn.MSELoss(), F.relu
     values: dict[Expr, Any] = field(default_factory=dict)  # of leaves, in the program's precision
     whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
@@ -94,9 +95,20 @@ class Scope:
         if name in self.names or name in self.leaves:
             self.replaced.add(name)
         self.names[name] = self.leaves[name] = leaf
+        self.objects.pop(name, None)
         self.static_uses.pop(name, None)
         self.failed.pop(name, None)
         return leaf
+
+    @property
+    def callables(self) -> Iterable[str]:
+        """The names that are called as something of the program's own."""
+        return [*self.functions, *self.objects] if self.objects else self.functions
+
+    def bind_object(self, name: str, bound: Bound) -> None:
+        """Make a name stand for what is no value."""
+        self.unbind(name)
+        self.objects[name] = bound
 
     def subject(self, name: str) -> Expr | None:
         """What a name means in results and in claims about them: the value bound to it, or else the node."""
@@ -106,6 +118,7 @@ class Scope:
         """Leave a name without a value."""
         self.names.pop(name, None)
         self.leaves.pop(name, None)
+        self.objects.pop(name, None)
         self.failed.pop(name, None)
 
     def mark(self) -> tuple[tuple[int, int], int, int]:

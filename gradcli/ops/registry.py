@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import Composite, Kind, Op, grouped
 
-ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special")  # in the order of the documentation
+ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
 _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}

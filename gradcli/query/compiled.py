@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, ParseError, ShapeError, UsageError, text_lines
+from gradcli.errors import GradcliError, InputTypeError, ParseError, ShapeError, UsageError, suggestion, text_lines
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
 from gradcli.language.run import Lowered, Program, statements
@@ -34,6 +34,7 @@ from gradcli.query.wrt import variables
 Key = tuple[Any, ...]
 _Array = np.ndarray
 _WORK = 100_000  # steps in which it is found out whether arrays overlap
+_PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disable")
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 
 
@@ -50,8 +51,26 @@ def value_and_grad(
     return Function(expression, names_of(wrt), dtype, limits, dialect)
 
 
-def compile(expression: str, *, dtype: Any = "float64", limits: Limits = DEFAULT, dialect: str | None = None) -> Value:
-    """A function of an expression's names that gives its value, compiled once for each set of shapes."""
+@overload
+def compile(expression: str, *, dtype: Any = ..., limits: Limits = ..., dialect: str | None = ...) -> Value: ...
+@overload
+def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
+@overload
+def compile(expression: None = None, **pytorch: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def compile(expression: Any = None, *, dtype: Any = "float64", limits: Limits = DEFAULT, dialect: str | None = None, **pytorch: Any) -> Any:
+    """A function of an expression's names that gives its value, compiled once for each set of shapes.
+
+    A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function computes; with PyTorch's keywords
+    alone it is the decorator that does so. Raises UnknownArgument for other keywords, and InputTypeError for what is neither.
+    """
+    of_functions = expression is None or callable(expression)
+    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect")
+    for name in pytorch:
+        if name not in options:
+            close = suggestion(name, list(options))
+            raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
+    if of_functions:
+        return expression if expression is not None else lambda function: function
     return Value(expression, (), dtype, limits, dialect)
 
 

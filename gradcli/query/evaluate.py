@@ -23,7 +23,7 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
-from gradcli.query.derivatives import gradient, hessian, jacobian, jvp
+from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
 from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
@@ -129,12 +129,16 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if root.kind != "float":
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
+    if options.at:
+        record.at = {name: forward([x], scope.values, scope.precision)[x] for name, x in wrt.items()}
     if options.mode == "jvp":
         record.jvp = jvp(program, root, values, options, record)
     elif options.mode == "jacobian":
         record.jacobian = {name: jacobian(scope, root, x, values) for name, x in wrt.items()}
     elif options.mode == "hessian":
         record.hessian = hessian(scope, root, wrt, values)
+    elif options.mode == "hvp":
+        record.hvp = hvp(program, root, wrt, values, options, record)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)

@@ -6,13 +6,14 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gradcli.check.formula_claims import smaller_domain
 from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
@@ -43,8 +44,11 @@ class Needs:
         return bool(self.names or self.bindings) and not any(is_function(name) for name in self.names if len(name) > 1)
 
 
-def needs_of(statement: Statement, scope: Scope) -> Needs:
-    """What a query, an assert or a binding lacks, also through functions and deferred bindings."""
+def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
+    """What a query, an assert or a binding lacks, also through functions and deferred bindings.
+
+    also   names of constants that are meant as variables
+    """
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
     own = names_bound_by(statement)
     for name in own:
@@ -62,7 +66,7 @@ def needs_of(statement: Statement, scope: Scope) -> Needs:
             if name in deferral.before:
                 more.pop(name, None)
         wanted = {**wanted, **more}
-    given = {*scope.names, *NAMED, *scope.failed, *scope.imported}
+    given = {*scope.names, *scope.failed, *scope.imported, *(name for name in NAMED if name not in also)}
     line = statement.source.position(statement.span.start)[0]
     given.difference_update([name for name in own if scope.failed.get(name) == line])  # it is this binding that has failed
     return Needs([name for name in wanted if name not in given], bindings[::-1])
@@ -79,7 +83,7 @@ class SampledPoints:
     def at(self, point: Mapping[Any, Any]) -> Record | None:
         """The record at one point; of a binding, only the error that it makes."""
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
-        with self._bound(values):
+        with self.bound(values):
             for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
                 record = run_statement(self.program, statement, self.options, id=self.id)
                 if record is not None:
@@ -90,7 +94,7 @@ class SampledPoints:
         return record
 
     @contextmanager
-    def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
+    def bound(self, values: Mapping[str, Any]) -> Iterator[None]:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
         tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
@@ -115,9 +119,9 @@ class SampledPoints:
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
-        best, inside = self._gravest_of(list(anywhere(self.keys, points, state)))
+        best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
         if best is None:
-            best, inside = self._gravest_of(self._in_domains(points, state))
+            best, inside = self.gravest_of(self.points_in_domains(points, state))
         if best is None:
             best = self._asked(next(anywhere(self.keys, 0, state)))
             if best.error is None:
@@ -127,9 +131,10 @@ class SampledPoints:
         best.points = inside
         return best
 
-    def _gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
+    def gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
+        without: dict[int, str] = {}  # claims, and what is said of where they have no value
         inside = 0
         agreeing = self._agreeing(candidates)
         for place, point in enumerate(candidates):
@@ -139,6 +144,7 @@ class SampledPoints:
             record = self._asked(point)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
+            without = {**_without_value(record), **without}
             if not _inside(record) or record.check is None or _is_underflow(record.check):
                 continue
             inside += 1
@@ -147,11 +153,14 @@ class SampledPoints:
             if record.check.worst is Verdict.MISMATCH:
                 best = self._simplest(point, record)
                 break
+        for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
+            if claim.verdict is Verdict.AGREE and claim.reason is None:
+                claim.reason = without.get(i)
         return best, inside
 
-    def _in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
+    def points_in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
-        with self._bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
+        with self.bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
             try:
                 for waiting in self.needs.bindings:
                     self.program.execute(waiting.binding)
@@ -167,10 +176,11 @@ class SampledPoints:
     def _agreeing(self, points: Sequence[Mapping[Any, Any]]) -> frozenset[int]:
         """The places of points that agree when they are judged all at once, as entries of arrays: of what works entry by entry.
 
-        Where anything but agreement is found, or may be (claims, values that are not finite), points are judged one by one.
+        Where anything but agreement is found, or may be (claims of numbers, values that are not finite), points are judged one by one.
         """
         query = self.statement
-        if not isinstance(query, Query) or self.needs.bindings or self.options.claims or self.options.mode != "grad":
+        numbers = any(not claim.formula for claim in self.options.claims)
+        if not isinstance(query, Query) or self.needs.bindings or numbers or self.options.mode != "grad":
             return frozenset()
         quick = replace(self.options, formula=False, check=False, digits=None)
         columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
@@ -179,7 +189,7 @@ class SampledPoints:
             return frozenset()
         self.program.scope.in_columns = True
         try:
-            with self._bound({name: column[inside] for name, column in columns.items()}):
+            with self.bound({name: column[inside] for name, column in columns.items()}):
                 record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
         finally:
             self.program.scope.in_columns = False
@@ -190,7 +200,7 @@ class SampledPoints:
         """Which entries of columns have a finite value and finite slopes; none, if the query is not entry by entry."""
         count = len(next(iter(columns.values())))
         nothing = np.zeros(count, bool)
-        with self._bound(columns):
+        with self.bound(columns):
             try:
                 lowered = self.program.execute(query)
             except GradcliError:
@@ -227,11 +237,22 @@ def _inside(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
-    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
-    if any(math.isnan(worst.engine) for worst in wrong):
+    if _without_value(record):
         return False  # outside of the claim's own domain, at a point that nobody asked for
     told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _without_value(record: Record) -> dict[int, str]:
+    """The claims, by their places, that have no value at a point where the function has, and what is to be said of them."""
+    if record.check is None:
+        return {}
+    found = {}
+    for i, claim in enumerate(record.check.claims):
+        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
+            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
+    return found
 
 
 def _is_underflow(check: Check) -> bool:

@@ -39,7 +39,7 @@ class Options:
     wrt: tuple[str, ...] | None = None
     freeze: tuple[str, ...] = ()
     seed: Any = None  # an array, or text of the language
-    mode: str = "grad"  # "grad", "jacobian", "hessian" or "jvp"
+    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "hvp"
     tangents: dict[str, Any] = field(default_factory=dict)
     check: bool = True
     formula: bool = True
@@ -54,6 +54,7 @@ class Options:
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
+    at: bool = False  # keep the values of the names beside their derivatives
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
 
     @property

@@ -26,6 +26,7 @@ class Programs:
     precision: str = "float64"
     values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
     dialect: str | None = None  # of programs that show none
+    piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
 
     def fresh(
         self,
@@ -57,7 +58,7 @@ class Programs:
         def load(reference: str) -> Any:
             from gradcli.files.arrays import load_array
 
-            return load_array(reference, self.limits, folder)
+            return load_array(reference, self.limits, folder, self.piped if folder is None else None)
 
         return load
 

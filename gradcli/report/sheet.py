@@ -48,7 +48,7 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
 
-_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "assert": ""}
+_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
 
 
 def array_text(array: Any, digits: int | None, width: int | None = None) -> str:

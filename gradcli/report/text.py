@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gradcli.errors import text_lines
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
+
+if TYPE_CHECKING:
+    from gradcli.report.derivative_record import DerivativeRecord
 
 
 def text_record(record: Record, digits: int | None) -> str:
@@ -12,7 +17,7 @@ def text_record(record: Record, digits: int | None) -> str:
     return render(sheet_of(record, digits))
 
 
-def error_text(record: Record) -> str:
+def error_text(record: Record | DerivativeRecord) -> str:
     """An error as text; one of a whole record says which record it is."""
     assert record.error is not None
     text = record.error.error.render()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcli.report.describing import block, location, one_line
+from gradcli.report.describing import block, location, notes, one_line
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
 _MOST = 1000  # failures that are shown in full
+_MOST_NOTES = 100  # of claims that are right
 
 
 class TextReport(Report):
@@ -18,10 +19,13 @@ class TextReport(Report):
         super().__init__(stream)
         self.verbose = verbose
         self.worst: Worst[str] = Worst(_MOST)
+        self.notes: list[str] = []
 
     def add(self, outcome: Outcome) -> None:
         if outcome.bad:
             self.worst.add(outcome, block)
+        elif len(self.notes) < _MOST_NOTES:
+            self.notes += notes(outcome)
         if self.verbose:
             remark = outcome.reason or (outcome.verdict.word if outcome.verdict is not None else "")
             parts = (f"{outcome.status:<7}", location(outcome), one_line(outcome.record.expr, 100), one_line(remark, 100))
@@ -35,5 +39,7 @@ class TextReport(Report):
             self.stream.write(text + "\n\n")
         if self.worst.left_out:
             self.stream.write(f"and {self.worst.left_out:,} more, none of them graver\n\n")
+        for note in self.notes:
+            self.stream.write(note + "\n")
         self.stream.write(summary.line() + "\n")
         self.stream.flush()

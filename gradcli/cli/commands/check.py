@@ -85,7 +85,7 @@ def check(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
     save: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE.npy", help="Write which entries of NAME are wrong, as booleans (with -e)."),
+        typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e)."),
     ] = None,
     report: Annotated[
         list[str] | None,

@@ -54,7 +54,7 @@ class RecordLines:
         folder, name = folder_of(path), None if path == "-" else path
         try:
             given = parse_record(line, self.programs.limits, folder)
-            values = {**self._values(given, policy.state), **self.programs.values}
+            values = {**self.values(given, policy.state), **self.programs.values}
             options = self.treatment.options(given, _options_of(given, policy.options))
         except GradcliError as error:
             record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
@@ -92,8 +92,8 @@ class RecordLines:
         if record.error is None and not given.at.keys() <= mentioned:
             record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
 
-    def _values(self, given: InputRecord, state: int) -> dict[str, Any]:
-        """The values of a record, texts as constant expressions."""
+    def values(self, given: InputRecord, state: int) -> dict[str, Any]:
+        """The values of a record, texts as constant expressions. Raises InputError."""
         values: dict[str, Any] = {}
         calculator: Program | None = None
         for name, value in given.at.items():

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gradcli.cli.request import CheckRequest, EvalRequest, Request
+from gradcli.cli.request import CheckRequest, DiffRequest, EvalRequest, Request
 from gradcli.errors import UsageError
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
@@ -52,7 +52,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     """What ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
-    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp)}
+    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp), "hvp": bool(request.hvp)}
     modes = [name for name in asked if asked[name]]
     mode, kind = modes[0] if modes else "grad", request.output_format
     _refuse_nothing(request)
@@ -64,10 +64,25 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     _refuse_no_time(request)
     return Options(
         wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
-        tangents=assignments("--jvp", request.jvp) if request.jvp else {}, check=request.check,
+        tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        timeout=request.timeout, digits=request.precision, place=place,
+        timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
     )  # fmt: skip
+
+
+def diff_format(request: DiffRequest) -> str:
+    """The form of what ``gradcli diff`` prints. Raises UsageError for options that nothing would come of."""
+    kind = request.output_format
+    choice("--color", request.color, ("auto", "always", "never"))
+    if request.latex and kind == "text":
+        kind = "latex"
+    if kind != "text" and request.color == "always":
+        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
+    if not request.check and request.timeout is not None:
+        raise UsageError("--timeout is about the check, which --no-check leaves out", help="leave one of them out")
+    _refuse_nothing(request)
+    _refuse_no_time(request)
+    return kind
 
 
 def check_options(request: CheckRequest, checking: Options) -> Options:

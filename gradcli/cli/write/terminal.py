@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gradcli.errors import display_width
+from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
 from gradcli.report.text import error_text
@@ -21,21 +23,63 @@ _COLOURS = {
 _SIGNS = {Verdict.AGREE: "✓", Verdict.MISMATCH: "✗"}
 
 
-class Terminal:
-    """Tables, colours and errors for a person."""
+class Styled:
+    """Standard output and standard error with colours."""
 
-    def __init__(self, digits: int | None, forced: bool) -> None:
-        self.digits = digits
+    def __init__(self, forced: bool) -> None:
         terminal = True if forced else None
         self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False, force_terminal=terminal)
         self.errors = Console(file=sys.stderr, markup=False, emoji=False, highlight=False, force_terminal=terminal)
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 
-    def show(self, record: Record) -> None:
+    def between(self) -> None:
+        """An empty line before all but the first record."""
         if not self.first:
             self.console.print()
         self.first = False
+
+    def verdict(self, verdict: Verdict, text: str) -> Text:
+        sign = _SIGNS.get(verdict, "!") if self.unicode else "*"
+        return Text.assemble((f"  {sign} {verdict.word}", _COLOURS[verdict]), (f" {text}", "dim"))
+
+
+class DerivativeTerminal(Styled):
+    """Derivatives as formulas, for a person."""
+
+    def show(self, record: DerivativeRecord) -> None:
+        from gradcli.report import derivative_sheet as sheet
+
+        self.between()
+        if record.error is not None:
+            show_error(self.errors, error_text(record))
+            return
+        self.console.print(Text("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
+        lines = sheet.lines_of(record)
+        width = sheet.label_width(lines)
+        for line in lines:
+            if line.kind == "verdict" and record.check is not None:
+                word = record.check.worst.word
+                self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
+                continue
+            style = "bold cyan" if line.kind == "formula" else ""
+            label = f"  {line.label}{' ' * (width - display_width(line.label))}"
+            self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
+        self.console.file.flush()
+
+    def end(self) -> None:
+        self.console.file.flush()
+
+
+class Terminal(Styled):
+    """Tables, colours and errors for a person."""
+
+    def __init__(self, digits: int | None, forced: bool) -> None:
+        super().__init__(forced)
+        self.digits = digits
+
+    def show(self, record: Record) -> None:
+        self.between()
         if record.error is not None:
             show_error(self.errors, error_text(record))
             return
@@ -45,7 +89,7 @@ class Terminal:
         if sheet.rows:
             self.console.print(self._table(sheet))
         if sheet.verdict is not None:
-            self.console.print(self._verdict(sheet), soft_wrap=True)
+            self.console.print(self.verdict(sheet.verdict, sheet.verdict_text), soft_wrap=True)
         for note in sheet.notes:
             self.console.print(Text.assemble(("  note   ", "dim"), note), soft_wrap=True)
         self.console.file.flush()
@@ -80,11 +124,6 @@ class Terminal:
                 cells.append(Text(row.formula))
             table.add_row(*cells)
         return table
-
-    def _verdict(self, sheet: Sheet) -> Text:
-        assert sheet.verdict is not None
-        sign = _SIGNS.get(sheet.verdict, "!") if self.unicode else "*"
-        return Text.assemble((f"  {sign} {sheet.verdict.word}", _COLOURS[sheet.verdict]), (f" {sheet.verdict_text}", "dim"))
 
 
 def show_error(console: Console, rendered: str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gradcli.ops.calling.prefixes import JAX, TORCH
 
-# Methods that give Python's numbers, or arrays of NumPy; and functions of the library, and of Python where the library's values are given.
+# Methods that give Python's numbers, or arrays of NumPy; and functions of the library.
 _METHODS = {TORCH: frozenset({"item", "tolist", "numpy"})}
 _FUNCTIONS = {TORCH: frozenset({"tensor"})}
 _OF_LISTS = {TORCH: frozenset({"as_tensor", "asarray"})}  # of an array that already is one, they give it as it is
-PYTHONS = frozenset({"float", "int"})  # of Python, without a prefix
+CONVERSIONS = frozenset({"float", "int", "item"})  # of Python, and of whatever has one entry; int's have no derivative anyway
 # What JAX refuses for values that it differentiates: their numbers are not known while it does.
 _REFUSED = {JAX: frozenset({"item", "tolist"})}
 
@@ -19,11 +19,6 @@ def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bo
     return name in table.get(library, ()) or (of_list and not method and name in _OF_LISTS.get(library, ()))
 
 
-def converts(name: str) -> bool:
-    """Whether a function of Python makes a plain number: it stops gradients in PyTorch, and is refused in JAX."""
-    return name in PYTHONS
-
-
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Whether a library cannot have this of a value that it differentiates."""
-    return name in PYTHONS if not method and library == JAX else name in _REFUSED.get(library, ())
+    """Whether a library cannot have this method of a value that it differentiates."""
+    return method and name in _REFUSED.get(library, ())

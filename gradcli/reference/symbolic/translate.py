@@ -155,6 +155,9 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m, order, x: m.psi(int(order), x)
     if isinstance(node, sympy.exp):
         return lambda m, x: m.exp(x)
+    by_mpmath: Callable[..., Any] | None = getattr(type(node), "by_mpmath", None)  # of a function that a record has made
+    if by_mpmath is not None:
+        return by_mpmath
     name = _in_mpmath(type(node))
     if name is None:
         raise Unsupported(type(node).__name__)

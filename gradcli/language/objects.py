@@ -1,0 +1,116 @@
+"""Objects: what a library's class makes and keeps arguments for its functions, and names that are bound to these and to functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError, suggestion
+from gradcli.language.builder import Builder
+from gradcli.language.names import FreeVariable, Function, Module
+from gradcli.language.undefined_names import missing_value
+from gradcli.ops.calling import binding
+from gradcli.ops.calling.classes import CALL, Class, Refused, class_of
+from gradcli.ops.calling.prefixes import SCIPY, TORCH, library_of
+from gradcli.ops.calling.signatures import Signature, declared
+
+# Methods that no object has here, and what is said of them.
+_DRAWN = frozenset({"sample", "rsample", "sample_n", "rvs", "random_state"})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance:
+    """An object of a class: the arguments that it keeps, by the names of our own parameters."""
+
+    of: Class
+    kept: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound:
+    """What a name stands for that is no value, and whether that depends on names with values."""
+
+    object: Instance | Function | Module
+    mentions: bool
+
+
+def is_object(result: Any) -> bool:
+    """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
+    return isinstance(result, (Instance, Module)) or (isinstance(result, Function) and result.base is None)
+
+
+def is_class(path: str, name: str) -> bool:
+    """Whether a name in a part of a library is a class's: gamma in scipy.stats, MSELoss in torch.nn."""
+    home = SCIPY if path.rpartition(".")[2] == "stats" else TORCH if library_of(path) == TORCH and name[:1].isupper() else ""
+    return isinstance(class_of(name, home), Class) if home else False
+
+
+def class_at(path: str) -> Class | None:
+    """The class that a path of a library names, None where it names none."""
+    part, _, name = path.rpartition(".")
+    home = SCIPY if part.rpartition(".")[2] == "stats" else library_of(path)
+    known = class_of(name, home)
+    return known if isinstance(known, Class) else None
+
+
+def refuse(name: str, library: str) -> None:
+    """Raise TypeMismatchError for a class whose objects are not taken."""
+    known = class_of(name, library)
+    if isinstance(known, Refused):
+        raise TypeMismatchError(known.why, help=known.help)
+
+
+def bare(name: str) -> Class | None:
+    """The class that a name without a prefix means, as it is written after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
+    library = TORCH if name[:1].isupper() else SCIPY
+    refuse(name, library)
+    known = class_of(name, library)
+    return known if isinstance(known, Class) else None
+
+
+def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]) -> Instance:
+    """An object of a class. Raises ArgumentError for arguments that its constructor does not take, MissingValueError for missing values."""
+    kept = binding.bind(builder, of.name, of.constructor, arguments, keywords)
+    for argument in kept.values():
+        if isinstance(argument, FreeVariable):
+            raise missing_value(builder.scope, argument)
+    return Instance(of, kept)
+
+
+def attribute(builder: Builder, base: Instance, name: str) -> Any:
+    """``object.name``: the value of a property, or a method. Raises UnknownNameError."""
+    of = base.of
+    if name in of.methods:
+        return Function(name, of.library, base)
+    if name in _DRAWN:
+        raise UnknownNameError(
+            f"{of.name}.{name} draws at random, which has no derivative here", help="give the numbers that were drawn a name: eps=[0.3, -1.2]"
+        )
+    close = suggestion(name, [*of.methods])
+    known = ", ".join(method for method in of.methods if method != CALL)
+    raise UnknownNameError(f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None)
+
+
+def prepared(
+    builder: Builder, base: Instance, method: str, arguments: list[Any], keywords: dict[str, Any]
+) -> tuple[str, Signature, dict[str, Any]]:
+    """What an object's method is called in messages, its function, and all arguments of that. Raises ArgumentError for others."""
+    function = base.of.function(method)
+    if function is None:
+        first = next(iter(base.of.methods))
+        raise TypeMismatchError(f"a {base.of.name} cannot be called", help=f"write {base.of.name}(...).{first}(x)")
+    name = base.of.name if method == CALL else method
+    given = binding.bind(builder, name, function, arguments, keywords)
+    accepted = base.of.accepts(method)
+    return name, function, {**{name: value for name, value in base.kept.items() if name in accepted}, **given}
+
+
+def divergence(p: Any, q: Any) -> tuple[str, Signature, dict[str, Any]]:
+    """The function that the divergence of two distributions is, and its arguments. Raises ArgumentError for pairs that have none."""
+    if not isinstance(p, Instance) or not isinstance(q, Instance):
+        raise ArgumentError("kl_divergence needs two distributions", help="write kl_divergence(Normal(2, 3), Normal(0, 1))")
+    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
+    if function is None:
+        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
+    return "kl_divergence", function, {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}}

@@ -1,0 +1,301 @@
+"""Incomplete gamma and beta functions, with their derivatives by all parameters, to any order."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import of
+from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
+from gradcli.ops.registry import elementwise
+from gradcli.ops.spec import Op
+from gradcli.ops.special.combinatorics import betaln
+from gradcli.ops.special.gamma import digamma, lgamma, polygamma
+from gradcli.ops.special.taylor import Series, variable
+
+_STEPS = 20_000  # of a series or a continued fraction, which near x = a takes about sqrt(a) of them
+_TINY, _CLOSE = 1e-300, 4e-16
+
+
+def _psi(n: int, x: Any) -> Any:
+    from scipy import special
+
+    return special.polygamma(n, x) if n else special.digamma(x)
+
+
+def _done(change: Series, total: Series) -> bool:
+    with np.errstate(all="ignore"):
+        return all(np.all(~(np.abs(change.terms[p]) > _CLOSE * np.abs(total.terms[p]))) for p in total.terms)
+
+
+def _lower(orders: tuple[int, int], a: Any, x: Any) -> Series:
+    """The sum of x**k/(a (a + 1) ... (a + k)), the lower integral but for x**a e**-x."""
+    place = variable(orders, a, 0)
+    term = total = place.inverse()
+    for k in range(1, _STEPS):
+        term = term * x * (place + float(k)).inverse()
+        total = total + term
+        if not k % 8 and _done(term, total):
+            break
+    return total
+
+
+def _fraction(b: Series, steps: Any) -> Series:
+    """b[0] + a[1]/(b[1] + a[2]/(b[2] + ...)), inverted, by Lentz's algorithm; ``steps`` gives pairs a[i], b[i]."""
+    c, d = b.made({(0, 0): np.full_like(b.start(), 1 / _TINY)}), b.inverse()
+    found = d
+    for i, (top, bottom) in enumerate(steps):
+        d = (top * d + bottom).inverse()
+        c = top * c.inverse() + bottom
+        before, found = found, found * d * c
+        if not i % 8 and _done(found + before * -1.0, found):
+            break
+    return found
+
+
+def _upper(orders: tuple[int, int], a: Any, x: Any) -> Series:
+    """Legendre's continued fraction of the upper integral but for x**a e**-x."""
+    place = variable(orders, a, 0)
+    return _fraction(place * -1.0 + (x + 1), ((place * float(i) + float(-i * i), place * -1.0 + (x + 1 + 2 * i)) for i in range(1, _STEPS)))
+
+
+def _gammainc(a: Any, x: Any, n: int) -> Any:
+    from scipy import special
+
+    if not n:
+        return special.gammainc(a, x)[()]
+    a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
+    orders = (n, 0)
+    inside = (a > 0) & (x > 0) & (x < np.inf)
+    safe_a, safe_x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+    exponents = {(0, 0): safe_a * np.log(safe_x) - safe_x - special.gammaln(safe_a), (1, 0): np.log(safe_x) - _psi(0, safe_a)}
+    exponents |= {(k, 0): -_psi(k - 1, safe_a) / math.factorial(k) for k in range(2, n + 1)}
+    front = Series(orders, exponents).exp()
+    far = safe_x > safe_a + 1
+    below = (front * _lower(orders, safe_a, np.where(far, 0.5 * safe_a, safe_x))).derivative()
+    beyond = -(front * _upper(orders, safe_a, np.where(far, safe_x, safe_a + 2))).derivative()
+    outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
+    return np.where(inside, np.where(far, beyond, below), outside)[()]
+
+
+def _differentiated(function: Any, orders: Any) -> Any:
+    """What mpmath makes of a derivative by parameters: differences at as many digits as they take."""
+
+    def at(m: Any, *arguments: Any) -> Any:
+        *parameters, x = arguments
+        counts = orders[: len(parameters)]
+        if not any(counts):
+            return function(m, *parameters, x)
+        lost = sum(count * abs(m.mag(value)) for count, value in zip(counts, parameters, strict=True))  # by steps as small as these
+        with m.workprec(m.prec + 40 + 2 * lost):
+            value = m.diff(lambda *where: function(m, *where, x), tuple(parameters), tuple(counts), relative=True)
+        return +value
+
+    return at
+
+
+def _gammainc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
+    if a <= 0 or x < 0:
+        return m.nan
+    if x == 0 or x == m.inf:
+        return m.one if not n and x else m.zero
+    return _differentiated(lambda m, a, x: _lower_part(m, a, x), (n,))(m, a, x)
+
+
+def _lower_part(m: Any, a: Any, x: Any) -> Any:
+    """P(a, x), by its complement where that is the small one."""
+    return 1 - m.gammainc(a, x, regularized=True) if x > a + 1 else m.gammainc(a, 0, x, regularized=True)
+
+
+def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
+    if a <= 0 or x < 0:
+        return m.nan
+    if x == 0 or x == m.inf:
+        return m.zero if n or x else m.one
+    return _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
+
+
+def _in_sympy(name: str, reference: Any, slope: Any) -> Any:
+    """A function that sympy does not have: its derivative by the last argument, and by parameters one order more."""
+
+    def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
+        parameters = len(arguments) - 1
+
+        def fdiff(self: Any, place: int) -> Any:
+            values, orders = self.args[: parameters + 1], [int(n) for n in self.args[parameters + 1 :]]
+            if place == parameters + 1:
+                return slope(s, values, orders)
+            orders[place - 1] += 1
+            return self.func(*values, *orders)
+
+        def value(m: Any, *given: Any) -> Any:
+            return reference(m, *given[: parameters + 1], *[int(n) for n in given[parameters + 1 :]])
+
+        made = type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(value)})
+        return made(*arguments, *static.values())
+
+    return symbolic
+
+
+def _gamma_slope(sign: int) -> Any:
+    def slope(s: Any, values: Any, orders: Any) -> Any:
+        a, x = values
+        return sign * s.diff(s.exp((a - 1) * s.log(x) - x - s.loggamma(a)), a, orders[0])
+
+    return slope
+
+
+def gamma_density(a: Any, x: Any, n: int = 0) -> Any:
+    """The n-th derivative by a of x**(a - 1) e**-x/gamma(a)."""
+    density = exp(xlogy(a - 1, x) - x - lgamma(a))
+    factors = [1.0]
+    for k in range(n):
+        slopes = [log(x) - digamma(a), *(-polygamma(a, n=j) for j in range(1, k + 1))]
+        factors.append(sum(math.comb(k, j) * factors[k - j] * slopes[j] for j in range(k + 1)))
+    return density if not n else density * factors[n]
+
+
+_OF_GAMMA = of(a="(0, inf)", x="[0, inf)")
+gammainc_slope: Op = elementwise(
+    "gammainc_slope", "a x", _gammainc, _gammainc_reference,
+    lambda out, a, x, n: gammainc_slope(a, x, n=n + 1), lambda out, a, x, n: gamma_density(a, x, n),
+    symbolic=_in_sympy("gammainc", _gammainc_reference, _gamma_slope(1)), static={"n": 1}, saves=("a", "x"), public=False, ulps=4000,
+    domain=_OF_GAMMA, doc="The n-th derivative of gammainc(a, x) by a.",
+)
+gammainc: Op = elementwise(
+    "gammainc", "a x", lambda a, x: _gammainc(a, x, 0), _gammainc_reference,
+    lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
+    symbolic=lambda s, a, x: _in_sympy("gammainc", _gammainc_reference, _gamma_slope(1))(s, a, x, n=0), saves=("a", "x"), ulps=200, domain=_OF_GAMMA,
+    doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
+    examples=("gammainc(a, x)",),
+)
+
+
+def _gammaincc(a: Any, x: Any) -> Any:
+    from scipy import special
+
+    return special.gammaincc(a, x)[()]
+
+
+gammaincc: Op = elementwise(
+    "gammaincc", "a x", _gammaincc, _gammaincc_reference,
+    lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
+    symbolic=lambda s, a, x: _in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400, domain=_OF_GAMMA,
+    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
+)
+
+
+def _beta_fraction(orders: tuple[int, int], a: Any, b: Any, x: Any) -> Series:
+    """The continued fraction of the incomplete beta function but for x**a (1 - x)**b/(a beta(a, b))."""
+    first, second = variable(orders, a, 0), variable(orders, b, 1)
+    both = first + second
+
+    def steps() -> Any:
+        yield both * (first + 1.0).inverse() * -x, 1.0
+        for m in range(1, _STEPS):
+            bottom = (first + (2 * m - 1.0)) * (first + 2.0 * m)
+            yield (second + float(-m)) * (m * x) * bottom.inverse(), 1.0
+            bottom = (first + 2.0 * m) * (first + (2 * m + 1.0))
+            yield (first + float(m)) * (both + float(m)) * -x * bottom.inverse(), 1.0
+
+    return _fraction(both.made({(0, 0): np.ones_like(x)}), steps())
+
+
+def _near(orders: tuple[int, int], a: Any, b: Any, x: Any) -> Any:
+    """The derivative of the incomplete beta function where x is below its mean."""
+    from scipy import special
+
+    i, j = orders
+    exponents: dict[tuple[int, int], Any] = {(0, 0): special.xlogy(a, x) + special.xlog1py(b, -x) - np.log(a) - special.betaln(a, b)}
+    for k in range(i + 1):
+        for m in range(j + 1):
+            if k or m:
+                slope = _psi(k + m - 1, a + b) + (-_psi(k - 1, a + 1) if not m else 0.0) + (-_psi(m - 1, b) if not k else 0.0)
+                slope = slope + (np.log(x) if (k, m) == (1, 0) else np.log1p(-x) if (k, m) == (0, 1) else 0.0)
+                exponents[k, m] = slope / (math.factorial(k) * math.factorial(m))
+    return (Series(orders, exponents).exp() * _beta_fraction(orders, a, b, x)).derivative()
+
+
+def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
+    from scipy import special
+
+    if not (n or k):
+        return special.betainc(a, b, x)[()]
+    a, b, x = np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x)))
+    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
+    a, b, safe = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
+    low = safe <= (a + 1) / (a + b + 2)
+    below = _near((n, k), a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)))
+    beyond = -_near((k, n), b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe))
+    outside = np.where((x == 0) | (x == 1), 0.0, np.nan)
+    return np.where(inside, np.where(low, below, beyond), outside)[()]
+
+
+def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
+    if a <= 0 or b <= 0 or x < 0 or x > 1:
+        return m.nan
+    if x == 0 or x == 1:
+        return m.zero if n or k or not x else m.one
+
+    def part(m: Any, a: Any, b: Any, x: Any) -> Any:
+        return m.betainc(a, b, 0, x, regularized=True) if x * (a + b) <= a else 1 - m.betainc(b, a, 0, 1 - x, regularized=True)
+
+    return _differentiated(part, (n, k))(m, a, b, x)
+
+
+def _beta_slope(s: Any, values: Any, orders: Any) -> Any:
+    a, b, x = values
+    logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)
+    return s.diff(s.exp(logarithm), a, orders[0], b, orders[1])
+
+
+def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
+    """The derivative by a and b, n and k times, of x**(a - 1) (1 - x)**(b - 1)/beta(a, b)."""
+
+    def slope(i: int, j: int) -> Any:
+        found: Any = digamma(a + b) if i + j == 1 else polygamma(a + b, n=i + j - 1)
+        if not j:
+            found = found - (digamma(a) if i == 1 else polygamma(a, n=i - 1))
+        if not i:
+            found = found - (digamma(b) if j == 1 else polygamma(b, n=j - 1))
+        return found + (log(x) if (i, j) == (1, 0) else log1p(-x) if (i, j) == (0, 1) else 0.0)
+
+    def factor(i: int, j: int) -> Any:
+        if not (i or j):
+            return 1.0
+        if i:
+            return sum(
+                math.comb(i - 1, p) * math.comb(j, q) * factor(i - 1 - p, j - q) * slope(p + 1, q) for p in range(i) for q in range(j + 1)
+            )
+        return sum(math.comb(j - 1, q) * factor(0, j - 1 - q) * slope(0, q + 1) for q in range(j))
+
+    density = exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+    return density * factor(n, k) if n or k else density
+
+
+_OF_BETA = of(a="(0, inf)", b="(0, inf)", x="[0, 1]")
+betainc_slope: Op = elementwise(
+    "betainc_slope", "a b x", _betainc, _betainc_reference,
+    lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
+    lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
+    symbolic=_in_sympy("betainc", _betainc_reference, _beta_slope), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False, ulps=4000,
+    domain=_OF_BETA, doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
+)
+betainc: Op = elementwise(
+    "betainc", "a b x", lambda a, b, x: _betainc(a, b, x, 0, 0), _betainc_reference,
+    lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
+    lambda out, a, b, x: beta_density(a, b, x),
+    symbolic=lambda s, a, b, x: _in_sympy("betainc", _betainc_reference, _beta_slope)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"), ulps=400,
+    domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
+    examples=("betainc(a, b, x)",),
+)
+
+for _library in (NUMPY, SCIPY, TORCH):
+    declare(
+        _library, gammainc=signature("gammainc", "a|input|self, x|other, -out"), gammaincc=signature("gammaincc", "a|input|self, x|other, -out"),
+    )  # fmt: skip
+declare(TORCH, igamma=signature("gammainc", "a|input, x|other, -out"), igammac=signature("gammaincc", "a|input, x|other, -out"))
