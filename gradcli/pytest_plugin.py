@@ -218,7 +218,9 @@ class Runner:
         from gradcli.query.programs import Programs
 
         programs = Programs()
-        return programs.fresh(self.policy.state, programs.loader(self.folder))
+        program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
+        program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
+        return program
 
 
 def _configuration(config: pytest.Config) -> Configuration:

@@ -85,7 +85,7 @@ class TypeOfTensors(Thing, DType):
         if len(arguments) != 1 or keywords or not isinstance(arguments[0], (list, tuple)):
             raise ArgumentError("a tensor is made of a list here", help="write torch.tensor([1., 2.])")
         made = array(builder, list(arguments[0]))
-        return made if self.name == "float" else detach(converted(builder, made, DType(self.name), f"{self.name} numbers"))
+        return detach(made if self.name == "float" else converted(builder, made, DType(self.name), f"{self.name} numbers"))
 
 
 _TENSOR_TYPES = {

@@ -18,10 +18,10 @@ from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.mentions import expressions_of, mentioned, names_bound_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
-from gradcli.language.tree import Binding, DataBinding, Query, Statement
+from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
 from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
@@ -51,24 +51,27 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
 
     also   names of constants that are meant as variables
     """
-    values = {*scope.names, *also, *(deferral.binding.name for deferral in scope.deferred)}
+    values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
-    if isinstance(statement, Binding) and statement.name in scope.lost:
-        wanted.pop(statement.name, None)  # what it meant before will do
+    own = names_bound_by(statement)
+    for name in own:
+        if name in scope.lost:
+            wanted.pop(name, None)  # what it meant before will do
     bindings: list[Deferred] = []
     for deferral in reversed(scope.deferred):
         binding = deferral.binding
-        if binding.name not in wanted:
+        if wanted.keys().isdisjoint(deferral.names):
             continue
         bindings.append(deferral)
-        del wanted[binding.name]
         more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions, values))
-        if deferral.before is not None:
-            more.pop(binding.name, None)
+        for name in deferral.names:
+            wanted.pop(name, None)
+            if name in deferral.before:
+                more.pop(name, None)
         wanted = {**wanted, **more}
-    given = {*scope.names, *scope.failed, *(name for name in NAMED if name not in also)}
-    if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
-        given.discard(statement.name)  # it is this binding that has failed
+    given = {*scope.names, *scope.failed, *scope.imported, *(name for name in NAMED if name not in also)}
+    line = statement.source.position(statement.span.start)[0]
+    given.difference_update([name for name in own if scope.failed.get(name) == line])  # it is this binding that has failed
     return Needs(_apart([name for name in wanted if name not in given], values), bindings[::-1])
 
 
@@ -109,16 +112,15 @@ class SampledPoints:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
         tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
-        names = {*values, *(deferral.binding.name for deferral in self.needs.bindings)}
+        names = {*values, *(name for deferral in self.needs.bindings for name in deferral.names)}
         before = [{name: table[name] for name in names if name in table} for table in tables]
         replaced = set(scope.replaced)
         try:
             for name in names:
                 scope.unbind(name)
             for deferral in reversed(self.needs.bindings):
-                if deferral.before is not None:
-                    scope.names[deferral.binding.name] = deferral.before
-                    scope.leaves.update(deferral.leaves)
+                scope.names.update(deferral.before)
+                scope.leaves.update(deferral.leaves)
             for name, value in values.items():
                 scope.bind_value(name, value)
             yield
@@ -295,26 +297,30 @@ def _explain(record: Record) -> None:
         error.note = error.note or f"no value is given for {names}: numbers were tried"
 
 
-def deferred(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+def deferred(program: Program, binding: Binding | Several, needs: Needs, options: Options) -> Record | None:
     """Defer a binding until the names that it needs have values; the record of its error if no number will do."""
     scope = program.scope
-    name, before = binding.name, scope.lost.pop(binding.name, None)
-    leaf = scope.leaves.get(name)
-    scope.failed.pop(name, None)
-    if before is not None:
-        scope.names[name] = before
+    names = names_bound_by(binding)
+    before = {name: scope.lost.pop(name) for name in names if name in scope.lost}
+    leaves = {name: scope.leaves[name] for name in before if name in scope.leaves}
+    for name in names:
+        scope.failed.pop(name, None)
+    scope.names.update(before)
     sampled = SampledPoints(program, binding, needs, options)
     record = sampled.at(next(anywhere(sampled.keys, 0)))
-    scope.names.pop(name, None)
-    scope.lost.pop(name, None)
+    for name in names:
+        scope.names.pop(name, None)
+        scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
-        scope.failed.pop(name, None)
-        scope.deferred.append(Deferred(binding, before, {} if before is None or leaf is None else {name: leaf}))
+        for name in names:
+            scope.failed.pop(name, None)
+        scope.deferred.append(Deferred(binding, names, before, leaves))
         return None
     return record
 
 
-def keep_in_order(scope: Scope, binding: Binding | DataBinding) -> None:
-    """Defer a binding that could be run, too, if others of its name are deferred: it has its place among them."""
-    if any(deferral.binding.name == binding.name for deferral in scope.deferred):
-        scope.deferred.append(Deferred(binding, None, {}))
+def keep_in_order(scope: Scope, binding: Binding | DataBinding | Several) -> None:
+    """Defer a binding that could be run, too, if others of its names are deferred: it has its place among them."""
+    names = names_bound_by(binding)
+    if any(not set(names).isdisjoint(deferral.names) for deferral in scope.deferred):
+        scope.deferred.append(Deferred(binding, names, {}, {}))

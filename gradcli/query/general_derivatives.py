@@ -20,7 +20,7 @@ from gradcli.graph.nodes import reachable
 from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Lowered, Program, statements
-from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Statement
+from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Several, Statement
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.formula_verdicts import verified
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
@@ -68,13 +68,13 @@ def derivatives(program: Program, lines: Iterable[str], name: str | None, asked:
     definitions: list[Definition] = []
     bindings: list[Binding] = []
     found = False
-    for statement in statements(lines, name, program.scope.limits):
+    for statement in program.statements(lines, name):
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)
         elif not isinstance(statement, Assertion):
             definitions += [statement] if isinstance(statement, Definition) else []
-            bindings += [statement] if isinstance(statement, Binding) else []
+            bindings += [statement] if isinstance(statement, Binding) else statement.bindings if isinstance(statement, Several) else []
             record = _made_ready(program, statement, asked, id)
         if record is not None:
             found = True
@@ -87,9 +87,9 @@ def derivatives(program: Program, lines: Iterable[str], name: str | None, asked:
 def _made_ready(program: Program, statement: Statement | GradcliError, asked: Asked, id: Any) -> DerivativeRecord | None:
     """Run a statement that others build on; the record of its error."""
     record = run_statement(program, statement, asked.options)
-    if record is not None and isinstance(statement, Binding) and (needs := needs_of(statement, program.scope, asked.names or ())):
+    if record is not None and isinstance(statement, (Binding, Several)) and (needs := needs_of(statement, program.scope, asked.names or ())):
         record = deferred(program, statement, needs, asked.options)
-    elif record is None and isinstance(statement, (Binding, DataBinding)):
+    elif record is None and isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(program.scope, statement)
     if record is None:
         return None
