@@ -256,7 +256,7 @@ class Lowering:
             return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
         if isinstance(target, DType):
             return calls.conversion(self.coercion, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
 
     def _call_of_name(self, node: Call, callee: Name, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         name = callee.name

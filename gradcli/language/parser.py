@@ -114,7 +114,7 @@ def postfix(stacks: Stacks, token: Token) -> bool:
             colon(stacks, token, stacks.finished())
             return True
         if text == "=":
-            stacks.fail("'=' can only follow a name at the start of a statement", token.span, "write == to compare")
+            stacks.fail("'=' can only follow a name at the start of a statement", token.span, "write x == y to compare")
     elif kind == NAME and text in ("if", "else"):
         expression(stacks, token)
         return True

@@ -59,7 +59,7 @@ class Stacks:
         if token.kind == END:
             before = self.tokens[self.at - 1] if self.at else token
             self.fail("the expression ends where a value is expected", before.span if before.kind != END else token.span)
-        self.fail(f"expected a value, not {token.text!r}", token.span, "write == to compare" if token.text == "=" else None)
+        self.fail(f"expected a value, not {token.text!r}", token.span, "write x == y to compare" if token.text == "=" else None)
 
     def peek(self) -> Token:
         """The token that is read next."""
