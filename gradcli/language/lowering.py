@@ -146,7 +146,7 @@ class Lowering:
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
             right = self._operand(right, node.right, frame)
-        if node.operator in CONDITIONS or (node.operator == "**" and left.kind == "bool"):
+        if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
         return self.graph.apply(registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right))
 
@@ -238,12 +238,12 @@ class Lowering:
 
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         results, callee = frame.results, node.callee
+        if isinstance(target, Thing):
+            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
         if isinstance(target, objects.Instance):
             return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
         if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
-        if isinstance(target, Thing):
-            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
         if isinstance(target, Function):
             if target.base is not None:
                 if _is_pair(node, frame):

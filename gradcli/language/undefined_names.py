@@ -15,6 +15,8 @@ from gradcli.language.tree import Binary, Call, Name
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 
+# What programs call by names of their own, which are near to those of functions.
+_OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
 _LONGEST = 40  # characters of a name that may be several names written together
 _LOGARITHM = re.compile(r"log(?:_(\w+)|([₀-₉]+))")
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
@@ -64,6 +66,8 @@ def glued(name: str, known: Collection[str]) -> list[str] | None:
 
 def unknown_function(scope: Scope, name: str) -> GradcliError:
     """The error of calling a name that is no function."""
+    if name in _OF_PROGRAMS:
+        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
     close = suggestion(name, [*scope.functions, *callables.all_names()])
     help = f"did you mean '{close}'?" if close else None
     base = _LOGARITHM.fullmatch(name)
