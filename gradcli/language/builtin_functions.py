@@ -74,4 +74,7 @@ def item(builder: Builder, x: Any) -> Any:
 
 
 FUNCTIONS = {**CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, **dict.fromkeys(("contiguous", "double", "float"), as_is)}
-ALIASES = {"random": "rand", "standard_normal": "randn"}
+ALIASES = {
+    "random": "rand", "standard_normal": "randn",
+    **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
+}  # fmt: skip

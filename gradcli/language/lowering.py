@@ -272,7 +272,7 @@ class Lowering:
             return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
         if isinstance(target, DType):
             return calls.conversion(self.coercion, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
 
     def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A function of a library, or a method."""

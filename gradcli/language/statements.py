@@ -120,8 +120,8 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     assert span is not None
     tokens = tokenize(source)
     places = [token.start for token in tokens]
-    start, stop = bisect_left(places, span.start), bisect_left(places, span.end)
-    part = Part(source, tokens, start, stop, span)
+    start, stop = (bisect_left(places, place) for place in span)
+    part = Part(source, tokens, start, stop, Span(*span))
     try:
         return (expression.read or plain)(part, values)
     except AmbiguousError as error:
@@ -238,8 +238,9 @@ def _changed(part: Part, values: frozenset[str]) -> Expression:
     for node in (before, whole):
         node.place = len(nodes)
         nodes.append(node)
-    span = None if change.source is None else part.span
-    return Expression(whole, nodes, change.called, frozenset(), change.implied, change.notes, change.source, span, _changed)
+    made = Expression(whole, nodes).like(change)
+    made.span, made.read = part.span, _changed
+    return made
 
 
 def definition(part: Part, equals: int) -> Definition:

@@ -178,6 +178,7 @@ def _made(
         present = _present(program, subject, sampled.needs, lowered)
         asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
         options = replace(asked.options, wrt=asked_for, everywhere=True)
+        record.read_as = lowered.read_as
         found = variables(scope, reachable([lowered.value]), options, lowered.static_uses)
         names = list(found.nodes)
         if subject.names is None and sampled.needs.names:
