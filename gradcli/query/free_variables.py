@@ -47,9 +47,9 @@ class Needs:
 def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
     """What a query, an assert or a binding lacks, also through functions and deferred bindings.
 
-    also   names of constants that are meant as variables
+    also   names that are meant as variables: those of constants, and those before brackets
     """
-    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
+    wanted = dict.fromkeys([*mentioned(expressions_of(statement), scope.functions), *_factors(statement, also)])
     if isinstance(statement, Binding) and statement.name in scope.lost:
         wanted.pop(statement.name, None)  # what it meant before will do
     bindings: list[Deferred] = []
@@ -59,7 +59,7 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
             continue
         bindings.append(deferral)
         del wanted[binding.name]
-        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
+        more = dict.fromkeys([*mentioned(expressions_of(binding), scope.functions), *_factors(binding, also)])
         if deferral.before is not None:
             more.pop(binding.name, None)
         wanted = {**wanted, **more}
@@ -67,6 +67,12 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
     if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
         given.discard(statement.name)  # it is this binding that has failed
     return Needs([name for name in wanted if name not in given], bindings[::-1])
+
+
+def _factors(statement: Statement, names: Collection[str]) -> list[str]:
+    """Of some names those that stand before brackets: with a value, they are factors."""
+    called = {name for expression in expressions_of(statement) for name in expression.called}
+    return [name for name in names if name in called]
 
 
 class SampledPoints:

@@ -19,12 +19,15 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.rereading import as_read
 from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Statement
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.formula_verdicts import verified
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
+from gradcli.query.glued_names import refuse_glued
 from gradcli.query.options import Options
 from gradcli.query.policy import POINTS
 from gradcli.query.wrt import variables
@@ -144,6 +147,8 @@ def _needs(program: Program, subject: Subject) -> Needs:
     needs = needs_of(subject.query, program.scope, names)
     if any(is_function(name) for name in needs.names if len(name) > 1 and name not in names):
         program.execute(subject.query)
+    free = [name for name in needs.names if name not in names]
+    refuse_glued(subject.query, free, names, program.scope.names)
     return needs
 
 
@@ -186,10 +191,26 @@ def _made(
         record.known = tuple(sorted({*found.nodes, *(node.payload.name for node in reachable([lowered.value]) if node.is_leaf)}))
         record.absent = tuple(name for name in record.names if name not in present)
         said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-        record.warnings = [*found.warnings, *said]
+        record.warnings = [*lowered.notes, *found.warnings, *said]
+        record.read_as = lowered.read_as or _reading(subject, scope)
         if not record.names:
             return None
         return general(scope, lowered.value, {name: found.nodes[name] for name in names}, points, asked.order)
+
+
+def _reading(subject: Subject, scope: Scope) -> str | None:
+    """How the right side of a definition or a binding was read, if not as it stands there."""
+    said = subject.said
+    if not isinstance(said, (Definition, Binding)):
+        return None
+    own = said.parameters if isinstance(said, Definition) else ()
+    read = as_read(said.expression, scope, own)
+    if not read.implied:
+        return None
+    from gradcli.language.rewritten import rewritten
+
+    left = f"{said.name}({', '.join(own)})" if own else said.name
+    return f"{left} = {rewritten(read, scope.functions)}"
 
 
 def _present(program: Program, subject: Subject, needs: Needs, lowered: Lowered) -> set[str]:
