@@ -72,4 +72,4 @@ def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) 
 
 def _named(name: str) -> Number | None:
     constant = NAMED.get(name)
-    return None if constant is None or isinstance(constant, bool) else Number(float(constant), False, None)
+    return None if constant is None or isinstance(constant, bool) or name == "E" else Number(float(constant), False, None)

@@ -25,6 +25,8 @@ class Request(Fixed):
     random_state: int | None
     fail_fast: bool
     limit: list[str]
+    quiet: bool
+    color: str
 
 
 class EvalRequest(Request):
@@ -38,8 +40,6 @@ class EvalRequest(Request):
     formula: bool | None
     digits: int | None
     precision: int | None
-    quiet: bool
-    color: str
 
 
 class DiffRequest(Request):
@@ -49,8 +49,6 @@ class DiffRequest(Request):
     check: bool
     latex: bool
     points: int
-    quiet: bool
-    color: str
 
 
 class CheckRequest(Request):

@@ -38,7 +38,7 @@ def atom(stacks: Stacks, token: Token) -> bool:
 
 
 def number(stacks: Stacks, token: Token) -> float:
-    """NUMBER: decimal digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
+    """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
     text = token.text
     if text.isdigit() and len(text) < 300 and text != "0":
         return int(text)
@@ -49,12 +49,22 @@ def number(stacks: Stacks, token: Token) -> float:
         stacks.implied = True
         return (int(whole) if whole else 0) + FRACTIONS[text[-1]]
     if text == "0" and (after := stacks.peek()).kind == NAME and after.start == token.start + 1 and after.text[0] in "xXoObB":
-        span = Span(token.start, after.start + len(after.text))
-        stacks.fail("numbers are decimal", span, "hexadecimal, octal and binary are not read")
+        return based(stacks, token, after)
     if "_" in text and not _GROUPED.fullmatch(text):
         stacks.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
     plain = text.replace("_", "")
     return int(plain) if plain.isdigit() and len(plain) < 300 else float(plain)
+
+
+def based(stacks: Stacks, token: Token, digits: Token) -> int:
+    """NUMBER: 0x10, 0b11, 0o17, as Python writes whole numbers in other bases."""
+    written = token.text + digits.text
+    stacks.at += 1
+    try:
+        return int(written, 0)
+    except ValueError:
+        span = Span(token.start, digits.start + len(digits.text))
+        stacks.fail(f"{written!r} is not a number", span, "write 0x10, 0o17 or 0b11 for whole numbers in other bases")
 
 
 def negation(stacks: Stacks, token: Token) -> bool:

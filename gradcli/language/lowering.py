@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.errors import AmbiguousError, GradcliError, Source, TypeMismatchError
+from gradcli.errors import GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls, objects
 from gradcli.language.attributes import attribute
-from gradcli.language.callables import OF_PYTHON, exists, operation
+from gradcli.language.callables import OF_PYTHON, OF_SYMPY, exists, operation
 from gradcli.language.coercion import Coercion
 from gradcli.language.differentiation import DERIVATIVES, derivative
 from gradcli.language.frames import Frame
@@ -41,7 +41,7 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.language.undefined_names import unknown_function
+from gradcli.language.undefined_names import refuse_as_factor, refuse_bound_function, unknown_function
 from gradcli.ops import registry
 from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType
@@ -58,6 +58,7 @@ class Lowering:
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
         self.mentions = False  # whether the last expression mentioned a bound name
+        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
         self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
@@ -70,6 +71,7 @@ class Lowering:
         """
         self.mentions = False
         self.coercion.static_uses = {}
+        self.notes = {}
         expression = self.read = as_read(expression, self.scope)
         self._stack = [Frame(expression, source, self.statement, {})]
         self._inlining = Inlining(self.coercion, self._stack)
@@ -139,10 +141,12 @@ class Lowering:
     def _binary(self, node: Binary, frame: Frame) -> Expr:
         left, right = frame.results[node.left.place], frame.results[node.right.place]
         if type(left) is not Expr:
+            if type(left) is FreeVariable:
+                refuse_as_factor(self.scope, left, right, node, frame.source)
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
             right = self._operand(right, node.right, frame)
-        if node.operator in CONDITIONS or (node.operator == "**" and left.kind == "bool"):
+        if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
         return self.graph.apply(registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right))
 
@@ -200,6 +204,8 @@ class Lowering:
         if name == "None":
             return None
         if name in NAMED and name not in self.scope.failed:
+            if name == "E":
+                self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
             return Module(ROOTS[name])
@@ -232,12 +238,12 @@ class Lowering:
 
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         results, callee = frame.results, node.callee
+        if isinstance(target, Thing):
+            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
         if isinstance(target, objects.Instance):
             return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
         if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
-        if isinstance(target, Thing):
-            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
         if isinstance(target, Function):
             if target.base is not None:
                 if _is_pair(node, frame):
@@ -262,25 +268,24 @@ class Lowering:
         if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
             op = operation(name)
             if op is not None:  # most calls, in a third of the time
+                if name in self.scope.names or name in frame.locals:
+                    refuse_bound_function(self.scope, node, frame)
                 return self.graph.apply(op, arguments)
         if node.primes:
             raise unknown_function(self.scope, name).at(callee.span)
         if name in DERIVATIVES:
             return self._noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
-        if name in OF_PYTHON:
-            from gradcli.language.python_names import FUNCTIONS
+        if name in OF_PYTHON or name in OF_SYMPY:
+            from gradcli.language import python_names, sympy_names
 
-            if name in FUNCTIONS:
-                return self._noted(FUNCTIONS[name].call(self.coercion, arguments, keywords), node, frame)
+            routine = python_names.FUNCTIONS.get(name) or sympy_names.FUNCTIONS.get(name)
+            if routine is not None:
+                return self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
         if exists(name, NUMPY) or exists(name, TORCH):
+            if len(arguments) == 1 and not keywords and (name in self.scope.names or name in frame.locals):
+                refuse_bound_function(self.scope, node, frame)
             library = NUMPY if exists(name, NUMPY) else TORCH
             return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
-        if name in self.scope.names or name in frame.locals or name in NAMED:
-            text = frame.source.text[node.arguments[0].start : node.arguments[-1].end] if node.arguments else ""
-            text = text if len(text) <= 24 else "..."
-            raise AmbiguousError(
-                f"'{name}({text})' has two readings", help=f"write {name}*({text}) to multiply; there is no function '{name}'"
-            ).at(node.span)
         if (of := objects.bare(name)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
         raise unknown_function(self.scope, name).at(callee.span)

@@ -35,6 +35,16 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
             f"'{word}' is of conditions; of numbers, Python gives one of them", span=_sign(node, source, word), source=source,
             help=f"write {first} {word} {second} for a condition, {chosen} for one of them",
         )  # fmt: skip
+    if node.operator in ("+", "-"):
+        if right == "bool":
+            sign, truth = node.operator, f"{a} or {b}" if node.operator == "+" else f"{a} != {b}"
+            raise AmbiguousError(
+                f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths", span=_sign(node, source, sign),
+                source=source, help=f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition",
+            )  # fmt: skip
+        return
+    if node.operator != "**":
+        return
     span = _sign(node, source, "^")
     if source.text[span.start] != "^":
         return  # '**' is a power everywhere

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +20,24 @@ from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
-from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Name, Query, Relation, Statement
+from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Lost, Name, Query, Relation, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.structure import detach
+
+_PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
+_HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
 
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
     """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
-    for first, line in logical_lines(lines, limits.length):
+    logical = logical_lines(lines, limits.length)
+    for first, line in logical:
         text = line if line.isascii() else unicodedata.normalize("NFC", line)
+        if text.startswith(_PROMPTS) or (":" in text and _HEAD.match(text)):
+            from gradcli.language.sessions import pieces
+
+            yield from pieces(chain(((first, text),), ((n, unicodedata.normalize("NFC", more)) for n, more in logical)), name)
+            return
         if text.strip():
             yield Source(text, name, first)
 
@@ -102,6 +113,10 @@ class Program:
             self.scope.functions[statement.name] = statement
             self.scope.mentioned |= words_of(statement)
             return None
+        if isinstance(statement, Lost):
+            for name in statement.names:
+                self._lose(name, statement)
+            return None
         assert isinstance(statement, Assertion)
         read: list[Expression | None] = []
         relations = tuple(Sides(r, *(self._side(part, source, read) for part in (r.left, r.right))) for r in statement.relations)
@@ -125,9 +140,10 @@ class Program:
     def _tell_reading(self, lowered: Lowered, read: list[Expression | None]) -> None:
         """Say how a query or an assert was read, if its text implies anything."""
         parts = [part for part in read if part is not None]
+        lowered.notes = tuple(self.lowering.notes)
         if any(part.notes for part in parts):
             names = self.scope.names
-            lowered.notes = tuple(text for part in parts for name, text in part.notes if name is None or name in names)
+            lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
         if not any(part.implied for part in parts):
             return
         from gradcli.language.rewritten import rewritten
@@ -140,6 +156,13 @@ class Program:
             lowered.read_as = "assert " + " and ".join(f"{a} {sign} {b}" for a, sign, b in sides) + within
         else:
             lowered.read_as = texts[0]
+
+    def _lose(self, name: str, statement: Statement) -> None:
+        """Leave a name without a value, which a statement with an error should have given it."""
+        scope = self.scope
+        if name in scope.names:
+            scope.lost[name] = scope.names.pop(name)
+        scope.failed[name] = statement.source.position(statement.span.start)[0]
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
@@ -174,7 +197,7 @@ class Program:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned([statement.expression], scope.functions)
+        names = mentioned([statement.expression], scope.functions, scope.names)
         if name in names:
             return True
         leaf = scope.leaves.get(name)

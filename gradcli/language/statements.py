@@ -11,8 +11,14 @@ from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
 from gradcli.language.parser import parsed
 from gradcli.language.tokens import END, NAME, NUMBER, RESERVED, SYMBOL, Token, tokenize
-from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
+from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Lost, Name, Query, Statement
 
+# Words that statements of Python begin with; first_words.py is asked about these.
+PYTHON_WORDS = frozenset((
+    "async", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "global", "if", "nonlocal", "pass",
+    "print", "raise", "return", "try", "while", "with", "yield",
+))  # fmt: skip
+_METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_grad", "sort", "zero_grad"})  # of a name, and alone
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 
 
@@ -24,21 +30,54 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
             help=f"raise it with --limit length={len(source.text)}",
         )  # fmt: skip
         return
+    if type(source) is not Source:
+        yield from _pasted(source)
+        return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        yield error
+        yield from _unreadable(source, error)
         return
     start = 0
     for stop in _ends(source, tokens):
         if stop > start:
             try:
-                yield statement(source, tokens, start, stop)
+                found = statement(source, tokens, start, stop)
+                if found is not None:
+                    yield found
             except AmbiguousError as error:
                 yield with_readings(error)
             except ParseError as error:
-                yield error
+                yield from _in_python_s_words(source, tokens, start, stop, error)
         start = stop + 1
+
+
+def _pasted(source: Source) -> Iterator[Statement | ParseError]:
+    """A block of Python's statements, or what Python printed, which is refused."""
+    from gradcli.language import first_words, foreign
+
+    yield first_words.refused(source)
+    if names := foreign.names_bound_in(source.text):
+        yield Lost(source, Span(0, len(source.text)), names)
+
+
+def _unreadable(source: Source, error: ParseError) -> Iterator[Statement | ParseError]:
+    from gradcli.language import foreign
+
+    yield foreign.explained_text(source, error)
+
+
+def _in_python_s_words(source: Source, tokens: list[Token], start: int, stop: int, error: ParseError) -> Iterator[Statement | ParseError]:
+    """An error, and the names that have no value because of it: of what is Python and out of the language, in its words."""
+    from gradcli.language import foreign
+
+    if tokens[start].text not in PYTHON_WORDS:
+        error = foreign.explained(source, tokens, start, stop, error)
+    yield error
+    first, last = tokens[start], tokens[stop - 1]
+    text = source.text[first.start : last.start + len(last.text)]
+    if names := foreign.names_bound_in(text):
+        yield Lost(source, Span(first.start, first.start + len(text)), names)
 
 
 def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
@@ -131,14 +170,27 @@ class Part(NamedTuple):
         return parsed(self.source, self.tokens, at, self.stop, values)
 
 
-def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
-    """statement = constant | data | binding | augmented | assertion | definition | query; the first two tokens say which."""
+def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
+    """statement = constant | data | binding | augmented | assertion | definition | query; the first two tokens say which.
+
+    None for a statement of Python that changes nothing here.
+    """
     last = tokens[stop - 1]
     part = Part(source, tokens, start, stop, Span(tokens[start].start, last.start + len(last.text)))
     first = tokens[start]
-    if first.kind != NAME or first.text in RESERVED:
+    if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
         return query(part)
     kind, text, _ = part.token(1)
+    if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
+        from gradcli.language import first_words
+
+        reading = first_words.reading(source, tokens, start, stop)
+        if reading.error is not None:
+            raise reading.error
+        if reading.nothing:
+            return None
+        if reading.tokens is not None:
+            return statement(source, reading.tokens, 0, len(reading.tokens) - 1)
     if first.text == "const" and kind == NAME:
         return constant(part)
     if kind == SYMBOL and text == "=":
@@ -150,6 +202,11 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
         return definition(part, equals - start)
     return query(part)
+
+
+def _is_of_statements(method: str) -> bool:
+    """Whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
+    return method in _METHODS or (method.endswith("_") and not method.startswith("_"))
 
 
 def query(part: Part) -> Query:

@@ -34,8 +34,8 @@ _SPELLINGS = {
 
 FRACTIONS = {char: unicodedata.numeric(char) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 
-_BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\#[^\n]*)*+"
 _FRACTION, _RAISED = "".join(FRACTIONS), "⁰¹²³⁴-⁹"
+_BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\\(?=\r*\n|\Z)|\#[^\n]*)*+"
 _DIGITS = "[0-9][0-9_]*"
 _NUMBER = rf"(?:{_DIGITS}\.?[0-9_]*|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
 _ASCII_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
@@ -112,6 +112,9 @@ def superscript_value(text: str) -> int:
 _BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
+_CONTINUED = ("\\\n", "\\\r\n")  # how a line ends that goes on in the next
+
+
 def _depth(line: str) -> int:
     """How many more brackets a line opens than it closes."""
     if "#" not in line and "'" not in line and '"' not in line:
@@ -131,7 +134,7 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
     first, size, depth = 1, 0, 0
     for line in lines:
         change = _depth(line)
-        if not pending and change <= 0:
+        if not pending and change <= 0 and not line.endswith(_CONTINUED):
             yield first, line
             first += 1
             continue
@@ -139,7 +142,7 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
         depths.append(change)
         size += len(line)
         depth += change
-        if depth <= 0:
+        if depth <= 0 and not (line.endswith(_CONTINUED) and "#" not in line):
             yield first, "".join(pending)
             first += len(pending)
             pending, depths, size, depth = [], [], 0, 0

@@ -201,6 +201,13 @@ class Definition(Statement):
 
 
 @dataclass(eq=False, repr=False)
+class Lost(Statement):
+    """Names that a statement with an error should have bound."""
+
+    names: list[str]
+
+
+@dataclass(eq=False, repr=False)
 class Relation:
     """``left < right``: one claim of an assert. ``symbol`` is the comparison."""
 
