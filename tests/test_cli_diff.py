@@ -46,6 +46,21 @@ x**2
   read as  2*π*r
   d/dr     2*pi
 """),
+    "a Greek letter that is a function, too": (["gamma*x", "--no-check"], 0, """\
+gamma*x
+  ∂/∂gamma  x
+  ∂/∂x      gamma
+"""),
+    "a listed name before a bracket": (["x(y+1)", "x", "--no-check"], 0, """\
+x(y+1)
+  read as  x*(y + 1)
+  ∂/∂x     y + 1
+"""),
+    "a name before a bracket that also stands alone": (["x(x-1) + x", "--no-check", "--order", "2"], 0, """\
+x(x-1) + x
+  read as  x*(x - 1) + x
+  d²/dx²   2
+"""),
     "several names": (["x*y + y", "--points", "8"], 0, """\
 x*y + y
   ∂/∂x     y
@@ -105,10 +120,10 @@ a*x
 \\frac{d^{2}}{dx^{2}} \\left(x^{2}\\right) &= 2
 \\end{align*}
 """),
-    "colours, of which NO_COLOR leaves weights": (["x**2", "--color", "always"], 0, """\
+    "colours": (["x**2", "--color", "always"], 0, """\
 \x1b[1mx**2\x1b[0m
-\x1b[2m  d/dx     \x1b[0m\x1b[1m2*x\x1b[0m
-  ✓ agree\x1b[2m with sympy's derivative at 16 points\x1b[0m
+\x1b[2m  d/dx     \x1b[0m\x1b[1;36m2*x\x1b[0m
+\x1b[32m  ✓ agree\x1b[0m\x1b[2m with sympy's derivative at 16 points\x1b[0m
 """),
     # -- errors
     "a name that does not stand there": (["x^2*alpha", "alpah"], 2, """\
@@ -132,6 +147,20 @@ error[ambiguous]: 'xe' has two readings
 1 | xe^(-x)
   | ^^
   = help: write x*e for the product, or list xe among the names
+"""),
+    "dy/dx": (["dy/dx"], 2, """\
+error[ambiguous]: 'dy/dx' is a derivative in a book, and a quotient here
+ --> <expression>:1:1
+1 | dy/dx
+  | ^^^^^
+  = help: write grad(y, x)
+"""),
+    "a function that is listed": (["gamma(1+x)", "gamma"], 2, """\
+error[ambiguous]: 'gamma(...)' has two readings: 'gamma' is a function, and has a value here
+ --> <expression>:1:1
+1 | gamma(1+x)
+  | ^^^^^^^^^^
+  = help: write gamma*(1+x) or math.gamma(1+x)
 """),
     "a vector": (["[x, x^2]"], 2, """\
 error[shape]: the result has the shape (2,), and its entries no formula in common

@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.sampling import anywhere
-from gradcli.errors import GradcliError, ShapeError, UnknownNameError, suggestion
+from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.rereading import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Statement
+from gradcli.notation import GREEK
+from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.formula_verdicts import verified
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
@@ -142,14 +144,30 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
 
 
 def _needs(program: Program, subject: Subject) -> Needs:
-    """What an expression lacks. Raises what is wrong with a function's name that stands as a value without being listed."""
-    names = subject.names or ()
-    needs = needs_of(subject.query, program.scope, names)
-    if any(is_function(name) for name in needs.names if len(name) > 1 and name not in names):
-        program.execute(subject.query)
-    free = [name for name in needs.names if name not in names]
-    refuse_glued(subject.query, free, names, program.scope.names)
-    return needs
+    """What an expression lacks. Raises what is wrong with it whatever values its names have: two readings, functions without arguments."""
+    scope, query, listed = program.scope, subject.query, subject.names or ()
+    needs = needs_of(query, scope, listed)
+    expressions = [query.expression, *(e for deferral in needs.bindings for e in expressions_of(deferral.binding))]
+    bound = {*scope.names, *scope.functions, *(deferral.binding.name for deferral in needs.bindings)}
+    given = {*bound, *NAMED, *listed}
+    free = [name for name in mentioned(expressions, scope.functions, given) if name not in given]
+    refuse_glued(query, free, listed, scope.names)
+    functions = [name for name in free if is_function(name) and len(name) > 1 and name not in GREEK]
+    if functions or not listed:
+        _refuse_two_readings(program, query, bool(functions))
+    called = [name for name in listed if name in words_of(query) and name not in bound.union(needs.names)]
+    return Needs([*needs.names, *called], needs.bindings)
+
+
+def _refuse_two_readings(program: Program, query: Query, whatever: bool) -> None:
+    """Raise what is wrong with an expression of names without values: that it has two readings, or ``whatever`` it is."""
+    try:
+        program.execute(query)
+    except AmbiguousError:
+        raise
+    except GradcliError:
+        if whatever:
+            raise
 
 
 def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from gradcli.errors import AmbiguousError
-from gradcli.language.mentions import expressions_of
 from gradcli.language.tree import Name, Query
-from gradcli.notation import GREEK
-from gradcli.ops.constants import NAMED
+from gradcli.language.undefined_names import glued
 
-_LONGEST = 8  # letters
-_PAIR = 2  # of which one is enough to make a product likely
+_PAIR = 2  # letters, of which one that is listed makes a product likely
 
 
-def refuse_glued(query: Query, names: Collection[str], listed: Collection[str], bound: Iterable[str]) -> None:
+def refuse_glued(query: Query, names: Collection[str], listed: Collection[str], bound: Collection[str]) -> None:
     """Raise AmbiguousError for a name whose letters stand alone elsewhere, have values or are listed.
 
     names    those without values that are not listed
@@ -22,26 +19,12 @@ def refuse_glued(query: Query, names: Collection[str], listed: Collection[str], 
     bound    those with values
     """
     alone = {*names, *listed, *bound}
-    constants = {name for name in NAMED if len(name) == 1 or name == "pi"}
     for name in names:
-        if not 1 < len(name) <= _LONGEST or not name.isalpha() or name in GREEK:
-            continue
-        letters = _letters(name, alone - {name} | constants)
-        if any(letter in alone for letter in letters) or (len(name) == _PAIR and any(letter in listed for letter in name)):
-            product = "*".join(letters or name)
-            error = AmbiguousError(f"'{name}' has two readings", help=f"write {product} for the product, or list {name} among the names")
-            places = [node.span for e in expressions_of(query) for node in e.nodes if type(node) is Name and node.name == name]
+        letters = glued(name, alone - {name})
+        if letters is None and len(name) == _PAIR and name.isalpha() and any(letter in listed for letter in name):
+            letters = list(name)
+        if letters is not None:
+            help = f"write {'*'.join(letters)} for the product, or list {name} among the names"
+            error = AmbiguousError(f"'{name}' has two readings", help=help)
+            places = [node.span for node in query.expression.nodes if type(node) is Name and node.name == name]
             raise error.at(places[0] if places else query.span, query.source)
-
-
-def _letters(name: str, alone: Collection[str]) -> list[str]:
-    """A name as names that stand alone, the longest first; none if it is not made of such."""
-    found: list[str] = []
-    at = 0
-    while at < len(name):
-        part = next((name[at:stop] for stop in range(len(name), at, -1) if name[at:stop] in alone), None)
-        if part is None:
-            return []
-        found.append(part)
-        at += len(part)
-    return found
