@@ -49,7 +49,7 @@ class Needs:
 def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
     """What a query, an assert or a binding lacks, also through functions and deferred bindings.
 
-    also   names of constants that are meant as variables
+    also   names that are meant as variables: those of constants, and those before brackets
     """
     values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
