@@ -68,5 +68,22 @@ def item(builder: Builder, x: Any) -> Any:
     return shapes.reshape(node, shape=()) if node.shape else node
 
 
-FUNCTIONS = {**CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, **dict.fromkeys(("contiguous", "double", "float"), as_is)}
+def cho_factor(builder: Builder, x: Any, lower: Any = False) -> Any:
+    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
+    below = bool(builder.static(lower))
+    return builder.call_op(find("cholesky"), [builder.value(x)], {"upper": not below}), below
+
+
+def cho_solve(builder: Builder, c_and_lower: Any, y: Any) -> Any:
+    """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor. Raises ArgumentError for any other pair."""
+    if not isinstance(c_and_lower, tuple) or len(c_and_lower) != 2:
+        raise ArgumentError("cho_solve needs a factor and whether it is the lower one", help="write cho_solve((L, True), b)")
+    factor, lower = c_and_lower
+    right = builder.value(y)
+    column = shapes.reshape(right, shape=(*right.shape, 1)) if right.ndim == 1 else right
+    found = builder.call_op(find("cholesky_solve"), [column, builder.value(factor)], {"upper": not bool(builder.static(lower))})
+    return shapes.reshape(found, shape=right.shape) if right.ndim == 1 else found
+
+
+FUNCTIONS = {"cho_factor": cho_factor, "cho_solve": cho_solve, **CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, **dict.fromkeys(("contiguous", "double", "float"), as_is)}
 ALIASES = {"random": "rand", "standard_normal": "randn"}

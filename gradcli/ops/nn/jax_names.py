@@ -10,6 +10,7 @@ from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.reductions.along import count
+from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax import logsumexp
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import composite
@@ -38,10 +39,16 @@ composite(
     static={"axis": None, "keepdims": False}, public=False, doc="jax.nn.logmeanexp: the logarithm of the mean of exponentials.",
 )  # fmt: skip
 
+composite(
+    "jax_gelu", "x", lambda x, approximate: gelu(x, approximate="tanh" if approximate else "none"), static={"approximate": True}, public=False,
+    doc="jax.nn.gelu: gelu by its approximation with tanh, unless approximate=False.",
+)  # fmt: skip
+
 _X = "x|operand"
 declare(
     JAX,
     **{
+        "nn.gelu": signature("jax_gelu", "x, approximate"),
         "nn.hard_sigmoid": signature("hardsigmoid", "x"), "nn.hard_silu": signature("hardswish", "x"), "nn.hard_swish": signature("hardswish", "x"),
         "nn.hard_tanh": signature("hardtanh", "x"), "nn.soft_sign": signature("softsign", "x"), "nn.squareplus": signature("squareplus", "x, b"),
         "nn.standardize": signature("standardize", "x, axis, mean, variance, epsilon"), "nn.normalize": signature("standardize", "x, axis, mean, variance, epsilon"),

@@ -39,3 +39,14 @@ def log1mexp(m: Any, x: Any) -> Any:
 @of("logmeanexp")
 def logmeanexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return reduced(x, axis, keepdims, lambda row: m.log(total(m, [m.exp(v) for v in row]) / len(row)))
+
+
+@of("jax_gelu")
+def jax_gelu(m: Any, x: Any, approximate: bool) -> Any:
+    def one(v: Any) -> Any:
+        if not approximate:
+            return v * m.function("erfc", -v / m.sqrt(m.one * 2)) / 2
+        inner = m.sqrt(2 / m.m.pi) * (v + v * v * v * 44715 / 1000000)
+        return v / (1 + m.exp(-2 * inner))
+
+    return each(one, x)

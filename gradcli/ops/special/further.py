@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 
 from gradcli.ops.domains import of
@@ -30,9 +30,18 @@ def _moment(x: Any, n: int) -> Any:
     return (special.hyp1f1(n + 1.0, n + 2.0, x) / (n + 1))[()]
 
 
+def _by_order(s: Any, name: str, reference: Any) -> Any:
+    """A function that sympy does not have, or has no limits of: of its order, which is one more in its derivative."""
+
+    def fdiff(self: Any, place: int) -> Any:
+        return self.func(self.args[0], int(self.args[1]) + 1)
+
+    return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(lambda m, x, n: reference(m, x, int(n)))})
+
+
 exprel: Op = elementwise(
     "exprel", "x", lambda x, n: _moment(x, n), lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1), lambda out, x, n: exprel(x, n=n + 1),
-    symbolic=lambda s, x, n: s.diff((s.exp(x) - 1) / x, x, n), static={"n": 0}, saves=("x",), ulps=200,
+    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n), static={"n": 0}, saves=("x",), ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
 )
 
@@ -111,28 +120,14 @@ def _elliptic_reference(shift: int) -> Any:
     return reference
 
 
-def _elliptic_symbolic(name: str) -> Any:
-    def symbolic(s: Any, m: Any, n: int) -> Any:
-        """With the derivatives of mpmath's functions, of a parameter below 1."""
-        shift = 1 if name == "ellipk" else -1
-
-        def fdiff(self: Any, place: int) -> Any:
-            return self.func(self.args[0], int(self.args[1]) + 1)
-
-        by_mpmath = staticmethod(lambda mp, x, order: _elliptic_reference(shift)(mp, x, int(order)))
-        return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": by_mpmath})(m, n)
-
-    return symbolic
-
-
 ellipk: Op = elementwise(
     "ellipk", "m", _elliptic_forward("ellipk", 0.5), _elliptic_reference(1), lambda out, m, n: ellipk(m, n=n + 1),
-    symbolic=_elliptic_symbolic("ellipk"), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"), ulps=2000,
+    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"), ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
 )
 ellipe: Op = elementwise(
     "ellipe", "m", _elliptic_forward("ellipe", -0.5), _elliptic_reference(-1), lambda out, m, n: ellipe(m, n=n + 1),
-    symbolic=_elliptic_symbolic("ellipe"), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"), ulps=2000,
+    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"), ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
 )
 ellipkm1 = composite("ellipkm1", "p", lambda p: ellipk(1 - p), domain=of(p="(0, inf)"), doc="ellipk(1 - p).")
@@ -232,6 +227,6 @@ for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
     declare(TORCH, **{_torch: signature(_name, "x|input, n, -out"), _name: signature(_name, "n, x")})
     declare(NUMPY, **{_torch: signature(_name, "x|input, n, -out")})
 declare(
-    SCIPY, lambertw=signature("lambertw", "x|z, k, -tol"), exprel=signature("exprel", "x"), dawsn=signature("dawsn", "x"),
+    NUMPY, lambertw=signature("lambertw", "x|z, k, -tol"), exprel=signature("exprel", "x"), dawsn=signature("dawsn", "x"),
     ellipk=signature("ellipk", "m"), ellipe=signature("ellipe", "m"),
 )  # fmt: skip

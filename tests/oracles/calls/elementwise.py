@@ -56,4 +56,13 @@ CALLS = {
     "nextafter": ("X, Y", "V, -W", "M*0, -N"),
     "double float contiguous": ("M", "0.5"),
     "positive": ("M", "U"),
+    "gammainc gammaincc igamma igammac": ("Q*9, R*7", "P, Q", "0.25, [1e-8, 0.3, 4.0, 90.0]", "40.5, [20.0, 40.0, 41.0, 70.0]"),
+    "betainc betaincc": ("Q*9, R*7, P", "0.25, 1.5, P", "20.5, 30.25, [0.1, 0.4, 0.41, 0.9]"),
+    "exprel": ("M", "U[2:]", "0.0"), "dawsn": ("M", "U*1.0", "9*V"), "lambertw": ("Q", "3*P", "Q/-9, -1", "R/-9, k=-1"),
+    "ellipk ellipe": ("P", "-9*P", "0.0"), "ellipkm1": ("P", "1e-8*P"), "boxcox": ("P, V", "Q, 0.0", "Q, 2.5"), "boxcox1p": ("P, V", "Q, 0.0", "M/2, 0.5"),
+    "inv_boxcox inv_boxcox1p": ("P, V", "Q, 0.0", "Q, 2.5"), "huber pseudo_huber": ("Q, M", "0.5, M", "1.5, V", "-1.0, V"), "cosm1": ("M", "1e-8*V"),
+    "powm1": ("P, V", "1.0 + 1e-8*Q, R"), "rgamma": ("M", "Q*9"), "poch": ("Q*5, R*5", "2.5, 3.0"),
+    "eval_legendre eval_chebyt eval_chebyu eval_hermite eval_hermitenorm eval_laguerre": ("0, V", "1, V", "2, M", "5, M"),
+    "legendre_polynomial_p chebyshev_polynomial_t chebyshev_polynomial_u hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l": (
+        "V, 0", "V, 1", "M, 2", "M, n=5"),
 }  # fmt: skip
