@@ -15,9 +15,9 @@ def _told(name: str, function: Callable[..., Any]) -> None:
 
 
 def _relative(m: Any, x: Any, y: Any) -> Any:
-    if x > 0 and y > 0:
-        return x * m.log(x / y)
-    return m.zero if x == 0 and y >= 0 else m.inf
+    if x < 0 or y < 0 or (y == 0 and x > 0):
+        return m.inf
+    return m.zero if x == 0 else x * m.log(x / y)
 
 
 def _exponential_quotient(m: Any, x: Any) -> Any:
@@ -50,7 +50,6 @@ _told("powm1", lambda m, x, y: m.exp(y * m.log(x)) - 1)
 _told("rgamma", lambda m, x: 1 / m.function("gamma", x))
 _told("poch", lambda m, z, k: m.function("gamma", z + k) / m.function("gamma", z))
 _told("betaincc", lambda m, a, b, x: 1 - m.function("betainc", a, b, x))
-_told("ellipkm1", lambda m, p: m.function("ellipk", 1 - p))
 
 
 # Polynomials by their coefficients, in closed form

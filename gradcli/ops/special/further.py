@@ -14,7 +14,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, where
+from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import sin
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import REQUIRED, Op
@@ -130,15 +130,14 @@ ellipe: Op = elementwise(
     symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"), ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
 )
-ellipkm1 = composite("ellipkm1", "p", lambda p: ellipk(1 - p), domain=of(p="(0, inf)"), doc="ellipk(1 - p).")
 
 
 # Made of others
 
 
 def _rel_entr(x: Any, y: Any) -> Any:
-    inside = where(logical_and(greater(x, 0), greater(y, 0)), xlogy(x, x / y), math.inf)
-    return where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, inside)
+    beyond = logical_or(logical_or(less(x, 0), less(y, 0)), logical_and(equal(y, 0), greater(x, 0)))
+    return where(beyond, math.inf, where(equal(x, 0), 0.0, xlogy(x, x / y)))
 
 
 rel_entr = composite(
