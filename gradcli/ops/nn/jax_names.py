@@ -9,9 +9,9 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import less, where
-from gradcli.ops.reductions.along import count
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax import logsumexp
+from gradcli.ops.reductions.along import count
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import composite
 

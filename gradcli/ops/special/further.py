@@ -10,7 +10,6 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
