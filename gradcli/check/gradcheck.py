@@ -23,7 +23,6 @@ from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
 
-
 _VECTORS = 2  # random ones, for each output
 _SHOWN = 6  # weights of a sum
 

@@ -113,7 +113,9 @@ class Departure:
     @property
     def text(self) -> str:
         index = f" at {list(self.index)}" if self.index else ""
-        return f"the adjoint of '{self.node}'{index} is {self.engine!r}, true {self.beyond or repr(self.reference)}: made by '{self.made_by}'"
+        return (
+            f"the adjoint of '{self.node}'{index} is {self.engine!r}, true {self.beyond or repr(self.reference)}: made by '{self.made_by}'"
+        )
 
 
 @dataclass(eq=False)

@@ -20,7 +20,6 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
 from gradcli.ops.writing import scipy_special
 
-
 _LONG = 64  # bits of an exponent
 _IMMENSE = 2**18  # of a result's logarithm
 
