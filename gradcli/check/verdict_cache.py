@@ -114,7 +114,7 @@ def _home() -> Path | None:
 
 def key_of(
     root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
-    convention: str | None, without_sympy: bool,
+    convention: str | None, in_passing: bool,
 ) -> str:  # fmt: skip
     """The key of a verdict."""
     digest = hashlib.sha256(_versions().encode())
@@ -133,7 +133,7 @@ def key_of(
             _array(digest, say, node.payload.name, values[node])
         else:
             _array(digest, say, type(node.payload).__name__, node.payload)
-    say(precision, convention, without_sympy, [(name, places[x]) for name, x in wrt.items()], places[root])
+    say(precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root])
     for part in computed:
         _array(digest, say, "computed", part)
     for claim in claims:
