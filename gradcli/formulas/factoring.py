@@ -9,7 +9,17 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from gradcli.formulas.polynomials import (
-    Monomial, Number, Polynomial, add_term, bases_of, lean, multiply, power, primitive, product, quotient, scaled,
+    Monomial,
+    Number,
+    Polynomial,
+    add_term,
+    bases_of,
+    lean,
+    multiply,
+    power,
+    primitive,
+    product,
+    quotient,
 )  # fmt: skip
 
 _MOST_TERMS = 12  # of a root
@@ -138,7 +148,7 @@ def kth_root(terms: Polynomial, index: int) -> Polynomial | None:
         return None
     first = power(lead, Fraction(1, index))
     root: Polynomial = {first: number}
-    lowest = [Fraction(e, index) for e in rank(min(terms, key=rank))]
+    lowest = tuple([Fraction(e) / index for e in rank(min(terms, key=rank))])
     divisor = power(first, 1 - index)
     for _ in range(_MOST_TERMS):
         whole = root
@@ -151,7 +161,7 @@ def kth_root(terms: Polynomial, index: int) -> Polynomial | None:
             return root
         top = max(rest, key=rank)
         monomial = product(top, divisor)
-        if any(e < 0 for _, e in monomial) or list(rank(monomial)) < lowest or monomial in root:
+        if any(e < 0 for _, e in monomial) or rank(monomial) < lowest or monomial in root:
             return None
         root = {**root, monomial: lean(Fraction(rest[top]) / (index * number ** (index - 1)))}
     return None

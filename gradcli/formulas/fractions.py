@@ -39,7 +39,7 @@ class Fractions:
 
     def number(self, value: Number) -> Expr:
         if value.denominator == 1:
-            return self.graph.constant(int(value) if abs(value) < 10**15 else float(value))
+            return self.graph.constant(int(value) if -(10**15) < value < 10**15 else float(value))
         if self._is_decimal(value):
             return self.graph.constant(float(value))
         assert isinstance(value, Fraction)
@@ -48,7 +48,7 @@ class Fractions:
     def _is_decimal(self, value: Number) -> bool:
         """Whether a number that is not whole is written with a point."""
         below = value.denominator
-        if below > _LONGEST or abs(value.numerator) > _LONGEST:
+        if below > _LONGEST or max(value.numerator, -value.numerator) > _LONGEST:
             return True
         if below & (below - 1) == 0 and below <= 1024:
             return True
@@ -66,7 +66,7 @@ class Fractions:
         above = [self.raised(node, exponent) for _, _, node, exponent in pieces if exponent > 0]
         below = [self.raised(node, -exponent) for _, _, node, exponent in pieces if exponent < 0]
         if number.denominator != 1:
-            size = abs(number)
+            size = number if number > 0 else -number
             is_decimal = self._is_decimal(number) and (size.numerator != 1 or size.denominator > 1024)
             if not is_decimal or (below and not self.decimals and size.denominator <= _LONGEST and size.numerator <= _LONGEST):
                 below.insert(0, self.graph.constant(number.denominator))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gradcli.formulas.algebra import Algebra, Unsimplified
+from gradcli.formulas.algebra import Algebra
 from gradcli.formulas.bases import Value
 from gradcli.formulas.layout import Layout
+from gradcli.formulas.powers import Unsimplified
 from gradcli.formulas.simplify import Simplifier
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable

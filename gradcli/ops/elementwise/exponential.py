@@ -70,7 +70,8 @@ sqrt = elementwise(
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2, means=lambda x: x**-0.5,
+    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
+    means=lambda x: x**-0.5,
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
@@ -78,8 +79,8 @@ cbrt = elementwise(
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp", algebra="exponential",
-    doc="e to the power x.", ulps=3,
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
+    algebra="exponential", doc="e to the power x.", ulps=3,
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,

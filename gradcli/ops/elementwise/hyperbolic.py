@@ -15,11 +15,12 @@ from gradcli.ops.spec import Op
 sinh = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
     doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
+    quotients=lambda: (sinh, cosh, tanh, coth, csch, sech),
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), sign=r"\cosh", math="cosh",
     doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
-    doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2,
+    doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech),
 )
 tanh = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,

@@ -17,11 +17,13 @@ from gradcli.ops.spec import Op
 
 sin = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
-    parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x), sign=r"\sin", math="sin",
+    parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
+    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin",
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2,
-    parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2, sign=r"\cos", math="cos",
+    parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
+    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos",
 )
 tan = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
