@@ -85,7 +85,7 @@ class TypeOfTensors(Thing, DType):
         made = array(builder, arguments[0]) if len(arguments) == 1 and not keywords else None
         if made is None or not made.shape:
             raise ArgumentError("a tensor is made of a list here", help="write torch.tensor([1., 2.])")
-        return made if self.name == "float" else detach(converted(builder, made, DType(self.name), f"{self.name} numbers"))
+        return detach(made if self.name == "float" else converted(builder, made, DType(self.name), f"{self.name} numbers"))
 
 
 _TENSOR_TYPES = {

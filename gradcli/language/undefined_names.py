@@ -49,12 +49,12 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
     close = suggestion(name, list(scope.names))
-    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=...")
+    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
 
 
 def two_readings(name: str, parts: list[str]) -> AmbiguousError:
     """The error of letters written together that are names each."""
-    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)} for the product, or give '{name}' a value")
+    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1")
 
 
 def glued(name: str, known: Collection[str]) -> list[str] | None:
