@@ -138,7 +138,7 @@ class Reading:
         """
         name, library, method = function.name, function.library, function.base is not None
         if library == MATH:
-            library = self._only_dialect(frame) or NUMPY
+            library = self.only_dialect(frame) or NUMPY
             stops = refused = True
         else:
             stops = detaches(name, library, method, bool(given) and isinstance(given[0], (list, tuple)))
@@ -167,7 +167,7 @@ class Reading:
         function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])
         return self.settled(result, node, frame, function, given)
 
-    def _only_dialect(self, frame: Frame) -> str | None:
+    def only_dialect(self, frame: Frame) -> str | None:
         """The dialect of a statement, if its prefixes, or else its program's, show one alone."""
         own = shown(frame, self.scope).prefixes
         evidence = self.scope.dialect.evidence()
