@@ -105,7 +105,7 @@ class Scope:
         """The names that are called as something of the program's own."""
         return [*self.functions, *self.objects] if self.objects else self.functions
 
-    def bind_object(self, name: str, bound: Bound) -> None:
+    def bind_object(self, name: str, bound: Any) -> None:
         """Make a name stand for what is no value."""
         self.unbind(name)
         self.objects[name] = bound
