@@ -47,7 +47,7 @@ def cross_check(
     from gradcli.check import verdict_cache
 
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention)
+    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention, scope.without_sympy)
     known = verdict_cache.recalled(key)
     if known is None:
         known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)

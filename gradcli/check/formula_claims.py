@@ -52,7 +52,7 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
     digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
     here = _here(judge, claim, truth, shape, digits)
-    if here.verdict is Verdict.MISMATCH:
+    if here.verdict is Verdict.MISMATCH or claim.around is None:
         return here
     return _elsewhere(judge, claim, here, shape, order, digits)
 
@@ -103,11 +103,11 @@ def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], 
     leaves = judge.every_leaf(claim.formula)
     # other names stay: an identity may need them as they are, as a symmetric matrix
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
-    if not movable:
+    if not movable or claim.around is None:
         return here
     tries = max(2, _WORK // max(1, judge.size))
     outside: list[Point] = []  # where the formula has no value
-    for i, point in enumerate(around(leaves, movable, order)):
+    for i, point in enumerate(around(leaves, movable, order, claim.around)):
         if i >= tries:
             break
         try:

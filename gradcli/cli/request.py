@@ -26,6 +26,8 @@ class Request(Fixed):
     fail_fast: bool
     limit: list[str]
     dialect: str | None
+    quiet: bool
+    color: str
 
 
 class EvalRequest(Request):
@@ -39,8 +41,6 @@ class EvalRequest(Request):
     formula: bool | None
     digits: int | None
     precision: int | None
-    quiet: bool
-    color: str
 
 
 class DiffRequest(Request):
@@ -50,8 +50,6 @@ class DiffRequest(Request):
     check: bool
     latex: bool
     points: int
-    quiet: bool
-    color: str
 
 
 class CheckRequest(Request):

@@ -10,7 +10,7 @@ from gradcli.errors import UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import callables, calls, objects
 from gradcli.language.builder import Builder
-from gradcli.language.names import FreeVariable, Function, Module, Results, Thing
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.dialects import is_part, qualified
@@ -39,6 +39,10 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         return _of_function(base, name)
     if name in callables.OF_VALUES:
         return _of_value(builder, base, name)
+    if name == "grad":
+        raise UnknownNameError("a value has no gradient of its own", help="write grad(y, x)")
+    if name.endswith("_") and callables.is_method(name[:-1]):
+        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=f"write x.{name[:-1]}(y) for a new one")
     if callables.is_method(name):
         return Function(name, NUMPY if callables.exists(name, NUMPY) else TORCH, base)
     raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))
@@ -55,12 +59,12 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             return Function(function, library)
     if is_part(name, library_of(base)):
         return Module(path)
-    objects.refuse(name, library_of(base))
     from gradcli.language import library_names
 
     found = library_names.of_library(builder, library_of(base), name)
     if found is not library_names.MISSING:
         return found
+    objects.refuse(name, library_of(base))
     try:
         value = named_constant(base, name)
     except UnknownNameError as error:
@@ -92,5 +96,5 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
     if name == "mT":
         return shapes.swapaxes(base, axis1=-1, axis2=-2)
     if name == "shape":
-        return tuple(builder.graph.constant(n) for n in base.shape)
+        return Indices(builder.graph.constant(n) for n in base.shape)
     return builder.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))

@@ -21,6 +21,9 @@ OF_VALUES = frozenset((
     "new_zeros", "nonzero", "numel", "pin_memory", "real", "resolve_conj", "resolve_neg", "short", "to", "type", "type_as",
 ))  # fmt: skip
 OF_PYTHON = frozenset({"Ellipsis", "bool", "divmod", "float", "int", "list", "range", "slice", "sys", "tuple"})  # python_names.py
+OF_SYMPY = frozenset((
+    "Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "log_10", "log_2", "log₁₀", "log₂",
+))  # fmt: skip; sympy_names.py
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 
@@ -33,12 +36,12 @@ def exists(name: str, library: str) -> bool:
 @cache
 def all_names() -> list[str]:
     """Every name that a program can call, for suggestions."""
-    return sorted({*public_names(), *names(), *FUNCTIONS, *DERIVATIVES})
+    return sorted({*public_names(), *names(), *FUNCTIONS, *DERIVATIVES, *OF_SYMPY})
 
 
 def is_function(name: str) -> bool:
     """Whether a name without a prefix can be called."""
-    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES
+    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES or name in OF_PYTHON or name in OF_SYMPY
 
 
 def is_method(name: str) -> bool:

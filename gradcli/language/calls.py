@@ -10,7 +10,7 @@ from gradcli.errors import ArgumentError, AxisError, UnreadArgumentError
 from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
-from gradcli.language.names import Function, Results
+from gradcli.language.names import Function, Indices, Results
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
@@ -64,16 +64,6 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     return made
 
 
-def call_object(builder: Builder, base: objects.Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """A method of an object, or the object itself, called; what it gives and raises as `call`."""
-    return _applied(builder, *objects.prepared(builder, base, method, arguments, keywords))
-
-
-def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
-    return _applied(builder, *objects.divergence(pair.get("p"), pair.get("q")))
-
-
 def _as_ufunc(found: Signature) -> Signature:
     """A function entry by entry with the keywords that NumPy has for all of them."""
     record = None if found.target in builtin_functions.FUNCTIONS else named(found.target)
@@ -88,6 +78,16 @@ def _as_ufunc(found: Signature) -> Signature:
 def result_of(made: Any) -> Any:
     """What a call gave, without how it was expanded."""
     return made.result if isinstance(made, Expansion) else made
+
+
+def call_object(builder: Builder, base: objects.Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """A method of an object, or the object itself, called; what it gives and raises as `call`."""
+    return _applied(builder, *objects.prepared(builder, base, method, arguments, keywords))
+
+
+def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
+    return _applied(builder, *objects.divergence(pair.get("p"), pair.get("q")))
 
 
 def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -114,7 +114,7 @@ def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, 
     given = binding.bind(builder, "size", signature("size", "axis|dim"), arguments, keywords)
     extents = builder.value(base).shape
     if given.get("axis") is None:
-        return tuple(builder.graph.constant(n) for n in extents)
+        return Indices(builder.graph.constant(n) for n in extents)
     place = builder.integer(given["axis"], "an axis")
     if not -len(extents) <= place < len(extents):
         raise AxisError(place, len(extents))

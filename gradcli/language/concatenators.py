@@ -10,7 +10,7 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.constructors import arange
-from gradcli.language.names import Thing
+from gradcli.language.names import Indices, Thing
 from gradcli.language.things import Range
 from gradcli.ops.arrays.shapes import concatenate, reshape
 
@@ -52,7 +52,7 @@ class Grid(Thing):
             return builder.graph.constant(lines[0])
         grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
         if self.sparse:
-            return tuple(builder.graph.constant(grid) for grid in grids)
+            return Indices(builder.graph.constant(grid) for grid in grids)
         return builder.graph.constant(np.stack(grids))
 
 
@@ -62,7 +62,7 @@ class Index(Thing):
     written = "np.s_"
 
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
-        return items[0] if len(items) == 1 else tuple(items)
+        return items[0] if len(items) == 1 else Indices(items)
 
 
 def _part(builder: Builder, item: Any) -> Expr:

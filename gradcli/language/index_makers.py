@@ -14,6 +14,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.constructors import shape_of
+from gradcli.language.names import Indices
 from gradcli.language.things import Range
 
 _MASK = "a mask"
@@ -25,8 +26,8 @@ def _whole(builder: Builder, array: Any) -> Expr:
     return builder.graph.constant(raw)
 
 
-def _each(builder: Builder, arrays: Any) -> tuple[Expr, ...]:
-    return tuple(_whole(builder, array) for array in arrays)
+def _each(builder: Builder, arrays: Any) -> Indices:
+    return Indices(_whole(builder, array) for array in arrays)
 
 
 def _rows(builder: Builder, arrays: Any) -> Expr:
@@ -131,7 +132,7 @@ def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
         found = np.unravel_index(known, shape_of(builder, shape))
     except ValueError as error:
         raise ShapeError(f"unravel_index: {error}") from None
-    return tuple(builder.graph.constant(int(part)) if not np.ndim(part) else _whole(builder, part) for part in found)
+    return Indices(builder.graph.constant(int(part)) if not np.ndim(part) else _whole(builder, part) for part in found)
 
 
 def ravel_multi_index(builder: Builder, multi_index: Any, dims: Any) -> Any:

@@ -92,6 +92,7 @@ _TENSOR_TYPES = {
     "Tensor": "float", "FloatTensor": "float", "DoubleTensor": "float", "LongTensor": "long", "IntTensor": "int", "BoolTensor": "bool",
     "HalfTensor": "half", "ByteTensor": "uint8",
 }  # fmt: skip
+_SEEDS = ("manual_seed", "seed", "default_rng", "PRNGKey", "set_printoptions", "set_default_dtype")
 _FORMATS = ("contiguous_format", "preserve_format", "channels_last", "strided")
 
 _PAIR = "x, y|other, rtol, atol, equal_nan"
@@ -146,6 +147,8 @@ def of_library(builder: Builder, library: str, name: str) -> Any:
         return OBJECTS[name]
     if library == TORCH and name in _TENSOR_TYPES:
         return TypeOfTensors(_TENSOR_TYPES[name])
+    if name in _SEEDS:
+        raise UnknownNameError(f"'{name}' is not read: every run draws the same numbers", help="leave it out, and give --random-state 1")
     return name if library == TORCH and name in _FORMATS else MISSING
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
+from gradcli.language.callables import is_function
 from gradcli.language.tree import (
     Assertion,
     Attribute,
@@ -50,13 +51,16 @@ def words_of(statement: Statement) -> set[str]:
     return {node.name for expression in expressions_of(statement) for node in expression.nodes if type(node) is Name} - {*own}
 
 
-def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definition]) -> list[str]:
-    """The names that expressions depend on, but for those of the catalogue's functions and libraries."""
+def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definition], values: Container[str] = ()) -> list[str]:
+    """The names that expressions depend on, but for those of the catalogue's functions and libraries.
+
+    ``values`` are names that have values: before a bracket, too, they are factors.
+    """
     found: dict[str, None] = {}
     seen: set[str] = set()
     pending = [(expression, frozenset[str]()) for expression in expressions]
     for expression, own in pending:  # which grow
-        for name in _direct(expression, functions):
+        for name in _direct(expression, functions, values):
             if name in own:
                 continue
             function = functions.get(name)
@@ -68,12 +72,14 @@ def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definit
     return list(found)
 
 
-def _direct(expression: Expression, functions: Mapping[str, Definition]) -> list[str]:
+def _direct(expression: Expression, functions: Mapping[str, Definition], values: Container[str]) -> list[str]:
     nodes = expression.nodes
-    called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_defined(node, functions)}
+    called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_meant(node, functions, values)}
     bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS}
     return [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
 
 
-def _is_defined(call: Call, functions: Mapping[str, Definition]) -> bool:
-    return isinstance(call.callee, Name) and call.callee.name in functions
+def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container[str]) -> bool:
+    """Whether what is called is a function or a value of the program."""
+    callee = call.callee
+    return isinstance(callee, Name) and (callee.name in functions or (callee.name in values and not is_function(callee.name)))

@@ -46,6 +46,10 @@ class Thing:
         raise TypeMismatchError(f"{self.written} is no function")
 
 
+class Indices(tuple[Any, ...]):
+    """Whole numbers for each axis: a shape, or what addresses entries. A name may be bound to them."""
+
+
 class Results(tuple[Any, ...]):
     """Several results of a function, which have names: ``torch.linalg.qr(A).R``."""
 
@@ -87,4 +91,5 @@ def described(result: Any) -> str:
         return f"the function '{result.name}'"
     if isinstance(result, (Thing, DType)):
         return f"'{result.written}'" if isinstance(result, Thing) else f"the dtype '{result.name}'"
-    return "None" if result is None else f"a {type(result).__name__}"
+    words: str = getattr(result, "words", f"a {type(result).__name__}")
+    return "None" if result is None else words

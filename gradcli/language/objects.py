@@ -8,11 +8,12 @@ from typing import Any
 
 from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError, suggestion
 from gradcli.language.builder import Builder
-from gradcli.language.names import FreeVariable, Function, Module
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
+from gradcli.language.things import Range
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.classes import CALL, Class, Refused, class_of
-from gradcli.ops.calling.prefixes import SCIPY, TORCH, library_of
+from gradcli.ops.calling.prefixes import SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, declared
 
 # Methods that no object has here, and what is said of them.
@@ -26,18 +27,24 @@ class Instance:
     of: Class
     kept: Mapping[str, Any]
 
+    @property
+    def words(self) -> str:
+        """What it is, in the words of a message."""
+        return f"{self.of.name}(...), which is no number,"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bound:
     """What a name stands for that is no value, and whether that depends on names with values."""
 
-    object: Instance | Function | Module
+    object: Any
     mentions: bool
 
 
 def is_object(result: Any) -> bool:
     """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
-    return isinstance(result, (Instance, Module)) or (isinstance(result, Function) and result.base is None)
+    kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
+    return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
 
 
 def is_class(path: str, name: str) -> bool:
@@ -75,6 +82,9 @@ def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dic
     for argument in kept.values():
         if isinstance(argument, FreeVariable):
             raise missing_value(builder.scope, argument)
+    for name, count in of.repeated.items():
+        if name in kept and not isinstance(kept[name], (tuple, list)):
+            kept[name] = (kept[name],) * count
     return Instance(of, kept)
 
 
@@ -85,11 +95,14 @@ def attribute(builder: Builder, base: Instance, name: str) -> Any:
         return Function(name, of.library, base)
     if name in _DRAWN:
         raise UnknownNameError(
-            f"{of.name}.{name} draws at random, which has no derivative here", help="give the numbers that were drawn a name: eps=[0.3, -1.2]"
+            f"{of.name}.{name} draws at random, which has no derivative here",
+            help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
         )
     close = suggestion(name, [*of.methods])
     known = ", ".join(method for method in of.methods if method != CALL)
-    raise UnknownNameError(f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None)
+    raise UnknownNameError(
+        f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
+    )
 
 
 def prepared(

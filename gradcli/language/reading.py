@@ -125,7 +125,7 @@ class Reading:
 
     def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
         """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
-        if name != "sum" or not arguments or {"axis", "dim"} & {*keywords} or self.scope.in_columns:
+        if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
             return
         axes = self.builder.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
         if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or self.scope.dialect.is_pasted()):

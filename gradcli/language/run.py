@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,7 @@ from gradcli.language.tree import (
     Definition,
     Expression,
     Import,
+    Lost,
     Name,
     Query,
     Relation,
@@ -37,11 +40,20 @@ from gradcli.language.unpacking import parts_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.structure import detach
 
+_PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
+_HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
+
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
     """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
-    for first, line in logical_lines(lines, limits.length):
+    logical = logical_lines(lines, limits.length)
+    for first, line in logical:
         text = line if line.isascii() else unicodedata.normalize("NFC", line)
+        if text.startswith(_PROMPTS) or (":" in text and _HEAD.match(text)):
+            from gradcli.language.sessions import pieces
+
+            yield from pieces(chain(((first, text),), ((n, unicodedata.normalize("NFC", more)) for n, more in logical)), name)
+            return
         if text.strip():
             yield Source(text, name, first)
 
@@ -69,6 +81,8 @@ class Lowered:
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
     static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
+    read_as: str | None = None  # in the language's own spelling, where the text has a textbook's
+    notes: tuple[str, ...] = ()  # what is to be said of how it was read
 
 
 class Value(NamedTuple):
@@ -147,7 +161,9 @@ class Program:
         source = statement.source
         if isinstance(statement, Query):
             value = self._result(statement.expression, source)
-            return Lowered(statement, value, static_uses=tuple(self.lowering.coercion.static_uses))
+            lowered = Lowered(statement, value, static_uses=tuple(self.lowering.coercion.static_uses))
+            self._tell_reading(lowered, [self.lowering.read])
+            return lowered
         if isinstance(statement, (Binding, DataBinding)):
             self._bound(statement)
             return None
@@ -161,17 +177,56 @@ class Program:
         if isinstance(statement, Import):
             self.lowering.reading.take(statement)
             return None
+        if isinstance(statement, Lost):
+            for name in statement.names:
+                self._lose(name, statement)
+            return None
         assert isinstance(statement, Assertion)
-        lower = self.lowering.lower_value
-        relations = tuple(Sides(r, lower(r.left, source), lower(r.right, source)) for r in statement.relations)
+        read: list[Expression | None] = []
+        relations = tuple(Sides(r, *(self._side(part, source, read) for part in (r.left, r.right))) for r in statement.relations)
         within = None
         if statement.within is not None:
-            node = self.lowering.lower_value(statement.within, source)
+            node = self._side(statement.within, source, read)
             within = float(np.max(self.scope.evaluate(node)))
             if not 0 <= within < np.inf:
                 error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
                 raise error.at(statement.within.root.span, source)
-        return Lowered(statement, relations[0].left, relations, within)
+        lowered = Lowered(statement, relations[0].left, relations, within)
+        self._tell_reading(lowered, read)
+        return lowered
+
+    def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
+        """One part of an assert as a node; how it was read is added to a list."""
+        node = self.lowering.lower_value(expression, source)
+        read.append(self.lowering.read)
+        return node
+
+    def _tell_reading(self, lowered: Lowered, read: list[Expression | None]) -> None:
+        """Say how a query or an assert was read, if its text implies anything."""
+        parts = [part for part in read if part is not None]
+        lowered.notes = tuple(self.lowering.notes)
+        if any(part.notes for part in parts):
+            names = self.scope.names
+            lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
+        if not any(part.implied for part in parts):
+            return
+        from gradcli.language.rewritten import rewritten
+
+        texts = [rewritten(part, self.scope.functions) for part in parts]
+        if isinstance(lowered.statement, Assertion):
+            signs = [relation.symbol for relation in lowered.statement.relations]
+            sides = zip(texts[::2], signs, texts[1::2], strict=False)
+            within = f" within {texts[-1]}" if lowered.statement.within is not None else ""
+            lowered.read_as = "assert " + " and ".join(f"{a} {sign} {b}" for a, sign, b in sides) + within
+        else:
+            lowered.read_as = texts[0]
+
+    def _lose(self, name: str, statement: Statement) -> None:
+        """Leave a name without a value, which a statement with an error should have given it."""
+        scope = self.scope
+        if name in scope.names:
+            scope.lost[name] = scope.names.pop(name)
+        scope.failed[name] = statement.source.position(statement.span.start)[0]
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
@@ -194,7 +249,7 @@ class Program:
             else:
                 self._load(statement)
         except GradcliError:
-            self._failed(statement)
+            self._lose(name, statement)
             raise
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement
@@ -204,7 +259,7 @@ class Program:
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
-        names = mentioned([statement.expression], scope.functions)
+        names = mentioned([statement.expression], scope.functions, scope.names)
         if name in names:
             return True
         leaf = scope.leaves.get(name)
@@ -212,13 +267,13 @@ class Program:
 
     def _several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
-        mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions)}
+        mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions, self.scope.names)}
         own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
         try:
             values = self._values(statement)
         except GradcliError:
             for binding in statement.bindings:
-                self._failed(binding)
+                self._lose(binding.name, binding)
             raise
         for binding, value in zip(statement.bindings, values, strict=True):
             made_of_itself = binding in own and binding.name in self.scope.names
@@ -244,13 +299,6 @@ class Program:
             node = lowering.lower_value(binding.expression, binding.source)
             found.append(Value(node, lowering.mentions, lowering.coercion.static_uses))
         return found
-
-    def _failed(self, statement: Binding | DataBinding) -> None:
-        """A name whose binding has an error has no value."""
-        scope, name = self.scope, statement.name
-        if name in scope.names:
-            scope.lost[name] = scope.names.pop(name)
-        scope.failed[name] = statement.source.position(statement.span.start)[0]
 
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name

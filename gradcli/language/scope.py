@@ -64,7 +64,7 @@ class Scope:
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
     serial: int = 0
-    in_columns: bool = False  # names hold columns of trial points, where the program means numbers
+    without_sympy: bool = False  # sympy is not asked: names hold trial points after the first, or columns of them
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
 

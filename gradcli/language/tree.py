@@ -6,6 +6,7 @@ that list; whatever walks a statement is a loop over it, so nothing recurses how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gradcli.errors import Source, Span
@@ -55,7 +56,7 @@ class Dots(Node):
 
 
 class Unary(Node):
-    """``-x``, ``+x``, ``not x``."""
+    """``-x``, ``+x``, ``~x``, ``not x``, ``√x``, and ``|x|``, whose operator is a bar."""
 
     __slots__ = ("operand", "operator")
 
@@ -65,7 +66,7 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """An infix operation: arithmetic, comparison, ``and``, ``or``."""
+    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``. Products that are implied are ``*``."""
 
     __slots__ = ("left", "operator", "right")
 
@@ -134,10 +135,21 @@ class Sequence(Node):
 
 @dataclass(eq=False, repr=False)
 class Expression:
-    """A whole expression: its root, and all nodes with operands before their users."""
+    """A whole expression: its root, and all nodes with operands before their users.
+
+    What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It is then read again (`rereading`).
+    """
 
     root: Node
     nodes: list[Node]
+    called: frozenset[str] = frozenset()  # names before brackets, which are read as functions
+    differentials: frozenset[str] = frozenset()  # names that have no value and are no functions, or ``d/dx`` is a quotient
+    implied: bool = False  # whether anything is written as in a textbook: `rewritten` says how it was read
+    notes: tuple[tuple[str | None, str], ...] = ()  # what is to be said of it, always or where a name is bound
+    source: Source | None = None
+    span: Span | None = None  # of the tokens that it was read from
+    read: Callable[..., Expression] | None = None  # reads them, given the names that are values
+    readings: dict[frozenset[str], Expression] = field(default_factory=dict)  # what it is where names are values
 
 
 @dataclass(eq=False, repr=False)
@@ -213,6 +225,13 @@ class Definition(Statement):
     name_span: Span
     parameters: list[str]
     expression: Expression
+
+
+@dataclass(eq=False, repr=False)
+class Lost(Statement):
+    """Names that a statement with an error should have bound."""
+
+    names: list[str]
 
 
 @dataclass(eq=False, repr=False)

@@ -39,11 +39,27 @@ SQRT_TWO_PI = Constant(math.sqrt(2 * math.pi), "sqrt(2*pi)", lambda m: m.sqrt(2 
 SQRT_2_BY_PI = Constant(math.sqrt(2 / math.pi), "sqrt(2/pi)", lambda m: m.sqrt(2 / m.pi))
 HALF_SQRT_PI = Constant(math.sqrt(math.pi) / 2, "(sqrt(pi)/2)", lambda m: m.sqrt(m.pi) / 2)
 LN_PI = Constant(math.log(math.pi), "log(pi)", lambda m: m.log(m.pi))
+
+
+class _Floats:
+    """What constants are made of, as floats: mpmath's names."""
+
+    pi, euler = math.pi, 0.5772156649015329
+    log, sqrt = staticmethod(math.log), staticmethod(math.sqrt)
+
+    @staticmethod
+    def mpf(x: float) -> float:
+        return x
+
+
+def exactly(text: str, reference: Callable[[Any], Any]) -> Constant:
+    """A constant by its formula, of pi, euler, log and sqrt of whatever computes them."""
+    return Constant(float(reference(_Floats)), text, reference)
+
+
 HALF_LN_TWO_PI = Constant(math.log(2 * math.pi) / 2, "(log(2*pi)/2)", lambda m: m.log(2 * m.pi) / 2)
 LN_TWO_PI = Constant(math.log(2 * math.pi), "log(2*pi)", lambda m: m.log(2 * m.pi))
 EULER_GAMMA = Constant(0.5772156649015329, "(-digamma(1))", lambda m: +m.euler)
-PI_SQUARED = Constant(math.pi**2, "pi**2", lambda m: m.pi**2)
-SQRT_HALF_PI = Constant(math.sqrt(math.pi / 2), "sqrt(pi/2)", lambda m: m.sqrt(m.pi / 2))
 DEGREE = Constant(math.pi / 180, "(pi/180)", lambda m: m.pi / 180)
 RADIAN = Constant(180 / math.pi, "(180/pi)", lambda m: 180 / m.pi)
 
@@ -52,7 +68,9 @@ NAMED: dict[str, float | bool] = {
     "pi": PI,
     "π": PI,
     "e": E,
+    "E": E,
     "inf": math.inf,
+    "oo": math.inf,
     "nan": math.nan,
     "True": True,
     "False": False,

@@ -70,6 +70,8 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
         lowered = program.execute(statement)
         if lowered is None:
             return None
+        record.read_as = lowered.read_as
+        record.warnings += lowered.notes
         if isinstance(statement, Assertion):
             _assert(program.scope, lowered, options, record)
         else:
@@ -221,7 +223,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
                 if claim.formula or program.lowering.mentions:
-                    given = Given(claim.of, node)
+                    given = Given(claim.of, node, around=options.around if claim.around else None)
                 else:
                     given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
             found.append(given)

@@ -98,7 +98,8 @@ class Judging:
             shapes = {name: () if node is None else node.shape for name, node in subjects.items()}
             if needs.names:
                 inside = self._inside(sampled, lowered.value)
-        claims = [ClaimInput(name, _summed(text, self.shape, shapes[name]), formula=True) for name, text in texts.items()]
+        summed = {name: _summed(text, self.shape, shapes[name]) for name, text in texts.items()}
+        claims = [ClaimInput(name, text, formula=True, around=not needs.names) for name, text in summed.items()]
         options = replace(self.options, wrt=tuple(texts), claims=tuple(claims))
         if not needs.names and not needs.bindings:
             record = run_statement(program, query, options)

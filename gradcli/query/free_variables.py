@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from gradcli.language.mentions import expressions_of, mentioned, names_bound_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
+from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
@@ -29,6 +30,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
 _TINY = 2.0**-511  # the square root of the smallest normal float
+_AROUND = 3  # points of the domain around which formulas are tried, too
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
 
@@ -49,7 +51,8 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
 
     also   names of constants that are meant as variables
     """
-    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
+    values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
+    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
     own = names_bound_by(statement)
     for name in own:
         if name in scope.lost:
@@ -60,7 +63,7 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
         if wanted.keys().isdisjoint(deferral.names):
             continue
         bindings.append(deferral)
-        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
+        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions, values))
         for name in deferral.names:
             wanted.pop(name, None)
             if name in deferral.before:
@@ -69,7 +72,17 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
     given = {*scope.names, *scope.failed, *scope.imported, *(name for name in NAMED if name not in also)}
     line = statement.source.position(statement.span.start)[0]
     given.difference_update([name for name in own if scope.failed.get(name) == line])  # it is this binding that has failed
-    return Needs([name for name in wanted if name not in given], bindings[::-1])
+    return Needs(_apart([name for name in wanted if name not in given], values), bindings[::-1])
+
+
+def _apart(names: list[str], values: Collection[str]) -> list[str]:
+    """Names without values; where one is written of others that stand alone or are listed (``xy``), these others: it has two readings."""
+    known = {*names, *values}
+    apart: dict[str, None] = {}
+    for name in names:
+        parts = None if name in values else glued(name, known - {name})
+        apart.update(dict.fromkeys([name] if parts is None else [part for part in parts if part in known]))
+    return list(apart)
 
 
 class SampledPoints:
@@ -80,12 +93,13 @@ class SampledPoints:
         self.options = replace(options, need_seed=False, everywhere=True)
         self.keys = [program.scope.graph.leaf(name, ()) for name in needs.names]
 
-    def at(self, point: Mapping[Any, Any]) -> Record | None:
-        """The record at one point; of a binding, only the error that it makes."""
+    def at(self, point: Mapping[Any, Any], around: int | None = None) -> Record | None:
+        """The record at one point, and what formulas are at those ``around`` it; of a binding, only the error that it makes."""
+        options = replace(self.options, around=around)
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         with self.bound(values):
             for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
-                record = run_statement(self.program, statement, self.options, id=self.id)
+                record = run_statement(self.program, statement, options, id=self.id)
                 if record is not None:
                     break
         if record is not None:
@@ -117,6 +131,15 @@ class SampledPoints:
                 table.update(old)
             scope.replaced = replaced
 
+    @contextmanager
+    def _without_sympy(self) -> Iterator[None]:
+        """The same function again: what sympy's derivative of it is good for has been seen."""
+        self.program.scope.without_sympy = True
+        try:
+            yield
+        finally:
+            self.program.scope.without_sympy = False
+
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
         best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
@@ -141,7 +164,8 @@ class SampledPoints:
             if best is not None and place in agreeing:
                 inside += 1
                 continue
-            record = self._asked(point)
+            with self._without_sympy() if inside else nullcontext():
+                record = self._asked(point, place if inside < _AROUND and place < 2 * _AROUND else None)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**_without_value(record), **without}
@@ -187,12 +211,8 @@ class SampledPoints:
         inside = np.flatnonzero(self._finite_at(query, columns, quick))
         if inside.size < 2:
             return frozenset()
-        self.program.scope.in_columns = True
-        try:
-            with self.bound({name: column[inside] for name, column in columns.items()}):
-                record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
-        finally:
-            self.program.scope.in_columns = False
+        with self._without_sympy(), self.bound({name: column[inside] for name, column in columns.items()}):
+            record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
         agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
         return frozenset(inside.tolist()) if agree else frozenset()
 
@@ -215,13 +235,15 @@ class SampledPoints:
         arrays = [record.value, *record.grad.values()]
         return np.all([np.isfinite(array) & np.ones(count, bool) for array in arrays], axis=0)
 
-    def _asked(self, point: Mapping[Any, Any]) -> Record:
-        record = self.at(point)
+    def _asked(self, point: Mapping[Any, Any], around: int | None = None) -> Record:
+        record = self.at(point, around)
         assert record is not None
         return record
 
     def _simplest(self, point: dict[Any, Any], record: Record) -> Record:
-        """The same mismatch at rounder numbers."""
+        """The same mismatch at rounder numbers; one that was found around the point is told as it is."""
+        if (again := self._asked(point)).check is None or again.check.worst is not Verdict.MISMATCH:
+            return record
         for _ in range(_WORTH_SHRINKING):
             for candidate in simpler(point, self.keys):
                 found = self._asked(candidate)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError, LimitError, ShapeError, TypeMismatchError
-from gradcli.formulas.printing import formula
+from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.simplify import simplify
 from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
@@ -22,8 +22,9 @@ from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
 from gradcli.report.derivative_record import Formula, Path
 
-LARGEST = 1_000  # nodes of a formula that is printed
-_LARGEST_GRAPH = 4_000  # nodes of an expression whose derivative is worth trying
+LARGEST = 2_000  # nodes of a formula that is printed
+_LARGEST_GRAPH = 2_000  # nodes of an expression whose derivative is worth trying
+_LARGEST_TREE = 200_000  # nodes of a derivative before it is simplified, shared ones each time
 _MOST = 400  # formulas of one record
 _LARGEST_PICTURE = 60  # nodes of an expression that is shown in LaTeX on the left
 _CLOSE = 1e-6  # of the larger side: what rounding leaves between two forms of a formula at points of moderate size
@@ -87,6 +88,8 @@ class General:
             yield self._simplest(next(raw)) if name in self.names else best(self.graph.constant(0.0), self.graph)
 
     def _simplest(self, raw: Expr) -> Expr:
+        if tree_size(reachable([raw])) > _LARGEST_TREE:
+            return raw  # which is not printed, either
         for way in WAYS:
             simple = way(raw, self.graph)
             if self._agree(simple, raw):

@@ -44,6 +44,8 @@ def further(outcome: Outcome) -> list[str]:
     """The lines of the details that the headline does not hold."""
     told = outcome.record.error is None and outcome.status != XPASSED
     lines = [line for detail in outcome.details[int(told) :] for line in text_lines(detail, keepends=False)]
+    if outcome.record.read_as is not None:
+        lines.insert(0, f"read as {outcome.record.read_as}")
     shown = [clipped(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
     return [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
 

@@ -90,6 +90,7 @@ class Record:
     refuted: list[str] = field(default_factory=list)  # false asserts beside it in its program, of which no other record tells
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
+    read_as: str | None = None  # the text in the language's own spelling, where it has a textbook's
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
     precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
     skip: str | None = None  # why the case is not checked

@@ -108,6 +108,8 @@ def check(
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
     limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False,
+    color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
 ) -> Callable[[], int]:
     """Decide whether gradients are right: cross-checks of every query, asserts, and claims.
 
@@ -118,7 +120,7 @@ def check(
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
-        fail_fast=fail_fast, limit=limit or [], dialect=dialect,
+        fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=quiet, color=color,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,

@@ -125,12 +125,11 @@ def run(request: EvalRequest) -> int:
     """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.evaluation import Evaluation
     from gradcli.cli.inputs.hints import helped, instead_of_nothing
-    from gradcli.cli.inputs.option_values import choice, eval_options, limits_of
+    from gradcli.cli.inputs.option_values import eval_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.writers import writer_of
 
     limits = limits_of(request, FORMATS)
-    choice("--color", request.color, ("auto", "always", "never"))
     inputs = eval_inputs(request)
     arrays = _saved_arrays(request.save)
     options = eval_options(request, None if arrays is None else arrays.place)

@@ -170,6 +170,8 @@ class CheckedRecords:
         self.rtol, self.atol = rtol, atol
 
     def options(self, given: InputRecord, options: Options) -> Options:
+        if not given.expect and given.rtol is None and given.atol is None:
+            return options
         return replace(
             options,
             claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
@@ -210,7 +212,7 @@ def _claimed(
 ) -> Iterator[Record]:  # fmt: skip
     """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
     last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
-    unclaimed = replace(policy, options=replace(policy.options, claims=()))
+    unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
     for i, statement in enumerate(parsed):
         record = checked(program, statement, policy if i == last else unclaimed, id=id)
         if record is not None and save is not None and i == last:

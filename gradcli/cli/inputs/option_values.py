@@ -24,6 +24,7 @@ def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
     if request.dialect is not None:
         choice("--dialect", request.dialect, DIALECTS)
     choice("--dtype", request.dtype, ("float64", "float32"))
+    choice("--color", request.color, ("auto", "always", "never"))
     return limits
 
 
@@ -73,7 +74,6 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
 def diff_format(request: DiffRequest) -> str:
     """The form of what ``gradcli diff`` prints. Raises UsageError for options that nothing would come of."""
     kind = request.output_format
-    choice("--color", request.color, ("auto", "always", "never"))
     if request.latex and kind == "text":
         kind = "latex"
     if kind != "text" and request.color == "always":
@@ -151,15 +151,21 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
             help=f"write --report {request.output_format}=- for both",
         )
     kinds = [report.partition("=")[0].strip() for report in request.reports] + ([] if shown else [request.output_format])
+    text = "is about the text report, which is not asked for"
     if request.verbose and "text" not in kinds:
-        raise UsageError("--verbose is about the text report, which is not asked for", help="add --report text=-, or leave --verbose out")
+        raise UsageError(f"--verbose {text}", help="add --report text=-, or leave --verbose out")
+    for option, given in (("--quiet", request.quiet), ("--color always", request.color == "always")):
+        if given and "text" not in (shown or [request.output_format]):
+            raise UsageError(f"{option} {text}", help=f"leave {option} out")
+    if request.verbose and request.quiet:
+        raise UsageError("--verbose and --quiet exclude each other", help="leave one of them out")
     if request.function is None and request.gradient is None:
         return
-    given = {
+    idle = {
         "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--points": request.points, "--timeout": request.timeout, "--save": request.save,
         "--dtype": None if request.dtype == "float64" else request.dtype,
     }  # fmt: skip
-    for option, value in given.items():
+    for option, value in idle.items():
         if value not in (None, (), []):
             raise UsageError(f"{option} is not about Python functions", help=f"leave {option} out beside --function")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from gradcli.ops.calling.dialects import lookup
@@ -26,6 +27,7 @@ class Class:
     keeps       the constructor's parameters, under the names of the functions that get them
     methods     what the functions are called, by the names of methods; `CALL` for the object itself
     properties  the methods that are written without brackets
+    repeated    how often a single number is repeated, by parameter
     defaults    what the objects give to their functions where the constructor is not told: by parameter
     """
 
@@ -35,6 +37,7 @@ class Class:
     properties: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     library: str = ""
+    repeated: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def constructor(self) -> Signature:
@@ -67,13 +70,22 @@ class Refused:
 _CLASSES: dict[str, dict[str, Class | Refused]] = {}
 
 
-def declare_class(library: str, name: str, keeps: str, methods: str | Mapping[str, str], *, properties: str = "", **defaults: Any) -> None:
+def declare_class(
+    library: str,
+    name: str,
+    keeps: str,
+    methods: str | Mapping[str, str],
+    *,
+    properties: str = "",
+    repeated: Mapping[str, int] = MappingProxyType({}),
+    **defaults: Any,
+) -> None:
     """Say what a library's class keeps, and what its objects do: one function, or several by the names of methods.
 
     ``keeps`` is written as for `signature`, its names being those of our own parameters: ``axis|dim``.
     """
     functions = {CALL: methods} if isinstance(methods, str) else methods
-    made = Class(name, keeps, functions, frozenset(properties.split()), defaults, library)
+    made = Class(name, keeps, functions, frozenset(properties.split()), defaults, library, repeated)
     _CLASSES.setdefault(library, {})[name] = made
 
 

@@ -37,7 +37,9 @@ _ALIKE: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {
 
 
 # Methods of tensors that are no functions of the catalogue.
-_OF_TENSORS = frozenset({"cpu", "cuda", "detach", "dim", "double", "float", "half", "long", "numel", "numpy", "requires_grad_", "size", "to"})
+_OF_TENSORS = frozenset((
+    "cpu", "cuda", "detach", "dim", "double", "float", "half", "long", "numel", "numpy", "requires_grad_", "size", "to",
+))  # fmt: skip
 
 
 # Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows of a matrix.

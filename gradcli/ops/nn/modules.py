@@ -68,10 +68,11 @@ declare_class(TORCH, "Identity", "", "positive")
 declare_class(TORCH, "UpsamplingNearest2d", "size, scale_factor", "interpolate")
 declare_class(TORCH, "UpsamplingBilinear2d", "size, scale_factor", "upsample_bilinear")
 for _n in (1, 2, 3):
-    declare_class(TORCH, f"ZeroPad{_n}d", "pad|padding", "pad")
-    declare_class(TORCH, f"ConstantPad{_n}d", "pad|padding, value", "pad")
+    _twice = {"pad": 2 * _n}
+    declare_class(TORCH, f"ZeroPad{_n}d", "pad|padding", "pad", repeated=_twice)
+    declare_class(TORCH, f"ConstantPad{_n}d", "pad|padding, value", "pad", repeated=_twice)
     for _mode, _word in (("reflect", "Reflection"), ("replicate", "Replication"), ("circular", "Circular")):
-        declare_class(TORCH, f"{_word}Pad{_n}d", "pad|padding", "pad", mode=_mode)
+        declare_class(TORCH, f"{_word}Pad{_n}d", "pad|padding", "pad", repeated=_twice, mode=_mode)
 
 _DRAWN = "nn.{} has parameters of its own, which are drawn at random"
 _ONES = "nn.{} has parameters of its own"

@@ -148,7 +148,7 @@ def _psi(m: Any, x: Any) -> Any:
 
 def _power_of(m: Any, x: Any, a: Any) -> Any:
     """The logarithm of x**a, of 0**0 too."""
-    return m.zero if m.plain(a) == 0 else a * m.log(x)
+    return m.function("xlogy", m.one * a, x)
 
 
 def _bell(m: Any, z: Any) -> Any:
@@ -268,7 +268,7 @@ state("logistic", Curve(
 ), _EVERY)  # fmt: skip
 state("cauchy", Curve(
     0, lambda m, z: -m.log(m.m.pi * (1 + z * z)), cdf=lambda m, z: m.function("atan2", m.one, -z) / m.m.pi,
-    sf=lambda m, z: m.function("atan2", m.one, z) / m.m.pi, ppf=lambda m, q: -m.function("cot", m.m.pi * q) if q != 0.5 else m.zero,
+    sf=lambda m, z: m.function("atan2", m.one, z) / m.m.pi, ppf=lambda m, q: -m.function("cot", m.m.pi * q),
     isf=lambda m, q: m.function("cot", m.m.pi * q), mean=lambda m: m.nan, var=lambda m: m.nan, entropy=lambda m: m.log(4 * m.m.pi),
 ), _EVERY)  # fmt: skip
 state("halfnorm", Curve(

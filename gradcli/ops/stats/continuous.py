@@ -11,11 +11,11 @@ from gradcli.ops.constants import (
     LN_PI,
     LN_TWO_PI,
     PI,
-    PI_SQUARED,
     SQRT_2,
     SQRT_2_BY_PI,
-    SQRT_HALF_PI,
     SQRT_TWO_PI,
+    Constant,
+    exactly,
 )
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, exp_square, expm1, log, log1p, pow_, sqrt, xlog1py, xlogy
@@ -29,6 +29,16 @@ from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
 from gradcli.ops.special.probability import log_ndtr, logit, ndtr, ndtri
 from gradcli.ops.stats.families import INF, NAN, Family, register
 
+_TWO_BY_PI = exactly("(2/pi)", lambda m: 2 / m.pi)
+_LN_TWO_BY_PI = exactly("log(2/pi)", lambda m: m.log(2 / m.pi))
+_HALF_LN_TWO_BY_PI = exactly("(log(2/pi)/2)", lambda m: m.log(2 / m.pi) / 2)
+OF_BELL = exactly("((1 + log(2*pi))/2)", lambda m: (1 + m.log(2 * m.pi)) / 2)
+_OF_GUMBEL = {
+    "var": lambda: exactly("(pi**2/6)", lambda m: m.pi * m.pi / 6), "std": lambda: exactly("(pi/sqrt(6))", lambda m: m.pi / m.sqrt(6)),
+    "entropy": lambda: exactly("(1 - digamma(1))", lambda m: 1 + m.euler),
+}  # fmt: skip
+_LN_LN2 = exactly("log(log(2))", lambda m: m.log(m.log(2)))
+
 
 def _normal(z: Any) -> Any:
     return -square(z) / 2 - HALF_LN_TWO_PI
@@ -37,15 +47,16 @@ def _normal(z: Any) -> Any:
 register(Family("norm", "", {
     "logpdf": _normal, "pdf": lambda z: exp_square(z, c=-0.5) / SQRT_TWO_PI, "cdf": ndtr, "sf": lambda z: ndtr(-z),
     "logcdf": log_ndtr, "logsf": lambda z: log_ndtr(-z), "ppf": ndtri, "isf": lambda q: -ndtri(q),
-    "mean": lambda: 0.0, "var": lambda: 1.0, "entropy": lambda: HALF_LN_TWO_PI + 0.5,
+    "mean": lambda: 0.0, "var": lambda: 1.0, "entropy": lambda: OF_BELL,
 }))  # fmt: skip
 register(Family("uniform", "", {
     "logpdf": lambda z: 0 * z, "pdf": lambda z: 0 * z + 1, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q,
-    "isf": lambda q: 1 - q, "mean": lambda: 0.5, "var": lambda: 1 / 12, "entropy": lambda: 0.0,
+    "isf": lambda q: 1 - q, "mean": lambda: 0.5, "var": lambda: exactly("(1/12)", lambda m: m.mpf(1) / 12),
+    "std": lambda: exactly("sqrt(1/12)", lambda m: 1 / m.sqrt(12)), "entropy": lambda: 0.0,
 }, 0, 1))  # fmt: skip
 register(Family("expon", "", {
     "logpdf": lambda z: -z, "cdf": lambda z: -expm1(-z), "sf": lambda z: exp(-z), "logsf": lambda z: -z, "ppf": lambda q: -log1p(-q),
-    "isf": lambda q: -log(q), "mean": lambda: 1.0, "var": lambda: 1.0, "entropy": lambda: 1.0,
+    "isf": lambda q: -log(q), "mean": lambda: 1.0, "var": lambda: 1.0, "entropy": lambda: 1.0, "median": lambda: LN2,
 }, 0))  # fmt: skip
 register(Family("gamma", "a", {
     "logpdf": lambda z, a: xlogy(a - 1, z) - z - lgamma(a), "cdf": lambda z, a: gammainc(a, z), "sf": lambda z, a: gammaincc(a, z),
@@ -95,7 +106,7 @@ register(Family("lognorm", "s", {
     "logpdf": lambda z, s: where(less_equal(z, 0), -INF, -square(log(z) / s) / 2 - log(s) - log(z) - HALF_LN_TWO_PI), "cdf": lambda z, s: ndtr(log(z) / s),
     "sf": lambda z, s: ndtr(-log(z) / s), "logcdf": lambda z, s: log_ndtr(log(z) / s), "logsf": lambda z, s: log_ndtr(-log(z) / s),
     "ppf": lambda q, s: exp(s * ndtri(q)), "isf": lambda q, s: exp(-s * ndtri(q)), "mean": lambda s: exp(square(s) / 2),
-    "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + HALF_LN_TWO_PI + 0.5,
+    "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + OF_BELL, "median": lambda s: 1.0 + 0 * s,
 }, 0))  # fmt: skip
 register(Family("laplace", "", {
     "logpdf": lambda z: -abs_(z) - LN2, "cdf": lambda z: where(less(z, 0), exp(-abs_(z)) / 2, 1 - exp(-abs_(z)) / 2),
@@ -103,37 +114,44 @@ register(Family("laplace", "", {
     "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))), "isf": lambda q: where(less(q, 0.5), -log(2 * q), log(2 * (1 - q))),
     "logcdf": lambda z: where(less(z, 0), z - LN2, log1p(-exp(-abs_(z)) / 2)),
     "logsf": lambda z: where(less(z, 0), log1p(-exp(-abs_(z)) / 2), -z - LN2),
-    "median": lambda: 0.0, "mean": lambda: 0.0, "var": lambda: 2.0, "entropy": lambda: LN2 + 1,
+    "median": lambda: 0.0, "mean": lambda: 0.0, "var": lambda: 2.0, "std": lambda: SQRT_2,
+    "entropy": lambda: exactly("(1 + log(2))", lambda m: 1 + m.log(2)),
 }))  # fmt: skip
 register(Family("logistic", "", {
     "logpdf": lambda z: -z - 2 * softplus(-z), "pdf": lambda z: sigmoid(z) * sigmoid(-z), "cdf": sigmoid, "sf": lambda z: sigmoid(-z),
     "logcdf": lambda z: -softplus(-z), "logsf": lambda z: -softplus(z), "ppf": logit, "isf": lambda q: -logit(q),
-    "mean": lambda: 0.0, "var": lambda: PI_SQUARED / 3, "entropy": lambda: 2.0,
+    "mean": lambda: 0.0, "var": lambda: exactly("(pi**2/3)", lambda m: m.pi * m.pi / 3),
+    "std": lambda: exactly("(pi/sqrt(3))", lambda m: m.pi / m.sqrt(3)), "entropy": lambda: 2.0,
 }))  # fmt: skip
 register(Family("cauchy", "", {
     "logpdf": lambda z: -log1p(square(z)) - LN_PI, "pdf": lambda z: 1 / (PI * (1 + square(z))), "cdf": lambda z: atan2(1.0, -z) / PI,
     "sf": lambda z: atan2(1.0, z) / PI, "ppf": lambda q: -1 / tan(PI * q), "isf": lambda q: 1 / tan(PI * q), "median": lambda: 0.0,
-    "mean": lambda: NAN, "var": lambda: NAN, "entropy": lambda: LN_TWO_PI + LN2,
+    "mean": lambda: NAN, "var": lambda: NAN, "entropy": lambda: exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
 }))  # fmt: skip
 register(Family("halfnorm", "", {
     "logpdf": lambda z: LN2 + _normal(z), "pdf": lambda z: exp_square(z, c=-0.5) * SQRT_2_BY_PI, "cdf": lambda z: erf(z / SQRT_2),
     "sf": lambda z: erfc(z / SQRT_2), "ppf": lambda q: ndtri((1 + q) / 2), "isf": lambda q: -ndtri(q / 2), "mean": lambda: SQRT_2_BY_PI,
-    "var": lambda: 1 - 2 / PI, "entropy": lambda: HALF_LN_TWO_PI + 0.5 - LN2,
+    "var": lambda: exactly("(1 - 2/pi)", lambda m: 1 - 2 / m.pi), "std": lambda: exactly("sqrt(1 - 2/pi)", lambda m: m.sqrt(1 - 2 / m.pi)),
+    "entropy": lambda: exactly("((1 + log(pi/2))/2)", lambda m: (1 + m.log(m.pi / 2)) / 2),
+    "median": lambda: Constant(0.6744897501960817, "ndtri(0.75)", lambda m: m.sqrt(2) * m.erfinv(m.mpf(1) / 2)),
 }, 0))  # fmt: skip
 register(Family("halfcauchy", "", {
-    "logpdf": lambda z: LN2 - LN_PI - log1p(square(z)), "cdf": lambda z: 2 * atan2(z, 1.0) / PI, "sf": lambda z: 2 * atan2(1.0, z) / PI,
+    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "median": lambda: 1.0, "cdf": lambda z: 2 * atan2(z, 1.0) / PI, "sf": lambda z: 2 * atan2(1.0, z) / PI,
     "ppf": lambda q: tan(PI * q / 2), "isf": lambda q: 1 / tan(PI * q / 2), "mean": lambda: INF, "var": lambda: INF, "entropy": lambda: LN_TWO_PI,
 }, 0))  # fmt: skip
 register(Family("rayleigh", "", {
     "logpdf": lambda z: log(z) - square(z) / 2, "pdf": lambda z: z * exp_square(z, c=-0.5), "cdf": lambda z: -expm1(-square(z) / 2),
     "sf": lambda z: exp_square(z, c=-0.5), "logsf": lambda z: -square(z) / 2, "ppf": lambda q: sqrt(-2 * log1p(-q)),
-    "isf": lambda q: sqrt(-2 * log(q)), "mean": lambda: SQRT_HALF_PI, "var": lambda: 2 - PI / 2,
-    "entropy": lambda: EULER_GAMMA / 2 + 1 - LN2 / 2,
+    "isf": lambda q: sqrt(-2 * log(q)), "mean": lambda: exactly("sqrt(pi/2)", lambda m: m.sqrt(m.pi / 2)),
+    "var": lambda: exactly("(2 - pi/2)", lambda m: 2 - m.pi / 2), "std": lambda: exactly("sqrt(2 - pi/2)", lambda m: m.sqrt(2 - m.pi / 2)),
+    "median": lambda: exactly("sqrt(2*log(2))", lambda m: m.sqrt(2 * m.log(2))),
+    "entropy": lambda: exactly("(1 - (digamma(1) + log(2))/2)", lambda m: 1 + (m.euler - m.log(2)) / 2),
 }, 0))  # fmt: skip
 register(Family("maxwell", "", {
-    "logpdf": lambda z: 2 * log(z) - square(z) / 2 + LN2 - HALF_LN_TWO_PI, "pdf": lambda z: square(z) * exp_square(z, c=-0.5) * SQRT_2_BY_PI,
-    "cdf": lambda z: gammainc(1.5, square(z) / 2), "sf": lambda z: gammaincc(1.5, square(z) / 2), "mean": lambda: 2 * SQRT_2_BY_PI,
-    "var": lambda: 3 - 8 / PI, "entropy": lambda: EULER_GAMMA + HALF_LN_TWO_PI - 0.5,
+    "logpdf": lambda z: 2 * log(z) - square(z) / 2 + _HALF_LN_TWO_BY_PI, "pdf": lambda z: square(z) * exp_square(z, c=-0.5) * SQRT_2_BY_PI,
+    "cdf": lambda z: gammainc(1.5, square(z) / 2), "sf": lambda z: gammaincc(1.5, square(z) / 2), "mean": lambda: exactly("sqrt(8/pi)", lambda m: m.sqrt(8 / m.pi)),
+    "var": lambda: exactly("(3 - 8/pi)", lambda m: 3 - 8 / m.pi), "std": lambda: exactly("sqrt(3 - 8/pi)", lambda m: m.sqrt(3 - 8 / m.pi)),
+    "entropy": lambda: exactly("(log(2*pi)/2 - digamma(1) - 0.5)", lambda m: m.euler + (m.log(2 * m.pi) - 1) / 2),
 }, 0))  # fmt: skip
 register(Family("pareto", "b", {
     "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "pdf": lambda z, b: b * pow_(z, -b - 1), "cdf": lambda z, b: -expm1(-b * log(z)), "sf": lambda z, b: pow_(z, -b),
@@ -150,17 +168,17 @@ def _weibull_variance(c: Any) -> Any:
 register(Family("weibull_min", "c", {
     "logpdf": lambda z, c: log(c) + xlogy(c - 1, z) - pow_(z, c), "cdf": lambda z, c: -expm1(-pow_(z, c)), "sf": lambda z, c: exp(-pow_(z, c)),
     "logsf": lambda z, c: -pow_(z, c), "ppf": lambda q, c: pow_(-log1p(-q), 1 / c), "isf": lambda q, c: pow_(-log(q), 1 / c),
-    "mean": lambda c: gamma(1 + 1 / c), "var": _weibull_variance, "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
+    "mean": lambda c: gamma(1 + 1 / c), "median": lambda c: pow_(LN2, 1 / c), "var": _weibull_variance, "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
 }, 0))  # fmt: skip
 register(Family("gumbel_r", "", {
     "logpdf": lambda z: -z - exp(-z), "cdf": lambda z: exp(-exp(-z)), "logcdf": lambda z: -exp(-z), "sf": lambda z: -expm1(-exp(-z)),
-    "ppf": lambda q: -log(-log(q)), "isf": lambda q: -log(-log1p(-q)), "mean": lambda: EULER_GAMMA, "var": lambda: PI_SQUARED / 6,
-    "entropy": lambda: EULER_GAMMA + 1,
+    "ppf": lambda q: -log(-log(q)), "isf": lambda q: -log(-log1p(-q)), "mean": lambda: EULER_GAMMA,
+    "median": lambda: exactly("(-log(log(2)))", lambda m: -m.log(m.log(2))), **_OF_GUMBEL,
 }))  # fmt: skip
 register(Family("gumbel_l", "", {
     "logpdf": lambda z: z - exp(z), "sf": lambda z: exp(-exp(z)), "logsf": lambda z: -exp(z), "cdf": lambda z: -expm1(-exp(z)),
-    "ppf": lambda q: log(-log1p(-q)), "isf": lambda q: log(-log(q)), "mean": lambda: -EULER_GAMMA, "var": lambda: PI_SQUARED / 6,
-    "entropy": lambda: EULER_GAMMA + 1,
+    "ppf": lambda q: log(-log1p(-q)), "isf": lambda q: log(-log(q)), "mean": lambda: exactly("digamma(1)", lambda m: -m.euler),
+    "median": lambda: _LN_LN2, **_OF_GUMBEL,
 }))  # fmt: skip
 register(Family("invgamma", "a", {
     "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z), "sf": lambda z, a: gammainc(a, 1 / z),
@@ -174,7 +192,7 @@ register(Family("powerlaw", "a", {
 }, 0, 1))  # fmt: skip
 register(Family("skewnorm", "a", {
     "logpdf": lambda z, a: LN2 + _normal(z) + log_ndtr(a * z), "mean": lambda a: SQRT_2_BY_PI * a / sqrt(1 + square(a)),
-    "var": lambda a: 1 - 2 / PI * square(a) / (1 + square(a)),
+    "var": lambda a: 1 - _TWO_BY_PI * square(a) / (1 + square(a)),
 }, valid=lambda a: less_equal(a, INF)))  # fmt: skip
 
 

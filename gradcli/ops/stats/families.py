@@ -13,7 +13,9 @@ from gradcli.ops.elementwise.exponential import exp, log, sqrt
 from gradcli.ops.elementwise.logic import equal, greater, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
+from gradcli.ops.spec import Composite
 
+MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
 _MOMENTS = ("mean", "var", "std", "entropy", "median")
 _QUANTILES = ("ppf", "isf")
@@ -157,7 +159,7 @@ def _moment(family: Family, name: str) -> Function:
             value = functions["var"](*shapes)
             value = value if scale is None else value * scale**2
         else:
-            value = sqrt(functions["var"](*shapes))
+            value = functions["std"]() if "std" in functions else sqrt(functions["var"](*shapes))
             value = value if scale is None else value * scale
         if loc is not None and name != "mean" and name != "median":
             value = value + 0 * loc  # which has a shape
@@ -191,7 +193,7 @@ def register(family: Family, discrete: bool = False) -> None:
     for name, body in made.items():
         start = "" if name in _MOMENTS else "q " if name in _QUANTILES else f"{first} "
         record = f"{family.name}_{name}"
-        composite(
+        MADE[record] = composite(
             record, f"{start}{' '.join(family.shapes)} {ending}", body, public=False, indices=frozenset({"k"} if "pmf" in name else ()),
             doc=f"{_MORE[name]} of the distribution {family.name}{f' of shapes {of}' if of else ''}, as scipy.stats.{family.name}.{name}.",
         )  # fmt: skip

@@ -1,0 +1,217 @@
+"""torch.distributions: the same families under PyTorch's names and parameters, and the divergences between two of a family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.ops.calling.classes import declare_class, refuse_class
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.constants import exactly
+from gradcli.ops.elementwise.arithmetic import abs_, square
+from gradcli.ops.elementwise.exponential import exp, log, xlog1py, xlogy
+from gradcli.ops.elementwise.logic import clip, greater_equal, less, logical_and, where
+from gradcli.ops.facts import Function
+from gradcli.ops.registry import composite
+from gradcli.ops.special.combinatorics import betaln
+from gradcli.ops.special.gamma import digamma, lgamma, sigmoid, softplus
+from gradcli.ops.special.probability import entr
+from gradcli.ops.stats import continuous  # noqa: F401 - whose functions are looked up
+from gradcli.ops.stats.families import INF, MADE
+
+_METHODS = {"log_prob": "logpdf", "cdf": "cdf", "icdf": "ppf", "entropy": "entropy", "mean": "mean", "variance": "var", "stddev": "std"}
+_FIRST = {"icdf": "q"}
+_PROPERTIES = "mean variance stddev"
+_WITHOUT_X = ("entropy", "mean", "variance", "stddev")
+
+
+def _declared(name: str, keeps: str, methods: dict[str, str]) -> None:
+    """A class whose methods are records: ``methods`` gives their names, which take the class's parameters, and x or q before them."""
+    words = [part.strip().split("|")[0] for part in keeps.split(",")]
+    for method, record in methods.items():
+        first = _FIRST.get(method, "x")
+        start = "" if method in _WITHOUT_X else f"{first}|value, "
+        declare(TORCH, **{f"{name}.{method}": signature(record, start + ", ".join(words))})
+    declare_class(TORCH, name, f"{keeps}, -validate_args", {m: f"{name}.{m}" for m in methods}, properties=_PROPERTIES)
+
+
+# Families whose parameters are SciPy's, in PyTorch's order and under its names.
+_SAME = {
+    "Normal": ("norm", "loc, scale"), "Laplace": ("laplace", "loc, scale"), "Cauchy": ("cauchy", "loc, scale"),
+    "Gumbel": ("gumbel_r", "loc, scale"), "HalfNormal": ("halfnorm", "scale"), "HalfCauchy": ("halfcauchy", "scale"),
+    "StudentT": ("t", "df, loc, scale"), "Beta": ("beta", "a|concentration1, b|concentration0"), "Chi2": ("chi2", "df"),
+    "FisherSnedecor": ("f", "dfn|df1, dfd|df2"), "Pareto": ("pareto", "scale, b|alpha"),
+    "Weibull": ("weibull_min", "scale, c|concentration"), "InverseGamma": ("invgamma", "a|concentration, scale|rate"),
+    "VonMises": ("vonmises", "loc, kappa|concentration"),
+}  # fmt: skip
+# What PyTorch does not have, or has in another form.
+_LACKING = {"Cauchy": "mean variance stddev", "StudentT": "cdf icdf", "Beta": "cdf icdf", "VonMises": "entropy", "HalfCauchy": "variance stddev"}
+
+
+for _name, (_family, _keeps) in _SAME.items():
+    _lacking = _LACKING.get(_name, "").split()
+    _methods = {m: f"{_family}_{f}" for m, f in _METHODS.items() if m not in _lacking and f"{_family}_{f}" in MADE}
+    _declared(_name, _keeps, _methods)
+
+# Families with parameters of PyTorch's own: the scipy family, and its shapes, loc and scale of these.
+_RATES = {
+    "Exponential": ("expon", "rate", lambda rate: ((), None, 1 / rate)),
+    "Gamma": ("gamma", "concentration rate", lambda a, rate: ((a,), None, 1 / rate)),
+    "LogNormal": ("lognorm", "loc scale", lambda loc, scale: ((scale,), None, exp(loc))),
+}
+
+
+def _moved(function: Any, parameters: Function, with_x: bool) -> Function:
+    def body(*operands: Any) -> Any:
+        shapes, loc, scale = parameters(*operands[1:] if with_x else operands)
+        return function(*operands[:1] if with_x else (), *shapes, loc, scale)
+
+    return body
+
+
+for _name, (_family, _keeps, _parameters) in _RATES.items():
+    _made = {}
+    for _method, _function in _METHODS.items():
+        if f"{_family}_{_function}" not in MADE:
+            continue
+        _with_x = _method not in _WITHOUT_X
+        _record = f"torch_{_name.lower()}_{_method}"
+        composite(
+            _record, f"{_FIRST.get(_method, 'x') + ' ' if _with_x else ''}{_keeps}", _moved(MADE[f"{_family}_{_function}"], _parameters, _with_x), public=False,
+            doc=f"{_method} of torch.distributions.{_name}.",
+        )  # fmt: skip
+        _made[_method] = _record
+    _declared(_name, _keeps.replace(" ", ", "), _made)
+
+
+def _own(name: str, keeps: str, operands: str, bodies: dict[str, Function]) -> None:
+    """A class with formulas of its own: bodies by the names of methods."""
+    made = {}
+    for method, body in bodies.items():
+        made[method] = f"torch_{name.lower()}_{method}"
+        start = "" if method in _WITHOUT_X else f"{_FIRST.get(method, 'x')} "
+        composite(made[method], f"{start}{operands}", body, public=False, doc=f"{method} of torch.distributions.{name}.")
+    _declared(name, keeps, made)
+
+
+def _uniform(x: Any, low: Any, high: Any) -> Any:
+    return where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF)
+
+
+_own("Uniform", "low, high", "low high", {
+    "log_prob": _uniform, "cdf": lambda x, low, high: clip((x - low) / (high - low), 0, 1), "icdf": lambda x, low, high: x * (high - low) + low,
+    "entropy": lambda low, high: log(high - low), "mean": lambda low, high: (low + high) / 2,
+    "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low, high: (high - low) / exactly("sqrt(12)", lambda m: m.sqrt(12)),
+})  # fmt: skip
+_own("Poisson", "rate", "rate", {
+    "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate, "variance": lambda rate: rate,
+    "stddev": lambda rate: rate**0.5,
+})  # fmt: skip
+
+_EPSILON = 2.0**-52
+
+
+def held(probs: Any) -> Any:
+    """Probabilities as PyTorch's logarithms take them: away from 0 and 1 by a unit in the last place."""
+    return clip(probs, _EPSILON, 1 - _EPSILON)
+
+
+def _chance(probs: Any, logits: Any) -> Any:
+    return sigmoid(logits) if probs is None else probs
+
+
+def _successes(x: Any, y: Any, probs: Any, logits: Any) -> Any:
+    """The logarithm of the probability of x successes and y failures in one order."""
+    if probs is None:
+        return -x * softplus(-logits) - y * softplus(logits)
+    return xlogy(x, held(probs)) + xlog1py(y, -held(probs))
+
+
+def _choices(n: Any, k: Any) -> Any:
+    return -betaln(n - k + 1, k + 1) - log(n + 1)
+
+
+_own("Bernoulli", "probs, logits", "probs? logits?", {
+    "log_prob": lambda x, p, logits: _successes(x, 1 - x, p, logits), "mean": _chance,
+    "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
+    "variance": lambda p, logits: _chance(p, logits) * _rest(p, logits), "stddev": lambda p, logits: (_chance(p, logits) * _rest(p, logits)) ** 0.5,
+})  # fmt: skip
+
+
+def _rest(probs: Any, logits: Any) -> Any:
+    return sigmoid(-logits) if probs is None else 1 - probs
+
+
+_own("Binomial", "total_count, probs, logits", "total_count? probs? logits?", {
+    "log_prob": lambda x, n, p, logits: _choices(_trials(n), x) + _successes(x, _trials(n) - x, p, logits),
+    "mean": lambda n, p, logits: _trials(n) * _chance(p, logits),
+    "variance": lambda n, p, logits: _trials(n) * _chance(p, logits) * _rest(p, logits),
+})  # fmt: skip
+
+
+def _trials(n: Any) -> Any:
+    return 1.0 if n is None else n
+
+
+_own("Geometric", "probs, logits", "probs? logits?", {
+    "log_prob": lambda x, p, logits: _successes(1.0, x, p, logits), "mean": lambda p, logits: _rest(p, logits) / _chance(p, logits),
+    "variance": lambda p, logits: _rest(p, logits) / square(_chance(p, logits)),
+})  # fmt: skip
+_own("NegativeBinomial", "total_count, probs, logits", "total_count probs? logits?", {
+    "log_prob": lambda x, n, p, logits: _successes(x, n, p, logits) - betaln(n, x + 1) - log(n + x),
+    "mean": lambda n, p, logits: n * _chance(p, logits) / _rest(p, logits),
+    "variance": lambda n, p, logits: n * _chance(p, logits) / square(_rest(p, logits)),
+})  # fmt: skip
+
+
+def _divergence(name: str, operands: str, body: Function) -> None:
+    """The divergence of two distributions of a family, the parameters of the second one marked by other_."""
+    words = operands.split()
+    both = " ".join([*words, *(f"other_{word}" for word in words)])
+    record = f"kl_{name.lower()}"
+    composite(record, both, body, public=False, doc=f"torch.distributions.kl_divergence of a {name} from another one.")
+    declare(TORCH, **{f"{name}.kl_{name}": signature(record, both.replace("?", "").replace(" ", ", "))})
+
+
+def _normals(m: Any, s: Any, n: Any, t: Any) -> Any:
+    ratio = square(s / t)
+    return (ratio + square((m - n) / t) - 1 - log(ratio)) / 2
+
+
+def _betas(a: Any, b: Any, c: Any, d: Any) -> Any:
+    both = (c - a + d - b) * digamma(a + b)
+    return betaln(c, d) - betaln(a, b) + (a - c) * digamma(a) + (b - d) * digamma(b) + both
+
+
+def _gammas(a: Any, r: Any, b: Any, s: Any) -> Any:
+    return b * log(r / s) + lgamma(b) - lgamma(a) + (a - b) * digamma(a) + (s - r) * (a / r)
+
+
+def _laplaces(m: Any, s: Any, n: Any, t: Any) -> Any:
+    away = abs_(m - n)
+    return log(t / s) + s / t * exp(-away / s) + away / t - 1
+
+
+def _bernoullis(p: Any, logits: Any, q: Any, others: Any) -> Any:
+    one, rest = _chance(p, logits), _rest(p, logits)
+    return -entr(one) - entr(rest) - _successes(one, rest, q, others)
+
+
+for _each, _operands, _body in (
+    ("Normal", "loc scale", _normals), ("LogNormal", "loc scale", _normals), ("Beta", "a b", _betas), ("Gamma", "concentration rate", _gammas),
+    ("Laplace", "loc scale", _laplaces), ("Bernoulli", "probs? logits?", _bernoullis),
+    ("Exponential", "rate", lambda r, s: s / r - 1 - log(s / r)),
+    ("HalfNormal", "scale", lambda s, t: (square(s / t) - 1) / 2 - log(s / t)),
+    ("Poisson", "rate", lambda r, s: r * (log(r) - log(s)) - (r - s)),
+    ("Geometric", "probs? logits?", lambda p, l, q, k: (entr(_chance(p, l)) * -1 - entr(_rest(p, l)) - _successes(_chance(p, l), _rest(p, l), q, k))
+     / _chance(p, l)),
+    ("Uniform", "low high", lambda a, b, c, d: where(logical_and(greater_equal(a, c), greater_equal(d, b)), log((d - c) / (b - a)), INF)),
+):  # fmt: skip
+    _divergence(_each, _operands, _body)
+
+refuse_class(TORCH, "Independent", "distributions.{} is not supported", "sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)")
+refuse_class(
+    TORCH, "TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart LKJCholesky "
+    "ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto",
+    "distributions.{} is not supported", "write its log-density as a formula",
+)  # fmt: skip
