@@ -172,15 +172,15 @@ class Program:
             self.scope.functions[statement.name] = statement
             self.scope.mentioned |= words_of(statement)
             return None
-        if isinstance(statement, Lost):
-            for name in statement.names:
-                self._lose(name, statement)
-            return None
         if isinstance(statement, Several):
             self._several(statement)
             return None
         if isinstance(statement, Import):
             self.lowering.reading.take(statement)
+            return None
+        if isinstance(statement, Lost):
+            for name in statement.names:
+                self._lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
         read: list[Expression | None] = []
@@ -250,7 +250,7 @@ class Program:
             else:
                 self._load(statement)
         except GradcliError:
-            self._failed(statement)
+            self._lose(name, statement)
             raise
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement
@@ -274,7 +274,7 @@ class Program:
             values = self._values(statement)
         except GradcliError:
             for binding in statement.bindings:
-                self._failed(binding)
+                self._lose(binding.name, binding)
             raise
         for binding, value in zip(statement.bindings, values, strict=True):
             made_of_itself = binding in own and binding.name in self.scope.names
@@ -300,10 +300,6 @@ class Program:
             node = lowering.lower_value(binding.expression, binding.source)
             found.append(Value(node, lowering.mentions, lowering.coercion.static_uses))
         return found
-
-    def _failed(self, statement: Binding | DataBinding) -> None:
-        """A name whose binding has an error has no value."""
-        self._lose(statement.name, statement)
 
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name
