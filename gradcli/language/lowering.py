@@ -282,7 +282,8 @@ class Lowering:
             if routine is not None:
                 return self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
         if exists(name, NUMPY) or exists(name, TORCH):
-            if len(arguments) == 1 and not keywords and (name in self.scope.names or name in frame.locals):
+            is_number = len(arguments) == 1 and not keywords and type(arguments[0]) is Expr and not arguments[0].shape
+            if is_number and (name in self.scope.names or name in frame.locals):
                 refuse_bound_function(self.scope, node, frame)
             library = NUMPY if exists(name, NUMPY) else TORCH
             return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
