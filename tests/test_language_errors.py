@@ -35,7 +35,7 @@ SYNTAX = [
     case("f(u, u) = u", "syntax", 1, "twice"), case("x'", "syntax", 2, "x.T"), case("0xg", "syntax", 1, "0x10"),
     case("1__0", "syntax", 1),
     case("1_", "syntax", 1), case("1.2.3", "syntax", 4), case("a[1:2:3:4]", "syntax", 8), case("lambda z: z", "syntax", 1, "f(z) = z"),
-    case("import os", "syntax", 1),
+    case("import os", "unknown-name", 8, "the module 'os' is not known here"),
     case("x and", "syntax", 3), case("sum(x, axis=1, axis=2)", "syntax", 16, "twice"),
     case("x\x00y", "syntax", 2, "U+0000", id="NUL"),
     case("'abc'", "syntax", 1, "argument"), case("x + 'abc'", "syntax", 5, "argument"), case("q = 'abc'", "syntax", 5, "argument"),

@@ -192,6 +192,33 @@ class Binding(Statement):
     name_span: Span
     expression: Expression
     const: bool = False
+    part: int | None = None  # its place among the results that the names of one statement share
+
+
+@dataclass(eq=False, repr=False)
+class Several(Statement):
+    """``a, b = ...``: several names at once, each with an expression of its own, or all with the results of one."""
+
+    bindings: list[Binding]
+    shared: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Imported:
+    """One thing that an import line takes: a module, a name out of one, or "*" for all of its names."""
+
+    path: str
+    name: str | None
+    alias: str
+    span: Span
+    aliased: bool = True
+
+
+@dataclass(eq=False, repr=False)
+class Import(Statement):
+    """``import numpy as np``, ``from torch import nn``: names for libraries and for what is in them."""
+
+    items: list[Imported]
 
 
 @dataclass(eq=False, repr=False)
