@@ -36,7 +36,7 @@ def records(call_cli):
         pytest.param(["sum(x, axis=0)", "x=1,2"], 3, {"x": [1, 1]}, id="= inside brackets"),
         pytest.param(["-x**2", "x=3"], -9, {"x": -6}, id="-x**2"),
         pytest.param(["-q*x", "x=3", "q=2"], -6, {"x": -2, "q": -3}, id="-q*x"),
-        pytest.param(["-f(x)", "x=3", "f=2"], None, None, id="-f(x) of a variable f"),
+        pytest.param(["-f(x)", "x=3", "f=2"], -6, {"x": -2, "f": -3}, id="-f(x) of a variable f"),
         pytest.param(["-sin(x)", "x=0"], 0, {"x": -1}, id="-sin(x)"),
         pytest.param(["-(-x)", "x=3"], 3, {"x": 1}, id="-(-x)"),
         pytest.param(["--2"], 2, {}, id="--2"),
