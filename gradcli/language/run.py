@@ -130,10 +130,12 @@ class Program:
                 self._bind(statement, made_of_itself)
             else:
                 self._load(statement)
-        except GradcliError:
+        except GradcliError as error:
             if name in scope.names:
                 scope.lost[name] = scope.names.pop(name)
-            scope.failed[name] = statement.source.position(statement.span.start)[0]
+            scope.failed[name] = line = statement.source.position(statement.span.start)[0]
+            if error.follows is not None:
+                scope.causes[line] = error.follows
             raise
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement

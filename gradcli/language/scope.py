@@ -55,6 +55,7 @@ class Scope:
     deferred: list[Deferred] = field(default_factory=list)  # bindings that `gradcli check` tries values for
     lost: dict[str, Expr] = field(default_factory=dict)  # what names meant before a binding that has failed
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
+    causes: dict[int, int] = field(default_factory=dict)  # lines of bindings that failed because one before had, and the line of that
     lowered: list[Frame] = field(default_factory=list)  # expressions, and what each node of their trees became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's

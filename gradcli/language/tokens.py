@@ -57,7 +57,7 @@ STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
     "|": "write abs(x) for the absolute value, or for conditions: x or y",
-    "!": "write != for 'not equal', not x for a condition, gamma(n + 1) for the factorial",
+    "!": "write != for 'not equal', not x for a condition, factorial(n) for n!",
     "&": "write x and y",
     "~": "write not x",
     "√": "write sqrt(x)",
