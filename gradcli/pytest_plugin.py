@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _FILES = ["*.grad"]
 _CONFIGURATION = pytest.StashKey["Configuration"]()
 _WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as messages
-_LONGEST = 80  # characters of an item's name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -242,11 +241,11 @@ def _shown(path: Path) -> str:
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
-    from gradcli.query.outcome import line_of
+    from gradcli.query.outcome import LONGEST_NAME, line_of
     from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):
-        text = one_line(statement.text, _LONGEST)
+        text = one_line(statement.text, LONGEST_NAME)
         if "::" not in text.partition("[")[0]:
             return text
     return f"line {line_of(statement)}"

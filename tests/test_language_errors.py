@@ -46,7 +46,7 @@ SYNTAX = [
 NAMES = [
     case("sqr(x)", "unknown-name", 1, "unknown function 'sqr'", "did you mean 'sqrt'?"),
     case("x + frobnicate(x)", "unknown-name", 5),
-    case("b*2", "missing-value", 1, "'b'", "b=..."), case("x + b*2", "missing-value", 5),
+    case("b*2", "missing-value", 1, "'b'", "b=1"), case("x + b*2", "missing-value", 5),
     case("sinx", "missing-value", 1, "sin(x)"),
     case("a + aa2", "missing-value", 5),
     case("sin", "missing-value", 1, "function"), case("x*sin", "missing-value", 3, "sin(x)"),
@@ -132,7 +132,7 @@ error[missing-value]: no value for 'b'
   --> model.grad:1:3
 1 | x*b
   |   ^
-  = help: give it one: b=...""",
+  = help: give it one: b=1""",
     ),
     "two readings of a slash": (
         "1/2x",
@@ -212,7 +212,7 @@ error[missing-value]: the value of 'z' mentions 'z', which has none yet
   --> model.grad:2:5
 2 | z = z + q
   |     ^
-  = help: give it one before: z = ...""",
+  = help: give it one before: z = 1""",
     ),
     "wide characters": (
         "'漢字' + x",

@@ -270,14 +270,14 @@ class Lowering:
             return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
         if isinstance(target, DType):
             return calls.conversion(self.coercion, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
 
     def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A function of a library, or a method."""
         if target.base is not None:
             if isinstance(target.base, objects.Instance):
                 return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if _is_pair(node, frame):
+            if calls.is_pair(node, frame.nodes):
                 return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
             library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
             target = Function(target.name, library, target.base)
@@ -332,12 +332,6 @@ class Lowering:
             return made
         frame.expansions[node.place] = made
         return made.result
-
-
-def _is_pair(node: Call, frame: Frame) -> bool:
-    """Whether ``.values`` or ``.indices`` follows a call."""
-    after = frame.nodes[node.place + 1] if node.place + 1 < len(frame.nodes) else None
-    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 _PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}

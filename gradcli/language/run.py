@@ -38,6 +38,7 @@ from gradcli.language.tree import (
 )
 from gradcli.language.unpacking import parts_of
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.structure import detach
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
@@ -230,8 +231,8 @@ class Program:
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
-        if isinstance(result, tuple):
-            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (...)[0]")
+        if isinstance(result, tuple) and not isinstance(result, DType):
+            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
             raise error.at(expression.root.span, source)
         return self.lowering.coerced(result, expression, source)
 
@@ -312,7 +313,7 @@ class Program:
             if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
                 raise MissingValueError(
                     f"the value of '{name}' mentions '{name}', which has none yet", span=place, source=statement.source,
-                    help=f"give it one before: {name} = ...",
+                    help=f"give it one before: {name} = 1",
                 ) from None  # fmt: skip
             raise error
         self._take(statement, Value(expr, self.lowering.mentions, self.lowering.coercion.static_uses), made_of_itself)

@@ -14,17 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.sampling import anywhere
-from gradcli.errors import GradcliError, ShapeError, UnknownNameError, suggestion
+from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.mentions import expressions_of, mentioned, words_of
+from gradcli.language.rereading import as_read
 from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Several, Statement
+from gradcli.notation import GREEK
+from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.formula_verdicts import verified
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
+from gradcli.query.glued_names import refuse_glued
 from gradcli.query.options import Options
 from gradcli.query.policy import POINTS
 from gradcli.query.wrt import variables
@@ -140,12 +145,30 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
 
 
 def _needs(program: Program, subject: Subject) -> Needs:
-    """What an expression lacks. Raises what is wrong with a function's name that stands as a value without being listed."""
-    names = subject.names or ()
-    needs = needs_of(subject.query, program.scope, names)
-    if any(is_function(name) for name in needs.names if len(name) > 1 and name not in names):
-        program.execute(subject.query)
-    return needs
+    """What an expression lacks. Raises what is wrong with it whatever values its names have: two readings, functions without arguments."""
+    scope, query, listed = program.scope, subject.query, subject.names or ()
+    needs = needs_of(query, scope, listed)
+    expressions = [query.expression, *(e for deferral in needs.bindings for e in expressions_of(deferral.binding))]
+    bound = {*scope.names, *scope.functions, *(name for deferral in needs.bindings for name in deferral.names)}
+    given = {*bound, *NAMED, *listed}
+    free = [name for name in mentioned(expressions, scope.functions, given) if name not in given]
+    refuse_glued(query, free, listed, scope.names)
+    functions = [name for name in free if is_function(name) and len(name) > 1 and name not in GREEK]
+    if functions or not listed:
+        _refuse_two_readings(program, query, bool(functions))
+    called = [name for name in listed if name in words_of(query) and name not in bound.union(needs.names)]
+    return Needs([*needs.names, *called], needs.bindings)
+
+
+def _refuse_two_readings(program: Program, query: Query, whatever: bool) -> None:
+    """Raise what is wrong with an expression of names without values: that it has two readings, or ``whatever`` it is."""
+    try:
+        program.execute(query)
+    except AmbiguousError:
+        raise
+    except GradcliError:
+        if whatever:
+            raise
 
 
 def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:
@@ -179,6 +202,7 @@ def _made(
         present = _present(program, subject, sampled.needs, lowered)
         asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
         options = replace(asked.options, wrt=asked_for, everywhere=True)
+        record.read_as = lowered.read_as
         found = variables(scope, reachable([lowered.value]), options, lowered.static_uses)
         names = list(found.nodes)
         if subject.names is None and sampled.needs.names:
@@ -187,10 +211,26 @@ def _made(
         record.known = tuple(sorted({*found.nodes, *(node.payload.name for node in reachable([lowered.value]) if node.is_leaf)}))
         record.absent = tuple(name for name in record.names if name not in present)
         said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-        record.warnings = [*found.warnings, *said]
+        record.warnings = [*lowered.notes, *found.warnings, *said]
+        record.read_as = lowered.read_as or _reading(subject, scope)
         if not record.names:
             return None
         return general(scope, lowered.value, {name: found.nodes[name] for name in names}, points, asked.order)
+
+
+def _reading(subject: Subject, scope: Scope) -> str | None:
+    """How the right side of a definition or a binding was read, if not as it stands there."""
+    said = subject.said
+    if not isinstance(said, (Definition, Binding)):
+        return None
+    own = said.parameters if isinstance(said, Definition) else ()
+    read = as_read(said.expression, scope, own)
+    if not read.implied:
+        return None
+    from gradcli.language.rewritten import rewritten
+
+    left = f"{said.name}({', '.join(own)})" if own else said.name
+    return f"{left} = {rewritten(read, scope.functions)}"
 
 
 def _present(program: Program, subject: Subject, needs: Needs, lowered: Lowered) -> set[str]:

@@ -13,10 +13,12 @@ from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Severa
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.policy import FAIL_ON, Policy
+from gradcli.report.describing import one_line
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
+LONGEST_NAME = 80  # characters of a case's name
 _MARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
 
 
@@ -149,14 +151,14 @@ def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Recor
 
 
 def name_of(record: Record) -> str:
-    """What a case is called within its suite."""
+    """What a case is called: its id, else what it says, as pytest shows it."""
     if record.id is not None and str(record.id).strip():
         return str(record.id)
-    return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
+    return one_line(record.expr, LONGEST_NAME) or f"line {record.line}"
 
 
 class CaseNames:
-    """Names of the cases of one program, told apart where they repeat."""
+    """Names of the items of one program, told apart where they repeat."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()

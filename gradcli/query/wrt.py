@@ -100,7 +100,7 @@ def missing(scope: Scope, name: str) -> MissingValueError:
     """The error of a name that is to be differentiated by and has no value."""
     close = suggestion(name, [*scope.names])
     return MissingValueError(
-        f"no value for '{name}', which is to be differentiated", help=f"did you mean '{close}'?" if close else f"give it one: {name}=..."
+        f"no value for '{name}', which is to be differentiated", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1"
     )
 
 

@@ -22,7 +22,7 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.evaluate import failed
 from gradcli.query.options import ClaimInput, Options
-from gradcli.query.outcome import CaseNames, checked, line_of, name_of, outcome_of
+from gradcli.query.outcome import checked, line_of, name_of, outcome_of
 from gradcli.query.policy import CHECKING, Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
@@ -89,13 +89,11 @@ class Cases:
 
     def outcomes(self, piece: Piece) -> Iterator[Outcome]:
         """The outcomes of one piece of work."""
-        name = CaseNames()
         policy = self.policies.of(piece.path)
         started = time.perf_counter()
         for record in self._records(piece, policy):
-            title = name_of(record)
             seconds = time.perf_counter() - started
-            yield outcome_of(record, title if record.record_line else name(title), seconds, policy.fail_on)
+            yield outcome_of(record, name_of(record), seconds, policy.fail_on)
             started = time.perf_counter()
 
     def remarks(self) -> list[str]:

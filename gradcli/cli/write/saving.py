@@ -95,7 +95,7 @@ class SavedArrays:
             _leave_out(record, name)
 
 
-_WORDS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian"}
+_WORDS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "hvp": "product"}
 
 
 def _array_of(record: Record, name: str) -> np.ndarray:
@@ -105,7 +105,7 @@ def _array_of(record: Record, name: str) -> np.ndarray:
     derivatives = record.derivatives()
     if name not in derivatives:
         names = ", ".join(["value", *derivatives])
-        raise UsageError(f"--save {name}: the result has no {_WORDS.get(record.mode, 'derivative')} of '{name}'", help=f"it has {names}")
+        raise UsageError(f"--save {name}: the result has no {_WORDS.get(record.mode, 'jvp')} of '{name}'", help=f"it has {names}")
     return np.asanyarray(derivatives[name])
 
 
@@ -116,7 +116,7 @@ def _leave_out(record: Record, name: str) -> None:
         row, _, column = name.partition(",")
         del record.hessian[row][column]
     else:
-        del ((record.jacobian if record.mode == "jacobian" else record.grad) or {})[name]
+        del ({"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad) or {})[name]
 
 
 def _where(path: str, name: str, array: np.ndarray) -> str:
