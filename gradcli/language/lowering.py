@@ -317,7 +317,8 @@ class Lowering:
                 made = self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
                 return self.reading.converted(made, node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
-            if len(arguments) == 1 and not keywords and (name in self.scope.names or name in frame.locals):
+            is_number = len(arguments) == 1 and not keywords and type(arguments[0]) is Expr and not arguments[0].shape
+            if is_number and (name in self.scope.names or name in frame.locals):
                 refuse_bound_function(self.scope, node, frame)
             library = self.reading.bare(node, frame, name, arguments, [*keywords])
             return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
