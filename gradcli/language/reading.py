@@ -94,7 +94,8 @@ class Reading:
             self._refuse_rows(node, name, frame, arguments, keywords)
             return NUMPY
         call = _form(name, False, arguments, keywords)
-        found = self._dialect(call, node, frame)
+        outside = frame.statement is None and not shown(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
+        found = None if outside else self._dialect(call, node, frame)
         if found is None:
             found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
