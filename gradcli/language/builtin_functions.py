@@ -88,5 +88,13 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Any) -> Any:
     return shapes.reshape(found, shape=right.shape) if right.ndim == 1 else found
 
 
-FUNCTIONS = {"cho_factor": cho_factor, "cho_solve": cho_solve, **CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, **dict.fromkeys(("contiguous", "double", "float"), as_is)}
+FUNCTIONS = {
+    "cho_factor": cho_factor,
+    "cho_solve": cho_solve,
+    **CONSTRUCTORS,
+    "einsum": einsum,
+    "item": item,
+    "len": length,
+    **dict.fromkeys(("contiguous", "double", "float"), as_is),
+}
 ALIASES = {"random": "rand", "standard_normal": "randn"}

@@ -32,14 +32,6 @@ class Instance:
         return f"{self.of.name}(...), which is no number,"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Bound:
-    """What a name stands for that is no value, and whether that depends on names with values."""
-
-    object: Instance | Function | Module
-    mentions: bool
-
-
 def is_object(result: Any) -> bool:
     """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
     return isinstance(result, (Instance, Module)) or (isinstance(result, Function) and result.base is None)
@@ -67,7 +59,7 @@ def refuse(name: str, library: str) -> None:
 
 
 def bare(name: str) -> Class | None:
-    """The class that a name without a prefix means, as it is written after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
+    """The class that a name without a prefix means, after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
     library = TORCH if name[:1].isupper() else SCIPY
     refuse(name, library)
     known = class_of(name, library)
@@ -93,11 +85,14 @@ def attribute(builder: Builder, base: Instance, name: str) -> Any:
         return Function(name, of.library, base)
     if name in _DRAWN:
         raise UnknownNameError(
-            f"{of.name}.{name} draws at random, which has no derivative here", help="give the numbers that were drawn a name: eps=[0.3, -1.2]"
+            f"{of.name}.{name} draws at random, which has no derivative here",
+            help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
         )
     close = suggestion(name, [*of.methods])
     known = ", ".join(method for method in of.methods if method != CALL)
-    raise UnknownNameError(f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None)
+    raise UnknownNameError(
+        f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
+    )
 
 
 def prepared(

@@ -12,9 +12,9 @@ import numpy as np
 from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import Lowering
-from gradcli.language.objects import Bound, is_object
 from gradcli.language.mentions import mentioned, words_of
-from gradcli.language.scope import Scope
+from gradcli.language.objects import is_object
+from gradcli.language.scope import Bound, Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize

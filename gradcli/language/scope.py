@@ -20,7 +20,6 @@ from gradcli.ops.calling.promotion import kind_of, numpy_dtype
 from gradcli.ops.fixed import Fixed
 
 if TYPE_CHECKING:
-    from gradcli.language.objects import Bound
     from gradcli.language.origins import Origins
 
 
@@ -30,6 +29,13 @@ class Deferred(Fixed):
     binding: Binding | DataBinding
     before: Expr | None  # what its own name meant before
     leaves: dict[str, Expr]  # and its leaf, if there was one
+
+
+class Bound(Fixed):
+    """What a name stands for that is no value (an object, a library, a function of one), and whether that depends on names with values."""
+
+    object: Any
+    mentions: bool
 
 
 @dataclass(eq=False, repr=False)
