@@ -7,6 +7,11 @@ array([36., 81.])
 >>> record.derivative["a"]
 '9*a**2'
 
+Formulas need no values:
+
+>>> gradcli.differentiate("x^2*y", order=2).derivative["x"]
+{'x': '2*y', 'y': '2*x'}
+
 The tensors of PyTorch's tutorials are here, too, under PyTorch's names:
 
 >>> import gradcli as torch
@@ -19,10 +24,10 @@ tensor([36., 81.])
 
 from typing import Any
 
-from gradcli.api import evaluate, parse
+from gradcli.api import differentiate, evaluate, parse
 from gradcli.errors import GradcliError
 
-__all__ = ["GradcliError", "evaluate", "parse"]
+__all__ = ["GradcliError", "differentiate", "evaluate", "parse"]
 
 _SUBMODULES = frozenset({"autograd", "linalg", "nn", "special"})
 

@@ -1,5 +1,5 @@
-"""The Python API: `evaluate` and `parse`."""
+"""The Python API: `evaluate`, `differentiate` and `parse`."""
 
-from gradcli.query.interface import evaluate, parse
+from gradcli.query.interface import differentiate, evaluate, parse
 
-__all__ = ["evaluate", "parse"]
+__all__ = ["differentiate", "evaluate", "parse"]

@@ -8,7 +8,7 @@ import numpy as np
 
 _LARGEST = 100  # entries of an array that is written out
 
-_GREEK = frozenset(
+GREEK = frozenset(
     (
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi",
         "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
@@ -22,7 +22,7 @@ def name(text: str) -> str:
     if not index:
         stem = text.rstrip("0123456789")
         index = text[len(stem) :]
-    shown = f"\\{stem}" if stem in _GREEK else stem if len(stem) == 1 else f"\\mathrm{{{escape(stem)}}}"
+    shown = f"\\{stem}" if stem in GREEK else stem if len(stem) == 1 else f"\\mathrm{{{escape(stem)}}}"
     return f"{shown}_{{{escape(index)}}}" if index and stem else shown
 
 

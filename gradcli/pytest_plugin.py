@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _FILES = ["*.grad"]
 _CONFIGURATION = pytest.StashKey["Configuration"]()
 _WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as messages
-_LONGEST = 80  # characters of an item's name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -218,7 +217,9 @@ class Runner:
         from gradcli.query.programs import Programs
 
         programs = Programs()
-        return programs.fresh(self.policy.state, programs.loader(self.folder))
+        program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
+        program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
+        return program
 
 
 def _configuration(config: pytest.Config) -> Configuration:
@@ -244,7 +245,7 @@ def _title(statement: Statement | GradcliError) -> str:
     from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):
-        text = one_line(statement.text, _LONGEST)
+        text = one_line(statement.text, LONGEST_NAME)
         if "::" not in text.partition("[")[0]:
             return text
     return f"line {line_of(statement)}"

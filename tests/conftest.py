@@ -22,7 +22,7 @@ from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
-COMMAND = [sys.executable, "-m", "gradcli.cli.main"]
+COMMAND = [sys.executable, "-m", "gradcli"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells do for what they start in the background: programs under test inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)

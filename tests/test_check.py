@@ -722,12 +722,13 @@ IDLE = {
     "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--timeout is about the cross-check, which --no-check leaves out\n"
                             " = help: leave one of them out"),
     "colours of JSON": ("eval x x=1 --format json --color always", "--format json has no colours\n = help: leave --color out"),
-    "another format to save": ("eval x x=1 --save x=g.csv", "--save x=g.csv: what is saved is NumPy's format, .npy\n"
-                               " = help: write g.npy"),
-    "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice"),
+    "another format to save": ("eval x x=1 --save x=g.mat", "--save x=g.mat: '.mat' is no format that is written\n"
+                               " = help: the suffixes are .npy, .npz, .csv, .tsv and .json"),
+    "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice\n"
+                               " = help: a .npz file takes several"),
     "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given twice"),
-    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: what is saved is NumPy's format, .npy\n"
-                                " = help: write g.npy"),
+    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: '.txt' is no format that is written\n"
+                                " = help: the suffixes are .npy, .npz, .csv, .tsv and .json"),
 }  # fmt: skip
 
 

@@ -38,7 +38,8 @@ def records(call_cli):
         pytest.param(["-q*x", "x=3", "q=2"], -6, {"x": -2, "q": -3}, id="-q*x"),
         pytest.param(["-f(x)", "x=3", "f=2"], None, None, id="-f(x) of a variable f"),
         pytest.param(["-sin(x)", "x=0"], 0, {"x": -1}, id="-sin(x)"),
-        pytest.param(["--x", "x=3"], 3, {"x": 1}, id="--x"),
+        pytest.param(["-(-x)", "x=3"], 3, {"x": 1}, id="-(-x)"),
+        pytest.param(["--2"], 2, {}, id="--2"),
         pytest.param(["-(x)", "x=3"], -3, {"x": -1}, id="-(x)"),
         pytest.param(["-x", "x=3"], -3, {"x": -1}, id="-x"),
         pytest.param(["-i*x", "x=3", "i=2"], -6, {"x": -2, "i": -3}, id="-i*x"),
@@ -69,7 +70,13 @@ def test_expressions_and_bindings(records, arguments, value, grad):
         pytest.param([], "", ["nothing to evaluate"], id="nothing"),
         pytest.param(["-"], "# only a comment\n", ["nothing to evaluate"], id="only a comment"),
         pytest.param(["a=1"], "", ["nothing to evaluate"], id="only a binding"),
-        pytest.param(["x", "--frobnicate"], "", ["--frobnicate"], id="unknown option"),
+        pytest.param(["x", "--frobnicate"], "",
+            ["error[usage]: no such option: --frobnicate", "gradcli eval --help lists them; for an expression, write -(-x)"],
+            id="an unknown one"),
+        pytest.param(["x^2", "--hesian", "x=1"], "", ["no such option: --hesian", "= help: did you mean --hessian?"], id="after it"),
+        pytest.param(["--hesian", "x^2", "x=1"], "", ["no such option: --hesian", "= help: did you mean --hessian?"], id="before it"),
+        pytest.param(["x^2", "x=1", "--formt=json"], "", ["no such option: --formt", "= help: did you mean --format?"], id="with a value"),
+        pytest.param(["--x", "x=3"], "", ["no such option: --x", "write -(-x)"], id="minus minus x"),
         pytest.param(["x", "--format", "yaml"], "", ["yaml", "jsonl"], id="unknown format"),
         pytest.param(["x", "x=1", "--dtype", "int8"], "", ["int8", "float32"], id="unknown dtype"),
         pytest.param(["x", "x=1", "--color", "blue"], "", ["--color", "auto, always, never", "blue"], id="unknown colour"),
@@ -78,7 +85,7 @@ def test_expressions_and_bindings(records, arguments, value, grad):
         pytest.param(["x", "x=1", "--jacobian", "--hessian"], "", ["--jacobian", "--hessian"], id="two modes"),
         pytest.param(["-", "-f", "-"], "1", ["twice"], id="standard input twice"),
         pytest.param(["x", "x=@none.npy"], "", ["error[input]", "none.npy"], id="no such data"),
-        pytest.param(["x*b", "x=1"], "", ["error[missing-value]", "'b'", "1 | x*b", "  |   ^", "b=..."], id="a rendered error"),
+        pytest.param(["x*b", "x=1"], "", ["error[missing-value]", "'b'", "1 | x*b", "  |   ^", "b=1"], id="a rendered error"),
         pytest.param(["x", "x=1", "--jvp", "nope=1"], "", ["error[missing-value]", "'nope'"], id="a tangent of nothing"),
         pytest.param(["x**2", "x=1,2", "--seed", "1,0,0"], "", ["error[shape]", "(3,)", "(2,)"], id="a seed of another shape"),
         pytest.param(["x**2", "x=1,2", "--seed", "2"], "", ["error[shape]", "()", "(2,)"], id="a scalar seed of an array"),
@@ -203,7 +210,7 @@ def test_csv_has_a_row_for_each_entry(call_cli):
     import csv
 
     done = call_cli("eval", "--no-check", "--format", "csv", "sum(x*k)", "x=[[1, 2], [3, 4]]", "k=10")
-    assert done.stdout.splitlines()[0] == "id,line,variable,index,value,gradient"
+    assert done.stdout.splitlines()[0] == "id,line,expr,variable,index,at,gradient,value"
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [(r["variable"], float(r["gradient"]), r["line"]) for r in rows] == [*(("x", 10, "1"),) * 4, ("k", 10, "1")]
     assert len({r["index"] for r in rows[:4]}) == 4

@@ -250,7 +250,7 @@ def test_a_derivative_beyond_the_floats_is_not_called_right() -> None:
 def test_an_entry_is_judged_by_its_own_digits_however_large_its_neighbours_are(error: float, verdict: str) -> None:
     m = mpmath.MPContext()
     exact = np.array([m.mpf("0.001"), m.mpf(1000)], dtype=object)
-    compared = Comparison(m, exact, exact, np.array([0.001 + error, 1000.0]), np.array([1.0, 1.0]), None, None)
+    compared = Comparison(m, exact, exact, np.array([0.001 + error, 1000.0]), np.array([1.0, 1.0]), None)
     assert compared.result("composed", 2).verdict.word == verdict
 
 

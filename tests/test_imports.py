@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "language", "graph", "ops", "errors"),
     "report": ("report", "errors", "notation"),
-    "files": ("files", "report.verdicts", "errors", "limits"),
+    "files": ("files", "report.verdicts", "ops.calling.prefixes", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "api": ("query.interface",),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
+    "__main__": ("cli.main",),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
 ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli"}

@@ -22,7 +22,7 @@ OPTIONS = {
     "a misspelt option": ({"chek": False}, "no option 'chek'", "did you mean 'check'?"),
     "a misspelt name": ({"wieght": 2.0}, "no name 'wieght'", "did you mean 'weight'?"),
     "a word of no meaning": ({"zzz": 2.0}, "no option 'zzz'", None),
-    "a mode": ({"mode": "hess"}, "'mode' must be one of grad, jacobian, hessian, jvp, not 'hess'", None),
+    "a mode": ({"mode": "hess"}, "'mode' must be one of grad, jacobian, hessian, jvp, hvp, not 'hess'", None),
     "a mode in capitals": ({"mode": "Jacobian"}, "'mode' must be one of", "did you mean 'jacobian'?"),
     "no mode": ({"mode": None}, "not None", None),
     "a dtype": ({"dtype": "float16"}, "dtype must be float64 or float32, not 'float16'", None),

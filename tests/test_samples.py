@@ -58,7 +58,7 @@ def arguments(path: Path) -> list[str]:
     """What the sample's heading says to type after ``gradcli``."""
     if path.suffix == ".jsonl":
         return ["eval", "-f", f"samples/{path.name}"]
-    (command,) = re.findall(r"^# +gradcli (eval .*)$", path.read_text("utf-8"), re.MULTILINE)
+    (command,) = re.findall(r"^# +gradcli ((?:eval|diff) .*)$", path.read_text("utf-8"), re.MULTILINE)
     return shlex.split(command)
 
 
@@ -134,7 +134,8 @@ def test_output(path):
 
 @cache
 def records(path: Path) -> list[dict[str, Any]]:
-    done = run(path, "--format", "jsonl", "--formula", stderr=subprocess.PIPE)
+    formulas = [] if arguments(path)[0] == "diff" else ["--formula"]
+    done = run(path, "--format", "jsonl", *formulas, stderr=subprocess.PIPE)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -168,7 +169,7 @@ def test_check(path, call_cli):
 def test_formulas_give_the_gradient(path):
     wrong = []
     for record in records(path):
-        if record.get("derivative") is None:
+        if record.get("derivative") is None or "grad" not in record:
             continue
         seed = numbers(record["seed"])
         program, outside = context(path, record)

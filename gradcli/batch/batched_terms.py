@@ -6,7 +6,7 @@ another order. What stands around a sum in brackets, as in ``-log(...)/2``, is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -38,8 +38,8 @@ def gradient_of_terms(
     templates: Templates,
     text: str,
     lookup: Lookup,
-    functions: Iterable[str],
-    of_short: Callable[[str, Lookup, Iterable[str]], Found | None],
+    functions: Container[str],
+    of_short: Callable[[str, Lookup, Container[str]], Found | None],
 ) -> Found | None:
     """The value and the gradient of a sum, or of what is around a sum in brackets. None if it is for the ordinary way.
 
@@ -103,10 +103,10 @@ def _all_finite(slopes: dict[str, Any]) -> bool:
     return bool(np.isfinite(list(slopes.values())).all())
 
 
-def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
+def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: Container[str]) -> Found | None:
     """The value of a sum and its gradient. None if it is not one of many terms of few templates, over numbers, and finite."""
     rows_of = _by_template(templates, text)
-    if rows_of is None or not all(template.callees.isdisjoint(functions) for template in rows_of):
+    if rows_of is None or any(name in functions for template in rows_of for name in template.callees):
         return None
     numbers: dict[str, Number] = {}
     for name in dict.fromkeys(chain.from_iterable(rows.names for rows in rows_of.values())):

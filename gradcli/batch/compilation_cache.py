@@ -7,14 +7,14 @@ What is not numbers throughout, what has no template, and what is not finite is 
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from gradcli.batch.straight_line import StraightLine
 from gradcli.batch.templates import Template, Templates, lowered, pieces
-from gradcli.batch.values import Found, Lookup, of_scope, of_values
+from gradcli.batch.values import Found, Lookup, Taken, of_scope, of_values
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.language.scope import Scope
 from gradcli.limits import Limits
@@ -40,18 +40,18 @@ class CompilationCache:
         """The record of a query in a program. None if it is for the ordinary way."""
         if options.freeze and any(name not in scope.names for name in options.freeze):
             return None
-        return self._record(source, of_scope(scope, options), scope.callables, options)
+        return self._record(source, of_scope(scope, options), Taken(scope.functions, scope.objects, scope.names), options)
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
         if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
         self.mentioned = set()
-        return self._record(source, of_values(values, options, self.mentioned), (), options, id)
+        return self._record(source, of_values(values, options, self.mentioned), values, options, id)
 
-    def _record(self, source: Source, lookup: Lookup, functions: Iterable[str], options: Options, id: Any = None) -> Record | None:
+    def _record(self, source: Source, lookup: Lookup, functions: Container[str], options: Options, id: Any = None) -> Record | None:
         usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length
-        if not usual or not source.text.isascii() or "#" in source.text:
+        if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
             return None
         text = source.text.strip(string.whitespace)
         if len(text) < LONG and self._in_vain():
@@ -66,19 +66,22 @@ class CompilationCache:
         self._missed = max(self._missed - _WORTH, 0)
         line, column = source.position(source.text.index(text))
         value, gradient = found
-        return Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        if options.at:
+            record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
+        return record
 
     def _in_vain(self) -> bool:
         """Whether it is not worth the time to look for a template: hardly any query has one that is known. Now and then, it is tried."""
         self._turn += 1
         return self._missed == _PATIENCE and self._turn % _NOW_AND_THEN > 0
 
-    def _gradient_of_terms(self, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
+    def _gradient_of_terms(self, text: str, lookup: Lookup, functions: Container[str]) -> Found | None:
         from gradcli.batch.batched_terms import gradient_of_terms
 
         return gradient_of_terms(self._templates, text, lookup, functions, self._gradient)
 
-    def _gradient(self, text: str, lookup: Lookup, functions: Iterable[str]) -> Found | None:
+    def _gradient(self, text: str, lookup: Lookup, functions: Container[str]) -> Found | None:
         reading = self._templates.read(*pieces(text))
         if reading is None:
             return None
@@ -89,7 +92,7 @@ class CompilationCache:
                 return None
             template.compiled = _straight_line(template, self.limits)
         program = template.compiled
-        if program is False or not template.callees.isdisjoint(functions):
+        if program is False or any(name in functions for name in template.callees):
             return None
         values: list[float] = []
         ranked = []

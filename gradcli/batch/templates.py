@@ -174,6 +174,8 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
         expression = parse_expression(Source(joined(between, words)), limits.length)
     except GradcliError:
         return None
+    if expression.implied:  # what stands side by side depends on the words, and the ordinary way shows how it was read
+        return None
     roles = _roles(expression)
     called = {node.callee for node in expression.nodes if isinstance(node, Call)}
     atoms = [node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called]
@@ -275,7 +277,10 @@ def lowered(template: Template, shape: tuple[int, ...], limits: Limits) -> Lower
         scope.names[name] = scope.graph.leaf(name, shape)
     source = Source(template.text)
     try:
-        root = Lowering(scope).lower_value(parse_expression(source, limits.length), source)
+        expression = parse_expression(source, limits.length)
+        if expression.notes:
+            return None
+        root = Lowering(scope).lower_value(expression, source)
     except GradcliError:
         return None
     names, numbers = ([scope.names[name] for name in group] for group in (template.names, template.numbers))

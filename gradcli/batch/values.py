@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,16 @@ class Number(NamedTuple):
     value: float
     whole: bool
     rank: int | None
+
+
+class Taken:
+    """Names that a call does not mean the catalogue's function by: those of a program's own functions, of its objects and values."""
+
+    def __init__(self, *names: Container[str]) -> None:
+        self.names = names
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in names for names in self.names)
 
 
 Lookup = Callable[[str], Number | None]
@@ -62,4 +72,4 @@ def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) 
 
 def _named(name: str) -> Number | None:
     constant = NAMED.get(name)
-    return None if constant is None or isinstance(constant, bool) else Number(float(constant), False, None)
+    return None if constant is None or isinstance(constant, bool) or name == "E" else Number(float(constant), False, None)

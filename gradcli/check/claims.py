@@ -170,7 +170,7 @@ def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, 
     with np.errstate(all="ignore"):
         ratios = (said / right)[right != 0]
     if ratios.size and (said[right == 0] == 0).all() and close(ratios, ratios[0]):
-        factor = _factor(float(ratios[0]), judge)
+        factor = _factor(float(ratios[0]), judge, claim.about)
         if factor:
             return factor
     for (name, x), other in zip(judge.wrt.items(), judge.comparisons, strict=True):
@@ -181,14 +181,14 @@ def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, 
     return None
 
 
-def _factor(ratio: float, judge: Judge) -> str | None:
+def _factor(ratio: float, judge: Judge, about: str) -> str | None:
     sizes = {n for leaf in judge.leaves for n in (math.prod(leaf.shape), *leaf.shape) if n > 1} | {math.prod(judge.root.shape)}
-    for factor, words in ((-1.0, "the sign is wrong"), (2.0, "it is twice the derivative"), (0.5, "it is half the derivative")):
+    for factor, words in ((-1.0, "the sign is wrong"), (2.0, f"it is twice the {about}"), (0.5, f"it is half the {about}")):
         if math.isclose(ratio, factor, rel_tol=1e-4):
             return words
     for n in sorted(sizes):
         if n > 1 and math.isclose(ratio, n, rel_tol=1e-4):
-            return f"it is {n} times the derivative: a factor 1/{n} is missing"
+            return f"it is {n} times the {about}: a factor 1/{n} is missing"
         if n > 1 and math.isclose(ratio, 1 / n, rel_tol=1e-4):
-            return f"it is the derivative divided by {n}"
-    return None if math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the derivative"
+            return f"it is the {about} divided by {n}"
+    return None if math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the {about}"

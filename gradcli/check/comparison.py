@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.reference.kinks import Sides
+from gradcli.reference.tape import Troubles
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
@@ -24,18 +25,21 @@ _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
 
 
+NO_TROUBLES = Troubles()
+
+
 class Comparison:
     """The verdict of every entry of one array.
 
     reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding explains;
     sides      one-sided derivatives of the entries that may lie on a kink
-    trouble    the first operation whose derivative was not finite
+    troubles   the operations without a finite value or derivative, by the entries that they were made of
     rule       digits to which the exact numbers must agree
     """
 
     def __init__(
         self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
-        sides: dict[int, Sides] | None, trouble: tuple[str, Any] | None, rule: int = _RULE,
+        sides: dict[int, Sides] | None, troubles: Troubles = NO_TROUBLES, rule: int = _RULE,
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
@@ -43,7 +47,7 @@ class Comparison:
         self.computed = [float(v) for v in np.ravel(computed)]
         self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
-        self.trouble = trouble
+        self.troubles = troubles
         self.rule = rule
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
@@ -68,7 +72,7 @@ class Comparison:
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
         if not m.isfinite(reference):
-            self.reasons[i] = self._where() or (
+            self.reasons[i] = self._where(i) or (
                 "the true value is not a real number" if m.isnan(reference) else "the true value is infinite, or too large to compute"
             )
             return Verdict.UNDEFINED
@@ -113,7 +117,7 @@ class Comparison:
     def _kink(self, i: int, sides: Sides) -> Verdict:
         computed, bound = self.computed[i], self.bounds[i]
         if not math.isfinite(computed):
-            self.reasons[i] = self._where() or "the derivatives from the two sides differ, and the result is not finite"
+            self.reasons[i] = self._where(i) or "the derivatives from the two sides differ, and the result is not finite"
             return Verdict.UNDEFINED
         if sides.finite:
             low, high = min(sides.left, sides.right), max(sides.left, sides.right)
@@ -125,19 +129,17 @@ class Comparison:
             self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
             return Verdict.UNDETERMINED
         if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
-            self.reasons[i] = self._where() or f"there is no finite derivative on either side ({sides.place})"
+            self.reasons[i] = self._where(i) or f"there is no finite derivative on either side ({sides.place})"
             return Verdict.UNDEFINED
         if sides.finite or sides.convention:
             self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
             return Verdict.KINK
-        self.reasons[i] = self._where() or "the derivative is not finite"
+        self.reasons[i] = self._where(i) or "the derivative is not finite"
         return Verdict.UNDEFINED
 
-    def _where(self) -> str | None:
-        if self.trouble is None:
-            return None
-        name, arguments = self.trouble
-        return f"{name} at {', '.join(self.m.nstr(a, 6) for a in arguments)} is not finite"
+    def _where(self, i: int) -> str | None:
+        trouble = self.troubles.of(i)
+        return None if trouble is None else trouble.told(self.m)
 
     def result(self, source: str, entries: int) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
@@ -154,8 +156,9 @@ class Comparison:
         check.mask = self.mask
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
-            check.worst = self._worst(max(gravest, key=lambda i: errors.get(i, (0.0, 0.0))[1]))
-        check.reason = check.reason or next((self.reasons[i] for i in gravest if i in self.reasons), None)
+            worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, errors.get(i, (0.0, 0.0))[1]))
+            check.worst = self._worst(worst)
+            check.reason = next((self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None)
         check.kinks = [
             OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention)
             for i, s in self.sides.items()

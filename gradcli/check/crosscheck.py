@@ -47,7 +47,7 @@ def cross_check(
     from gradcli.check import verdict_cache
 
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention)
+    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention, scope.without_sympy)
     known = verdict_cache.recalled(key)
     if known is None:
         known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
@@ -159,6 +159,9 @@ def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> 
     if record.mode == "jacobian":
         assert record.jacobian is not None
         return _rows(scope, root, wrt, record.jacobian, record.value)
+    if record.mode == "hvp":
+        assert record.hvp is not None
+        return _products(scope, root, wrt, record, record.hvp)
     assert record.hessian is not None
     checks: dict[str, VariableCheck] = {}
     for name, x in wrt.items():
@@ -167,6 +170,20 @@ def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> 
         for other, check in row.items():
             checks[f"{name},{other}"] = check
     return None, checks
+
+
+def _products(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, products: Mapping[str, Any]
+) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+    """The Hessian times a direction as the derivatives of the gradients in that direction."""
+    value, _ = Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
+    checks: dict[str, VariableCheck] = {}
+    for name, x in wrt.items():
+        pushed = _pushed(scope, transforms.derive("vjp", root, x, transforms.ones_like(root)), record.tangents)
+        found, _ = Judge(scope, pushed, {}, np.ones(x.shape)[()], {}).decide(products[name])
+        if found is not None:
+            checks[name] = found
+    return value, checks
 
 
 def _pushed(scope: Scope, root: Expr, tangents: Mapping[str, Any]) -> Expr:

@@ -52,7 +52,7 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
     digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
     here = _here(judge, claim, truth, shape, digits)
-    if here.verdict is Verdict.MISMATCH:
+    if here.verdict is Verdict.MISMATCH or claim.around is None:
         return here
     return _elsewhere(judge, claim, here, shape, order, digits)
 
@@ -75,7 +75,7 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
     floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
     reference = np.array(truth.reference, dtype=object).reshape(shape)
     compared = Comparison(
-        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.trouble, rule=25 if digits == _EXACT else digits
+        m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.troubles, rule=25 if digits == _EXACT else digits
     )
     verdict = max(compared.verdicts, default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
@@ -85,7 +85,8 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
         result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
         result.mask = compared.mask
-        result.reason = f"the formula is not the {claim.about}"
+        without = math.isnan(compared.computed[worst]) and not m.isinf(said.ravel()[worst])
+        result.reason = f"the formula has no value here, where the {claim.about} has" if without else f"the formula is not the {claim.about}"
         off = compared.engine[worst] - compared.reference[worst]
         result.difference = discrepancy(m, judge, claim, judge.every_leaf(claim.formula), place, off)
     elif verdict is Verdict.UNDEFINED:
@@ -102,11 +103,11 @@ def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], 
     leaves = judge.every_leaf(claim.formula)
     # other names stay: an identity may need them as they are, as a symmetric matrix
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
-    if not movable:
+    if not movable or claim.around is None:
         return here
     tries = max(2, _WORK // max(1, judge.size))
     outside: list[Point] = []  # where the formula has no value
-    for i, point in enumerate(around(leaves, movable, order)):
+    for i, point in enumerate(around(leaves, movable, order, claim.around)):
         if i >= tries:
             break
         try:
@@ -120,8 +121,13 @@ def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], 
             result.difference = discrepancy(m, judge, claim, point, difference.place, difference.off)
             return result
     if outside and here.verdict is Verdict.AGREE:
-        here.reason = f"the formula's domain is smaller: it has no value at {_place(outside[0], movable)}, where the {claim.about} has"
+        here.reason = smaller_domain(_place(outside[0], movable), claim.about)
     return here
+
+
+def smaller_domain(place: str, about: str) -> str:
+    """What is said of a right formula that has no value where the function has."""
+    return f"the formula's domain is smaller: it has no value at {place}, where the {about} has"
 
 
 def _place(point: Point, movable: Sequence[Expr]) -> str:

@@ -17,6 +17,7 @@ class Given:
     numbers: Any = None  # an array
     rtol: float | None = None
     atol: float = 0.0
+    around: int | None = 0  # of a formula: which points around the bound values it is tried at, too; None for none
 
     @property
     def kind(self) -> str:

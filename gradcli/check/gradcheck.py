@@ -23,6 +23,9 @@ from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
 
+_VECTORS = 2  # random ones, for each output
+_SHOWN = 6  # weights of a sum
+
 
 class GradcheckError(RuntimeError):
     """A gradient is wrong."""
@@ -76,18 +79,69 @@ def _fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequenc
         for y in _outputs(result):
             trace.node_of(y)  # a result that came from nowhere makes the trace opaque
         exact = not trace.opaque and trace.same_steps(_elsewhere(func, arguments, chosen, names))
-        random = np.random.default_rng(0)
         for number, y in enumerate(_outputs(result)):
-            for _ in range(2):
-                seed = random.standard_normal(y.array.shape).astype(y.array.dtype)
-                found = grad([y], [arguments[i] for i in chosen], [Tensor(np.asarray(seed))], retain_graph=True, allow_unused=True)
-                slopes = [np.zeros_like(arguments[i].array) if g is None else g.array for i, g in zip(chosen, found, strict=True)]
-                verdict = _by_reference(trace, y, arguments, chosen, names, seed, slopes) if exact else None
-                if verdict is None:
-                    verdict = _by_differences(func, arguments, chosen, number, seed, slopes)
-                if verdict:
-                    return f"Jacobian mismatch for output {number} with respect to {verdict}"
+            judged = _Judged(func, arguments, chosen, names, trace if exact else None, number, y)
+            fault = judged.fault()
+            if fault is not None:
+                return f"Jacobian mismatch for output {number} with respect to {fault}"
     return None
+
+
+class _Judged:
+    """One output of a function, whose Jacobian is judged by products with it.
+
+    trace  says everything that the function does, or None: then differences decide
+    """
+
+    def __init__(
+        self, func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], names: Sequence[str], trace: Trace | None,
+        number: int, y: Tensor,
+    ) -> None:  # fmt: skip
+        self.func, self.arguments, self.chosen, self.names = func, arguments, chosen, names
+        self.trace, self.number, self.y = trace, number, y
+
+    def fault(self) -> str | None:
+        """An entry of the Jacobian that is wrong, found by products with random vectors."""
+        random = np.random.default_rng(0)
+        for _ in range(_VECTORS):
+            vector = random.standard_normal(self.y.array.shape).astype(self.y.array.dtype)
+            wrong = self._wrong(vector)
+            if wrong:
+                return self._entry(vector, wrong)
+        return None
+
+    def _entry(self, vector: Any, wrong: str) -> str:
+        """What is wrong in a single row of the Jacobian, by halves of the vector that shows that something is."""
+        rows = list(np.ndindex(self.y.array.shape))
+        while len(rows) > 1:
+            for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+                if self._wrong(_only(vector, half)):
+                    rows = half
+                    break
+            else:
+                return f"{wrong}, in the sum over the output's entries with weights {np.ravel(vector).tolist()[:_SHOWN]}"
+        found = self._wrong(_only(np.ones_like(vector), rows))
+        where = f"output entry {list(rows[0])}, " if rows[0] else ""
+        return found.replace(", ", f", {where}input ", 1) if found else wrong
+
+    def _wrong(self, vector: Any) -> str:
+        """What is wrong in the product of a vector and the Jacobian ("" if nothing)."""
+        inputs = [self.arguments[i] for i in self.chosen]
+        found = grad([self.y], inputs, [Tensor(np.asarray(vector))], retain_graph=True, allow_unused=True)
+        slopes = [np.zeros_like(x.array) if g is None else g.array for x, g in zip(inputs, found, strict=True)]
+        verdict = None
+        if self.trace is not None:
+            verdict = _by_reference(self.trace, self.y, self.arguments, self.chosen, self.names, vector, slopes)
+        if verdict is None:
+            verdict = _by_differences(self.func, self.arguments, self.chosen, self.number, vector, slopes)
+        return verdict
+
+
+def _only(vector: Any, rows: Sequence[tuple[int, ...]]) -> Any:
+    out = np.zeros_like(vector)
+    for row in rows:
+        out[row] = vector[row]
+    return out
 
 
 def _elsewhere(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], names: Sequence[str]) -> Trace:

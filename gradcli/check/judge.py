@@ -65,8 +65,8 @@ class Judge:
 
     @property
     def fits_sympy(self) -> bool:
-        """Whether sympy differentiates the whole function in reasonable time; a column of trial points is no function of its own."""
-        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.in_columns
+        """Whether sympy differentiates the whole function in reasonable time; at one of several trial points will do."""
+        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.without_sympy
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -94,7 +94,6 @@ class Judge:
             exact_value = Algebra.map(plain, y)
             seed = exact_array(m, self.seed, "float")
             reference = tape.slopes(y, seed, nodes)
-            trouble = tape.scalars.fault or tape.scalars.trouble
             engine_value, engine = table[self.root].array, gradients_exact(m, table, self.root, nodes, self.seed)
             prober = Prober(self, tape, exact_value, active_kinks(tape, nodes))
             sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
@@ -104,9 +103,11 @@ class Judge:
                 source, reference = self._symbolic(m, whole, reference)
             comparisons = [
                 Comparison(m, r, e, computed, bound, side, trouble)
-                for r, e, computed, bound, side in zip(reference, engine, self.gradients, bounds, sides, strict=True)
+                for r, e, computed, bound, side, trouble in zip(
+                    reference, engine, self.gradients, bounds, sides, tape.troubles(y, nodes), strict=True
+                )
             ]
-            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, chosen, None)
+            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, chosen)
             if trail.ended(digits, [*comparisons, checked]) or not self.budget.allows(_PASSES * self.size):
                 break
         trail.close([*comparisons, checked])

@@ -95,7 +95,7 @@ def _home() -> Path | None:
 
 def key_of(
     root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
-    convention: str | None,
+    convention: str | None, without_sympy: bool,
 ) -> str:  # fmt: skip
     """The key of a verdict."""
     digest = hashlib.sha256(_versions().encode())
@@ -114,11 +114,11 @@ def key_of(
             _array(digest, say, node.payload.name, values[node])
         else:
             _array(digest, say, type(node.payload).__name__, node.payload)
-    say(precision, convention, [(name, places[x]) for name, x in wrt.items()], places[root])
+    say(precision, convention, without_sympy, [(name, places[x]) for name, x in wrt.items()], places[root])
     for part in computed:
         _array(digest, say, "computed", part)
     for claim in claims:
-        say(claim.of, claim.rtol, claim.atol, None if claim.formula is None else places[claim.formula])
+        say(claim.of, claim.rtol, claim.atol, claim.around, None if claim.formula is None else places[claim.formula])
         _array(digest, say, "numbers", claim.numbers)
     return digest.hexdigest()
 

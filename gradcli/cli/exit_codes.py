@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
 
 from gradcli.errors import GradcliError
 
@@ -51,6 +51,25 @@ def is_closed_pipe(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
+@contextmanager
+def tidied() -> Iterator[None]:
+    """Let a signal that ends the program unwind it first, as Ctrl-C does, so that no half written file stays."""
+    import signal
+
+    def end(number: int, frame: Any) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        with suppress(ValueError, AttributeError):  # not the main thread; not on this system
+            before[name] = signal.signal(getattr(signal, name), end)
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
 def say_remarks(remarks: Callable[[], list[str]]) -> int:
     """Print what is known of names when a run is over, and give the exit code that follows."""
     try:
@@ -74,9 +93,22 @@ def _asked(app: Callable[..., Any]) -> Callable[[], int] | int:
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        show()
+        _say(_unknown_option(error)) if type(error).__name__ == "NoSuchOption" else show()
         return BAD_INPUT
     return command if callable(command) or isinstance(command, int) else FINE
+
+
+def _unknown_option(error: Any) -> str:
+    """An option that a command does not have, in our own words: the framework suggests from further away."""
+    from gradcli.errors import UsageError, suggestion
+
+    command = error.ctx.command
+    options = [name for param in command.params for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
+    close = suggestion(error.option_name, [*options, "--help"])
+    listed = " ".join(["gradcli", *filter(None, [command.name]), "--help lists them"])
+    takes_expressions = command.name in ("eval", "diff")
+    help = f"did you mean {close}?" if close else f"{listed}; for an expression, write -(-x)" if takes_expressions else listed
+    return UsageError(f"no such option: {error.option_name}", help=help).render()
 
 
 def _silence(stream: Any) -> None:

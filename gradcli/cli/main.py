@@ -16,7 +16,7 @@ from gradcli.cli.commands import STYLE
 class Commands(TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
-    names = ("eval", "check", "functions")
+    names = ("eval", "diff", "check", "functions")
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.names)
@@ -26,6 +26,17 @@ class Commands(TyperGroup):
             if name not in self.commands:
                 self.commands[name] = typer.main.get_command(import_module(f"gradcli.cli.commands.{name}").app)
         return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Lead to a command from an expression or a file without one."""
+        if args and args[0] not in self.names and not args[0].startswith("--"):
+            from gradcli.cli.inputs.hints import command_of
+            from gradcli.errors import UsageError, suggestion
+
+            close = suggestion(args[0], list(self.names), cutoff=0.6) if args[0].isidentifier() else None
+            help = f"did you mean {close}?" if close else command_of(args) or f"the commands are {', '.join(self.names)}"
+            raise UsageError(f"no such command: {args[0]}", help=help)
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

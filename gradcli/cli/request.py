@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from gradcli.ops.fixed import Fixed
 
-OPTIONS = (
-    "file", "input", "wrt", "freeze", "seed", "jacobian", "hessian", "jvp", "save", "check", "no-check", "formula", "no-formula",
-    "timeout", "format", "dtype", "digits", "precision", "random-state", "fail-fast", "limit", "quiet", "color", "help", "version",
-)  # fmt: skip
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
+FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -28,6 +25,9 @@ class Request(Fixed):
     random_state: int | None
     fail_fast: bool
     limit: list[str]
+    quiet: bool
+    color: str
+    dialect: str | None
 
 
 class EvalRequest(Request):
@@ -36,12 +36,20 @@ class EvalRequest(Request):
     jacobian: bool
     hessian: bool
     jvp: list[str]
+    hvp: list[str]
     check: bool
     formula: bool | None
     digits: int | None
     precision: int | None
-    quiet: bool
-    color: str
+
+
+class DiffRequest(Request):
+    """Those of ``gradcli diff``."""
+
+    order: int
+    check: bool
+    latex: bool
+    points: int
 
 
 class CheckRequest(Request):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from gradcli.errors import InputError
 
 _CHUNK = 1 << 16
+_PROMPT = "> "
 
 
 def lines_of(path: str, limit: int) -> Iterator[str]:
@@ -20,7 +22,9 @@ def lines_of(path: str, limit: int) -> Iterator[str]:
     Raises InputError for a file that cannot be read.
     """
     try:
-        if path == "-":
+        if path == "-" and sys.stdin.isatty() and sys.stdout.isatty():
+            yield from _typed()
+        elif path == "-":
             yield from _decoded(sys.stdin.buffer, limit)
         else:
             with Path(path).open("rb") as stream:
@@ -31,6 +35,18 @@ def lines_of(path: str, limit: int) -> Iterator[str]:
         raise InputError(f"'{path}' is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+
+
+def _typed() -> Iterator[str]:
+    """Lines as a person types them, with a prompt; they can be edited and called back where the system has readline."""
+    with suppress(ImportError):
+        import readline  # noqa: F401  (input() uses it)
+    while True:
+        try:
+            yield input(_PROMPT) + "\n"
+        except EOFError:
+            print()
+            return
 
 
 def _decoded(stream: BinaryIO, limit: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] |
     taken   names bound in the program, which no longer mean constants or operations
     """
     order = reachable([root])
-    if limit is not None and _tree_size(order) > limit:
+    if limit is not None and tree_size(order) > limit:
         return None
     labels: dict[Expr, Any] = {node: Piece((label, ATOM)) for node, label in (names or {}).items()}
     try:
@@ -76,7 +76,7 @@ class Written(Transcription[Piece]):
         return Piece((_call(node, op, operands), ATOM))
 
 
-def _tree_size(order: list[Expr]) -> int:
+def tree_size(order: list[Expr]) -> int:
     """How many nodes are printed, shared ones each time; computed without printing them."""
     sizes: dict[Expr, int] = {}
     for node in order:

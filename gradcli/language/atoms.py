@@ -7,15 +7,15 @@ import re
 from gradcli.errors import Span
 from gradcli.language.brackets import ARGUMENTS, ARRAY, GROUP, SUBSCRIPTS, closed_empty, colon, inside, item, keyword, opened
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import NAME, NUMBER, RESERVED, STRING, SYMBOL, Token
+from gradcli.language.tokens import FRACTIONS, NAME, NUMBER, RESERVED, STRING, SYMBOL, Token
 from gradcli.language.tree import Dots, Name, Number, Text
-from gradcli.ops.text import NEGATION, UNARY
+from gradcli.ops.text import NEGATION, ROOT, UNARY
 
 _GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
 
 
 def atom(stacks: Stacks, token: Token) -> bool:
-    """atom = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]", or a prefix; says whether an atom is still expected."""
+    """atom = NUMBER | NAME | STRING | a bracket, or a prefix; says whether an atom is still expected."""
     kind, text, start = token
     if kind == NUMBER:
         stacks.push(Number(number(stacks, token), start, start + len(text)))
@@ -38,17 +38,33 @@ def atom(stacks: Stacks, token: Token) -> bool:
 
 
 def number(stacks: Stacks, token: Token) -> float:
-    """NUMBER: decimal digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
+    """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
     text = token.text
     if text.isdigit() and len(text) < 300 and text != "0":
         return int(text)
+    if text[-1] in FRACTIONS:
+        whole = text[:-1]
+        if whole and not whole.isdigit():
+            stacks.fail(f"{text!r} is not a number", token.span, "a fraction stands after a whole number, as in 2½")
+        stacks.implied = True
+        return (int(whole) if whole else 0) + FRACTIONS[text[-1]]
     if text == "0" and (after := stacks.peek()).kind == NAME and after.start == token.start + 1 and after.text[0] in "xXoObB":
-        span = Span(token.start, after.start + len(after.text))
-        stacks.fail("numbers are decimal", span, "hexadecimal, octal and binary are not read")
+        return based(stacks, token, after)
     if "_" in text and not _GROUPED.fullmatch(text):
         stacks.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
     plain = text.replace("_", "")
     return int(plain) if plain.isdigit() and len(plain) < 300 else float(plain)
+
+
+def based(stacks: Stacks, token: Token, digits: Token) -> int:
+    """NUMBER: 0x10, 0b11, 0o17, as Python writes whole numbers in other bases."""
+    written = token.text + digits.text
+    stacks.at += 1
+    try:
+        return int(written, 0)
+    except ValueError:
+        span = Span(token.start, digits.start + len(digits.text))
+        stacks.fail(f"{written!r} is not a number", span, "write 0x10, 0o17 or 0b11 for whole numbers in other bases")
 
 
 def negation(stacks: Stacks, token: Token) -> bool:
@@ -64,7 +80,9 @@ def negation(stacks: Stacks, token: Token) -> bool:
 def bracket(stacks: Stacks, token: Token) -> bool:
     """unary = ( "-" | "+" ) unary | power; a bracket that opens or is empty; subscript = slice | "..." | expression."""
     text = token.text
-    if text in ("-", "+"):
+    if text in ("-", "+", "~"):
+        if stacks.has_operators() and stacks.operators[-1][0] == ROOT:
+            stacks.fail("a sign under '√' needs brackets", token.span, "write √(-x)")
         stacks.operators.append((UNARY, token))
     elif text in ("(", "["):
         opened(stacks, GROUP if text == "(" else ARRAY, token)
@@ -78,6 +96,13 @@ def bracket(stacks: Stacks, token: Token) -> bool:
         return False
     elif text == "," and stacks.brackets and stacks.brackets[-1].slice is not None and not stacks.has_operators():
         item(stacks, None, stacks.brackets[-1])
+    elif text == "√":
+        stacks.operators.append((ROOT, token))
+        stacks.implied = True
+    elif text == "|":
+        from gradcli.language.bars import open_bar
+
+        open_bar(stacks, token)
     else:
         stacks.missing_value(token)
     return True

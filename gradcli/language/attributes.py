@@ -10,11 +10,11 @@ from gradcli.errors import UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import callables, calls, objects
 from gradcli.language.builder import Builder
-from gradcli.language.names import FreeVariable, Function, Module, Results
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.dialects import is_part, qualified
-from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH, library_of, named_constant, owner
+from gradcli.ops.calling.prefixes import MODULES, NUMPY, TORCH, has, library_of, named_constant, owner
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
@@ -25,7 +25,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
             return Function(f"{of.name}.{name}", of.library)
         raise missing_value(builder.scope, base)
     if isinstance(base, Module):
-        return _of_library(builder, base.path, name)
+        return of_library(builder, base.path, name)
     if isinstance(base, objects.Instance):
         method = objects.attribute(builder, base, name)
         return calls.call_method(builder, method, [], {}) if name in base.of.properties else method
@@ -33,21 +33,37 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         return base[base.names.index(name)]
     if name in ("T", "mT", "shape", "ndim", "size"):
         return property_of(builder, name, builder.value(base))
+    if isinstance(base, Thing):
+        return base.attribute(builder, name)
+    if isinstance(base, Function) and base.base is None:
+        return _of_function(base, name)
+    if name in callables.OF_VALUES:
+        return _of_value(builder, base, name)
+    if name == "grad":
+        raise UnknownNameError("a value has no gradient of its own", help="write grad(y, x)")
+    if name.endswith("_") and callables.is_method(name[:-1]):
+        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=f"write x.{name[:-1]}(y) for a new one")
     if callables.is_method(name):
         return Function(name, NUMPY if callables.exists(name, NUMPY) else TORCH, base)
     raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))
 
 
-def _of_library(builder: Builder, base: str, name: str) -> Any:
+def of_library(builder: Builder, base: str, name: str) -> Any:
+    """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
     path = f"{base}.{name}"
-    if path in PREFIXES or objects.is_class(base, name):
+    if path in MODULES or objects.is_class(base, name):
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified(name, path, library)
-        if (function != name or library == library_of(base)) and callables.exists(function, library):
+        if function != name or (library == library_of(base) and has(base, name) and callables.exists(name, library)):
             return Function(function, library)
     if is_part(name, library_of(base)):
         return Module(path)
+    from gradcli.language import library_names
+
+    found = library_names.of_library(builder, library_of(base), name)
+    if found is not library_names.MISSING:
+        return found
     objects.refuse(name, library_of(base))
     try:
         value = named_constant(base, name)
@@ -57,6 +73,22 @@ def _of_library(builder: Builder, base: str, name: str) -> Any:
     return builder.graph.constant(value) if isinstance(value, float) else value
 
 
+def _of_value(builder: Builder, base: Any, name: str) -> Any:
+    """What code writes of values beside mathematics, which most programs do without."""
+    from gradcli.language.array_methods import METHODS, PROPERTIES
+
+    return PROPERTIES[name](builder, base) if name in PROPERTIES else METHODS[name].of(base)
+
+
+def _of_function(base: Function, name: str) -> Any:
+    """``np.add.reduce`` and its kin; other functions have no attributes."""
+    from gradcli.language import ufuncs
+
+    if ufuncs.is_ufunc(base):
+        return ufuncs.method(base, name)
+    raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
+
+
 def property_of(builder: Builder, name: str, base: Expr) -> Any:
     """``x.T`` (axes reversed), ``x.mT`` (the last two exchanged, ShapeError if there are fewer), ``x.shape``, ``x.ndim``, ``x.size``."""
     if name == "T":
@@ -64,5 +96,5 @@ def property_of(builder: Builder, name: str, base: Expr) -> Any:
     if name == "mT":
         return shapes.swapaxes(base, axis1=-1, axis2=-2)
     if name == "shape":
-        return tuple(builder.graph.constant(n) for n in base.shape)
+        return Indices(builder.graph.constant(n) for n in base.shape)
     return builder.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))

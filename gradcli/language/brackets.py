@@ -7,8 +7,8 @@ from gradcli.language.stacks import Bracket, Stacks
 from gradcli.language.tokens import NUMBER, SYMBOL, Token
 from gradcli.language.tree import Call, Node, Sequence, Slice, Subscript
 
-GROUP, ARRAY, ARGUMENTS, SUBSCRIPTS = range(4)  # rules by which what is in a bracket is read
-CLOSING = {"(": ")", "[": "]"}
+GROUP, ARRAY, ARGUMENTS, SUBSCRIPTS, BARS = range(5)  # rules by which what is in a bracket is read
+CLOSING = {"(": ")", "[": "]", "|": "|"}
 
 
 def opened(stacks: Stacks, rule: int, opener: Token, base: Node | None = None, primes: int = 0) -> None:
@@ -84,8 +84,8 @@ def closed_empty(stacks: Stacks, token: Token) -> None:
     closed(stacks, token, None)
 
 
-def closed(stacks: Stacks, token: Token, value: Node | None) -> None:
-    """End the innermost bracket; ``value`` is what has been read since its last comma."""
+def closed(stacks: Stacks, token: Token, value: Node | None) -> Bracket:
+    """End the innermost bracket, and give it; ``value`` is what has been read since its last comma."""
     if not stacks.brackets:
         stacks.fail(f"'{token.text}' closes nothing", token.span, "remove it, or open the bracket before")
     bracket = stacks.brackets[-1]
@@ -100,11 +100,15 @@ def closed(stacks: Stacks, token: Token, value: Node | None) -> None:
     if bracket.rule == GROUP and value is not None and not bracket.comma:
         value.start, value.end = bracket.opener.start, end
         stacks.values.append(value)
-        return
+        return bracket
     several = bracket.comma
     if value is not None or bracket.slice is not None:
         item(stacks, value, bracket)
-    stacks.push(_node(stacks, bracket, several, end))
+    if bracket.exponent is not None and bracket.base is not None and not bracket.keywords:
+        stacks.applied_to(bracket.items, bracket.base, bracket.exponent, end)
+    else:
+        stacks.push(_node(stacks, bracket, several, end))
+    return bracket
 
 
 def _node(stacks: Stacks, bracket: Bracket, several: bool, end: int) -> Node:

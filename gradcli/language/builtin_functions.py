@@ -44,6 +44,11 @@ def einsum(builder: Builder, arguments: Any) -> Any:
     first, *rest = arguments or (None,)
     if len(rest) == 1 and isinstance(rest[0], str):
         first, rest = rest[0], [first]
+    if not isinstance(first, (str, list, tuple)) and rest and all(isinstance(part, (list, tuple)) for part in rest[::2]):
+        from gradcli.language.einsum_labels import labelled
+
+        first, rest = labelled(builder, [first, *rest])
+        return builder.call_op(find("einsum"), [builder.value(o) for o in rest], {"subscripts": first})
     operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
     if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
@@ -89,12 +94,10 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Any) -> Any:
 
 
 FUNCTIONS = {
-    "cho_factor": cho_factor,
-    "cho_solve": cho_solve,
-    **CONSTRUCTORS,
-    "einsum": einsum,
-    "item": item,
-    "len": length,
+    **CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
-}
-ALIASES = {"random": "rand", "standard_normal": "randn"}
+}  # fmt: skip
+ALIASES = {
+    "random": "rand", "standard_normal": "randn",
+    **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
+}  # fmt: skip

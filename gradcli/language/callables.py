@@ -13,6 +13,17 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op
 
 IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})  # methods that give the value itself
+# Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
+OF_VALUES = frozenset((
+    "A1", "H", "all", "any", "argwhere", "astype", "at", "bfloat16", "block_until_ready", "bool", "byte", "char", "clone", "conj",
+    "conjugate", "contiguous", "copy", "cpu", "cuda", "data", "device", "double", "dtype", "element_size", "flat", "flatten", "float",
+    "half", "imag", "int", "item", "itemsize", "long", "mH", "nbytes", "ndimension", "nelement", "new_full", "new_ones", "new_tensor",
+    "new_zeros", "nonzero", "numel", "pin_memory", "real", "resolve_conj", "resolve_neg", "short", "to", "type", "type_as",
+))  # fmt: skip
+OF_PYTHON = frozenset({"Ellipsis", "bool", "divmod", "float", "int", "list", "range", "slice", "sys", "tuple"})  # python_names.py
+OF_SYMPY = frozenset((
+    "Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "log_10", "log_2", "log₁₀", "log₂",
+))  # fmt: skip; sympy_names.py
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 
@@ -25,17 +36,17 @@ def exists(name: str, library: str) -> bool:
 @cache
 def all_names() -> list[str]:
     """Every name that a program can call, for suggestions."""
-    return sorted({*public_names(), *names(), *FUNCTIONS, *DERIVATIVES})
+    return sorted({*public_names(), *names(), *FUNCTIONS, *DERIVATIVES, *OF_SYMPY})
 
 
 def is_function(name: str) -> bool:
     """Whether a name without a prefix can be called."""
-    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES
+    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES or name in OF_PYTHON or name in OF_SYMPY
 
 
 def is_method(name: str) -> bool:
     """Whether ``x.name(...)`` calls a function."""
-    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS
+    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
 
 
 def suggested(name: str) -> str | None:

@@ -6,25 +6,20 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcli.errors import ArgumentError, UnreadArgumentError
+from gradcli.errors import ArgumentError, AxisError, UnreadArgumentError
 from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
-from gradcli.language.names import Function, Results
+from gradcli.language.names import Function, Indices, Results
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
-from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
 from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.expansions import calls_in, expanded
+from gradcli.ops.expansions import Expansion, calls_in, expanded
 from gradcli.ops.registry import named
 from gradcli.ops.spec import Op
 
-# Methods of tensors that are no methods of arrays, or mean something else.
-_TORCH_METHODS = frozenset((
-    "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
-))  # fmt: skip
-# Methods of tensors alone, where NumPy's function of that name means something else.
-_TENSORS_ALONE = frozenset({"cov", "cross", "median", "nan_to_num", "nanmedian"})
+_UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
 
 
 def call(builder: Builder, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
@@ -43,9 +38,15 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
         return _divergence(builder, arguments, keywords)
     if library == MATH and name in ("max", "min"):
         library = NUMPY
+    if name == "where" and len(arguments) == 1 and not keywords:
+        from gradcli.language.index_makers import nonzero
+
+        return expanded(name, arguments, lambda: nonzero(builder, arguments[0]))
     found = lookup(name, library)
     if found is None:
         raise ArgumentError(f"'{name}' is no function of {library}")
+    if library in (NUMPY, JAX) and not _UFUNC_KEYWORDS.isdisjoint(keywords):
+        found = _as_ufunc(found)
     return _applied(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
 
 
@@ -61,6 +62,22 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.results)
     return made
+
+
+def _as_ufunc(found: Signature) -> Signature:
+    """A function entry by entry with the keywords that NumPy has for all of them."""
+    record = None if found.target in builtin_functions.FUNCTIONS else named(found.target)
+    if not isinstance(record, Op) or not record.elementwise or record.result != "float":
+        return found
+    known = {spelling for parameter in found.parameters for spelling in parameter.spellings}
+    more = signature(found.target, "-out, -everywhere|where, -casting, -memory_order|order, -dtype, -subok").parameters
+    parameters = (*found.parameters, *(p for p in more if known.isdisjoint(p.spellings)))
+    return Signature(found.target, parameters, found.defaults)
+
+
+def result_of(made: Any) -> Any:
+    """What a call gave, without how it was expanded."""
+    return made.result if isinstance(made, Expansion) else made
 
 
 def call_object(builder: Builder, base: objects.Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -92,8 +109,37 @@ def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], key
     return base
 
 
+def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """``x.size()``, which is the shape, and ``x.size(0)``, which is an extent. Raises ShapeError for an axis that there is none of."""
+    given = binding.bind(builder, "size", signature("size", "axis|dim"), arguments, keywords)
+    extents = builder.value(base).shape
+    if given.get("axis") is None:
+        return Indices(builder.graph.constant(n) for n in extents)
+    place = builder.integer(given["axis"], "an axis")
+    if not -len(extents) <= place < len(extents):
+        raise AxisError(place, len(extents))
+    return builder.graph.constant(extents[place])
+
+
+def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
+    from gradcli.language.conversions import converted, known_number
+
+    if keywords or len(arguments) != 1:
+        raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
+    given = known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
+    return converted(builder, given, dtype, f"{dtype.name}()")
+
+
+def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """``x.max(1)`` where ``.values`` or ``.indices`` follows, which PyTorch's results have; what it gives and raises as `call`."""
+    name = f"Tensor.{function.name}" if exists(f"Tensor.{function.name}", TORCH) else function.name
+    given = arguments if function.base is None else [function.base, *arguments]
+    return call(builder, name, TORCH, given, keywords)
+
+
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.name(...)``: the function of that name with x as its first argument; what it gives and raises as `call`."""
+    """``x.name(...)`` as the library of a method has it: the function of that name with x as its first argument; as `call`."""
     name, base = function.name, function.base
     if isinstance(base, objects.Instance):
         return call_object(builder, base, name, arguments, keywords)
@@ -102,13 +148,9 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
     if name == "dim":
         binding.bind(builder, name, Signature(name, ()), arguments, keywords)
         return builder.graph.constant(builder.value(base).ndim)
-    if name == "transpose":
-        # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's
-        exchanges = len(arguments) + len(keywords) == 2 and (builder.value(base).ndim != 2 or keywords)
-        return call(builder, name, TORCH if exchanges else NUMPY, [base, *arguments], keywords)
-    if exists(f"Tensor.{name}", TORCH):
-        return call(builder, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
-    if exists(f"ndarray.{name}", NUMPY):
-        return call(builder, f"ndarray.{name}", NUMPY, [base, *arguments], keywords)
-    torch_only = name in _TENSORS_ALONE or (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
-    return call(builder, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)
+    library = function.library
+    own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
+    found = next(
+        (n, lib) for n, lib in ((own, library), (name, library), (name, NUMPY), (f"Tensor.{name}", TORCH), (name, TORCH)) if exists(n, lib)
+    )
+    return call(builder, *found, [base, *arguments], keywords)

@@ -8,12 +8,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.language.builder import Builder
+from gradcli.language.names import Thing
+from gradcli.language.things import Range
 from gradcli.language.tree import Slice, Subscript
 from gradcli.ops.arrays import shapes
-
-
-class _SliceParts(list[Any]):
-    """start, stop and step of a slice, told apart from a list of indices."""
 
 
 def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
@@ -22,32 +20,45 @@ def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
     Raises ShapeError for an index out of bounds and for too many, TypeMismatchError for what is no index, ArgumentError for a step of 0.
     """
     base = results[node.base.place]
+    items = [_range(item, results) if isinstance(item, Slice) else results[item.place] for item in node.items]
+    if isinstance(base, Thing):
+        return base.subscript(builder, items)
     if isinstance(base, tuple):
-        if len(node.items) == 1 and isinstance(node.items[0], Slice):
-            return base[slice(*_slice(builder, node.items[0], results))]
-        index = builder.integer(results[node.items[0].place])
-        if len(node.items) > 1 or not -len(base) <= index < len(base):
-            raise ShapeError(f"a tuple of {len(base)} has no entry {index}")
-        return base[index]
+        return _of_tuple(builder, base, items)
     value = builder.value(base)
-    if len(node.items) == 1 and isinstance(results[node.items[0].place], tuple):
-        parts = list(results[node.items[0].place])
-    else:
-        parts = [_slice(builder, item, results) if isinstance(item, Slice) else results[item.place] for item in node.items]
-    index_parts = [p if isinstance(p, _SliceParts) else _index(builder, p) for p in parts]
     try:
-        return shapes.getitem(value, index=tuple(tuple(p) if isinstance(p, _SliceParts) else p for p in index_parts))
+        return shapes.getitem(value, index=index_of(builder, items))
     except ShapeError as error:
         text = str(error.message).replace("too many indices for array: array is", "too many indices: the array is")
         raise ShapeError(text) from None
 
 
-def _slice(builder: Builder, node: Slice, results: list[Any]) -> _SliceParts:
-    parts = [None if p is None or results[p.place] is None else builder.integer(results[p.place]) for p in node.parts]
-    parts += [None] * (3 - len(parts))
+def _of_tuple(builder: Builder, base: tuple[Any, ...], items: list[Any]) -> Any:
+    if len(items) == 1 and isinstance(items[0], Range):
+        return base[slice(*_slice(builder, items[0]))]
+    index = builder.integer(items[0])
+    if len(items) > 1 or not -len(base) <= index < len(base):
+        raise ShapeError(f"a tuple of {len(base)} has no entry {index}")
+    return base[index]
+
+
+def index_of(builder: Builder, items: list[Any]) -> tuple[Any, ...]:
+    """What stands between brackets as a static index: whole numbers, slices as tuples, arrays, None and ``...``."""
+    parts = list(items[0]) if len(items) == 1 and isinstance(items[0], tuple) else items
+    return tuple(_slice(builder, part) if isinstance(part, Range) else _index(builder, part) for part in parts)
+
+
+def _range(node: Slice, results: list[Any]) -> Range:
+    parts: list[Any] = [None if p is None else results[p.place] for p in node.parts]
+    start, stop, step = (*parts, None)[:3]
+    return Range(start, stop, step, node.span)
+
+
+def _slice(builder: Builder, given: Range) -> tuple[int | None, ...]:
+    parts = [None if p is None else builder.integer(p) for p in (given.start, given.stop, given.step)]
     if parts[2] == 0:
-        raise ArgumentError("the step of a slice cannot be 0").at(node.span)
-    return _SliceParts(parts)
+        raise ArgumentError("the step of a slice cannot be 0").at(given.span)
+    return tuple(parts)
 
 
 def _index(builder: Builder, part: Any) -> Any:

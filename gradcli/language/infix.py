@@ -1,25 +1,53 @@
-"""Operators between values: those that are written, and the product that is not (`2x`, `3(a + b)`)."""
+"""Operators between values. The product that is not written is in juxtaposition.py."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
-from gradcli.errors import AmbiguousError, Span
-from gradcli.language.precedence import PREFIX, Operator, symbol
+from gradcli.language.precedence import symbol
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import NAME, NUMBER, STRING, Token
-from gradcli.language.tree import Name
-from gradcli.ops.text import BINDING, COMPARISON, EXPRESSION, POWER, PRODUCT, SUM
+from gradcli.language.tokens import Token
+from gradcli.language.tree import Binary, Node, Number
+from gradcli.ops.text import BINDING, COMPARISON, EXPRESSION, POWER, ROOT, SUM, TERM
+
+_LONGEST = 24  # characters of a base that is quoted
 
 
 def infix(stacks: Stacks, token: Token, power: int) -> None:
     """disjunction, conjunction, sum, term, power: what binds at least as tightly to the left is applied first; powers from the right."""
     operators, base = stacks.operators, stacks.base
     if len(operators) > base:
+        if operators[-1][0] >= POWER or stacks.applied:
+            _look_closely(stacks, token, power)
         stacks.reduce(power if power != POWER else power + 1, base)
         if power == COMPARISON and stacks.has_operators() and operators[-1][0] == COMPARISON:
             refuse_chain(stacks, token)
     operators.append((power, token))
+
+
+def _look_closely(stacks: Stacks, token: Token, power: int) -> None:
+    """What is noted or refused after a power, a root, or an argument without brackets."""
+    last = stacks.operators[-1][0]
+    if power == TERM and token.text != "*":
+        if last == POWER and token.text == "/" and stacks.tokens[stacks.at - 2].text == "1":
+            base, text = stacks.values[-2], stacks.source.text
+            if type(stacks.values[-1]) is Number:
+                shown = text[base.start : token.start].strip()
+                stacks.notes += ((None, f"{shown}/... divides by what follows: write {written_power(text, base)}^(1/2) for a root"),)
+        if stacks.applied:
+            from gradcli.language.bare_functions import refuse_quotient
+
+            refuse_quotient(stacks, token)
+    elif power == POWER and last == ROOT:
+        from gradcli.language.juxtaposition import refuse_root_power
+
+        raise refuse_root_power(stacks, token)
+
+
+def written_power(text: str, base: Node) -> str:
+    """A base as it is written, if it is short."""
+    shown = text[base.start : base.end]
+    return shown if len(shown) <= _LONGEST and "\n" not in shown else "x"
 
 
 def expression(stacks: Stacks, token: Token) -> None:
@@ -38,36 +66,6 @@ def expression(stacks: Stacks, token: Token) -> None:
     operators[-1] = (EXPRESSION, token)
 
 
-def product(stacks: Stacks, token: Token) -> None:
-    """product = unary | NUMBER power: a number right before a name or a bracket, unless an operator before it makes two readings.
-
-    The token is read again, as the beginning of the second factor. Raises ParseError where no number stands before it.
-    """
-    before = stacks.tokens[stacks.at - 2]
-    if before.kind != NUMBER or not (token.kind == NAME or token.text == "("):
-        refuse_side_by_side(stacks, token)
-    place, base = len(stacks.operators), stacks.base
-    while place > base and stacks.operators[place - 1][0] in PREFIX:
-        place -= 1
-    if place > base:
-        operator = stacks.operators[place - 1]
-        if operator[0] == POWER or symbol(operator) in ("/", "//", "%", "@"):
-            raise two_readings(stacks, operator, token)
-    stacks.operators.append((PRODUCT, token))
-    stacks.at -= 1
-
-
-def refuse_side_by_side(stacks: Stacks, token: Token) -> NoReturn:
-    """Raise for a value right after another."""
-    value, right = stacks.values[-1], token.text
-    left = stacks.source.text[value.start : value.end]
-    if len(left) > 40:
-        left = "..."
-    if isinstance(value, Name) and token.kind == NAME and value.end < token.start:
-        stacks.fail(f"no operator between {left!r} and {right!r}", token.span, f"write {left}*{right}, or {left}({right})")
-    stacks.fail(f"no operator before {right!r}", token.span, "write * to multiply" if token.kind != STRING else None)
-
-
 def refuse_chain(stacks: Stacks, token: Token) -> NoReturn:
     """Raise for a comparison of a comparison: comparison = sum [ ( "<" | ... ) sum ]."""
     earlier, tokens, text = stacks.operators[-1], stacks.tokens, stacks.source.text
@@ -80,20 +78,10 @@ def refuse_chain(stacks: Stacks, token: Token) -> NoReturn:
             break
         stop += 1
     last = tokens[stop - 1]
-    c = text[tokens[stacks.at].start : last.start + len(last.text)] if stop > stacks.at else "..."
+    c = text[tokens[stacks.at].start : last.start + len(last.text)] if stop > stacks.at else "c"
+    middle = stacks.values[-1]
+    if isinstance(middle, Binary) and middle.operator in ("&", "|") and text[middle.start] != "(":
+        left, right = (text[node.start : node.end] for node in (middle.left, middle.right))
+        help = f"write ({a} {symbol(earlier)} {left}) {middle.operator} ({right} {token.text} {c})"
+        stacks.fail(f"'{middle.operator}' binds more tightly than a comparison", token.span, help)
     stacks.fail("a chain of comparisons is not read", token.span, f"write ({a} {symbol(earlier)} {b}) and ({b} {token.text} {c})")
-
-
-def two_readings(stacks: Stacks, operator: Operator, token: Token) -> AmbiguousError:
-    """The error of ``1/2x``, which is read in one way here and in another there."""
-    factor_node, before, text = stacks.values[-1], stacks.values[-2], stacks.source.text
-    left = text[before.start : before.end]
-    left = left if len(left) <= 24 else "..."
-    factor = text[factor_node.start : factor_node.end]
-    what = token.text if token.kind == NAME else "(...)"
-    sign = "^" if text[operator[1].start] == "^" else symbol(operator)
-    return AmbiguousError(
-        f"'{left}{sign}{factor}{what}' has two readings",
-        span=Span(before.start, token.start + len(token.text)), source=stacks.source,
-        help=f"write ({left}{sign}{factor})*{what} or {left}{sign}({factor}*{what})",
-    )  # fmt: skip

@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.errors import AmbiguousError, GradcliError, Source, TypeMismatchError
+from gradcli.errors import GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls, objects
-from gradcli.language.attributes import attribute, property_of
-from gradcli.language.callables import exists, operation
+from gradcli.language.attributes import attribute
+from gradcli.language.callables import OF_PYTHON, OF_SYMPY, exists, operation
 from gradcli.language.coercion import Coercion
 from gradcli.language.differentiation import DERIVATIVES, derivative
 from gradcli.language.frames import Frame
 from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
-from gradcli.language.masks import refuse_other_readings
-from gradcli.language.names import FreeVariable, Function, Module
+from gradcli.language.masks import CONDITIONS, refuse_complement, refuse_other_readings
+from gradcli.language.names import FreeVariable, Function, Module, Thing
+from gradcli.language.reading import Reading
+from gradcli.language.rereading import as_read
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Attribute,
@@ -40,12 +42,13 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.language.undefined_names import unknown_function
+from gradcli.language.undefined_names import refuse_as_factor, refuse_bound_function, unknown_function
 from gradcli.ops import registry
 from gradcli.ops.calling.classes import CALL
-from gradcli.ops.calling.prefixes import NUMPY, PREFIXES, TORCH
+from gradcli.ops.calling.meanings import DIALECT_OF
+from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, logic
+from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.expansions import Expansion
 
 
@@ -57,8 +60,19 @@ class Lowering:
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
         self.mentions = False  # whether the last expression mentioned a bound name
+        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
+        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
+        self.reading = Reading(self.coercion)
+        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
+        dialect = self.scope.dialect
+        found = dialect.decided or (next(iter(self.touched)) if len(self.touched) == 1 else None) or dialect.wanted()
+        return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
         """What an expression stands for, in any of the forms above.
@@ -68,6 +82,8 @@ class Lowering:
         """
         self.mentions = False
         self.coercion.static_uses = {}
+        self.notes = {}
+        expression = self.read = as_read(expression, self.scope)
         self._stack = [Frame(expression, source, self.statement, {})]
         self._inlining = Inlining(self.coercion, self._stack)
         try:
@@ -75,6 +91,7 @@ class Lowering:
                 frame = self._stack[-1]
                 inner = self._advance(frame)
                 if inner is not None:
+                    inner.expression = as_read(inner.expression, self.scope, inner.locals)
                     self._stack.append(inner)
                     continue
                 result = frame.results[frame.expression.root.place]
@@ -135,18 +152,26 @@ class Lowering:
     def _binary(self, node: Binary, frame: Frame) -> Expr:
         left, right = frame.results[node.left.place], frame.results[node.right.place]
         if type(left) is not Expr:
+            if type(left) is FreeVariable:
+                refuse_as_factor(self.scope, left, right, node, frame.source)
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
             right = self._operand(right, node.right, frame)
-        if node.operator in ("or", "and") or (node.operator == "**" and left.kind == "bool"):
+        if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)
-        return self.graph.apply(registry.OPERATORS[node.operator], (left, right))
+        return self.graph.apply(registry.OPERATORS[CONDITIONS.get(node.operator, node.operator)], (left, right))
 
     def _unary(self, node: Unary, frame: Frame) -> Any:
         operand = self._operand(frame.results[node.operand.place], node.operand, frame)
         if node.operator == "+":
             return operand
-        return self._negated(operand) if node.operator == "-" else logic.logical_not(operand)
+        if node.operator == "-":
+            return self._negated(operand)
+        if node.operator in _PREFIXES:
+            return _PREFIXES[node.operator](operand)
+        if node.operator == "~" and operand.kind != "bool":
+            refuse_complement(node, frame.source)
+        return logic.logical_not(operand)
 
     def _conditional(self, node: Conditional, frame: Frame) -> Any:
         parts = (node.condition, node.value, node.otherwise)
@@ -189,11 +214,26 @@ class Lowering:
             return self._object(name)
         if name == "None":
             return None
+        if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:
+            return self._module(found.path) if isinstance(found, Module) else found
         if name in NAMED and name not in self.scope.failed:
+            if name == "E":
+                self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
             return self.graph.constant(NAMED[name])
-        if name in PREFIXES:
-            return Module(name)
+        if name in ROOTS:
+            return self._module(ROOTS[name])
+        if name in OF_PYTHON:
+            from gradcli.language.python_names import NAMES
+
+            if name in NAMES:
+                return NAMES[name]
         return FreeVariable(name)
+
+    def _module(self, path: str) -> Module:
+        dialect = DIALECT_OF.get(owner(path))
+        if dialect is not None:
+            self.touched.add(dialect)
+        return Module(path)
 
     def _object(self, name: str) -> Any:
         bound = self.scope.objects[name]
@@ -217,20 +257,38 @@ class Lowering:
 
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         results, callee = frame.results, node.callee
+        if isinstance(target, Thing):
+            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
         if isinstance(target, objects.Instance):
             return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
         if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
+        if isinstance(target, Thing):
+            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, Function):
-            if target.base is not None:
-                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if target.name in DERIVATIVES and not exists(target.name, target.library):
-                return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
-            return self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
+            return self._call_of_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
-            extents = property_of(self.coercion, "shape", self.coercion.value(results[callee.base.place]))
-            return extents[self.coercion.integer(arguments[0])] if arguments else extents
-        raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+            return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
+        if isinstance(target, DType):
+            return calls.conversion(self.coercion, target, arguments, keywords)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
+
+    def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A function of a library, or a method."""
+        if target.base is not None:
+            if isinstance(target.base, objects.Instance):
+                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
+            if _is_pair(node, frame):
+                return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
+            library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
+            target = Function(target.name, library, target.base)
+            made = self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
+            return self.reading.settled(made, node, frame, target, [target.base])
+        if target.name in DERIVATIVES and not exists(target.name, target.library):
+            return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
+        made = self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
+        return self.reading.settled(made, node, frame, target, arguments)
 
     def _call_of_name(self, node: Call, callee: Name, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         name = callee.name
@@ -239,23 +297,32 @@ class Lowering:
             return self._inlining.call(node, frame, definition, arguments, keywords)
         if self.scope.objects and name in self.scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
+        if (self.scope.imported or self.scope.everything) and name not in self.scope.names and name not in frame.locals:
+            target = self.reading.imported(name)
+            if target is not None:
+                return self._call_of(target, node, frame, arguments, keywords)
         if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
             op = operation(name)
             if op is not None:  # most calls, in a third of the time
+                if name in self.scope.names or name in frame.locals:
+                    refuse_bound_function(self.scope, node, frame)
                 return self.graph.apply(op, arguments)
         if node.primes:
             raise unknown_function(self.scope, name).at(callee.span)
         if name in DERIVATIVES:
             return self._noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
+        if name in OF_PYTHON or name in OF_SYMPY:
+            from gradcli.language import python_names, sympy_names
+
+            routine = python_names.FUNCTIONS.get(name) or sympy_names.FUNCTIONS.get(name)
+            if routine is not None:
+                made = self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
+                return self.reading.converted(made, node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
-            library = NUMPY if exists(name, NUMPY) else TORCH
+            if len(arguments) == 1 and not keywords and (name in self.scope.names or name in frame.locals):
+                refuse_bound_function(self.scope, node, frame)
+            library = self.reading.bare(node, frame, name, arguments, [*keywords])
             return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
-        if name in self.scope.names or name in frame.locals or name in NAMED:
-            text = frame.source.text[node.arguments[0].start : node.arguments[-1].end] if node.arguments else ""
-            text = text if len(text) <= 24 else "..."
-            raise AmbiguousError(
-                f"'{name}({text})' has two readings", help=f"write {name}*({text}) to multiply; there is no function '{name}'"
-            ).at(node.span)
         if (of := objects.bare(name)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
         raise unknown_function(self.scope, name).at(callee.span)
@@ -269,6 +336,13 @@ class Lowering:
         return made.result
 
 
+def _is_pair(node: Call, frame: Frame) -> bool:
+    """Whether ``.values`` or ``.indices`` follows a call."""
+    after = frame.nodes[node.place + 1] if node.place + 1 < len(frame.nodes) else None
+    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
+
+
+_PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: Lowering._number,
     Name: Lowering._name,

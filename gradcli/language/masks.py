@@ -1,19 +1,31 @@
-"""Operators that Python reads in another way: ``^`` of booleans, and ``or`` and ``and`` of numbers."""
+"""Operators that Python reads in another way: ``^`` of booleans, and ``or``, ``and``, ``|``, ``&`` and ``~`` of numbers."""
 
 from __future__ import annotations
 
 import re
 
 from gradcli.errors import AmbiguousError, Source, Span, TypeMismatchError
-from gradcli.language.tree import Binary
+from gradcli.language.tree import Binary, Unary
 
 _COMMENT = re.compile(r"#[^\n]*")
 _LONGEST = 60
+_FACTOR = re.compile(r"\|\s*((?:\w+\s*)?\([^()|\n]*\)|\w+)")
+CONDITIONS = {"or": "or", "and": "and", "|": "or", "&": "and"}  # operators of booleans, and the operations that they are
 
 
 def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -> None:
-    """Raise for ``or`` and ``and`` unless both operands are boolean, and for ``^`` where its base is. ``left`` and ``right`` are kinds."""
+    """Raise for ``or``, ``and``, ``|`` and ``&`` unless both operands are boolean, and for ``^`` where its base is.
+
+    ``left`` and ``right`` are their kinds.
+    """
     a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
+    if node.operator in ("|", "&"):
+        if left == right == "bool":
+            return
+        raise TypeMismatchError(
+            f"'{node.operator}' is of conditions, not of numbers", span=_sign(node, source, node.operator), source=source,
+            help=_repaired(node, (a, left), (b, right), source),
+        )  # fmt: skip
     if node.operator in ("or", "and"):
         if left == right == "bool":
             return
@@ -23,6 +35,16 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
             f"'{word}' is of conditions; of numbers, Python gives one of them", span=_sign(node, source, word), source=source,
             help=f"write {first} {word} {second} for a condition, {chosen} for one of them",
         )  # fmt: skip
+    if node.operator in ("+", "-"):
+        if right == "bool":
+            sign, truth = node.operator, f"{a} or {b}" if node.operator == "+" else f"{a} != {b}"
+            raise AmbiguousError(
+                f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths", span=_sign(node, source, sign),
+                source=source, help=f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition",
+            )  # fmt: skip
+        return
+    if node.operator != "**":
+        return
     span = _sign(node, source, "^")
     if source.text[span.start] != "^":
         return  # '**' is a power everywhere
@@ -31,6 +53,22 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
         "'^' of booleans has two readings: exclusive or, and power", span=span, source=source,
         help=f"write {other} for exclusive or, {a}**{b} for the power",
     )  # fmt: skip
+
+
+def _repaired(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
+    """What to write for a mask of numbers: conditions, or a product with an absolute value where a second bar follows."""
+    third = _FACTOR.match(source.text[node.right.end :].lstrip()) if node.operator == "|" else None
+    if third is not None:
+        return f"write {left[0]}*abs({right[0]})*{third[1]}"
+    parts = (text if text.startswith("(") and kind == "bool" else f"({_condition(text, kind)})" for text, kind in (left, right))
+    return f"write {f' {node.operator} '.join(parts)}"
+
+
+def refuse_complement(node: Unary, source: Source) -> None:
+    """Raise for ``~`` of a number."""
+    text = _text(source, node.operand.start, node.operand.end)
+    sign = Span(node.start, node.start + 1)
+    raise TypeMismatchError("'~' is of conditions, not of numbers", span=sign, source=source, help=f"write ~({text} != 0) or -({text})")
 
 
 def _sign(node: Binary, source: Source, sign: str) -> Span:

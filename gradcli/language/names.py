@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradcli.errors import TypeMismatchError, UnknownNameError
 from gradcli.ops.calling.prefixes import DTYPES, TORCH, DType
 
 
@@ -22,6 +24,30 @@ class Function:
     name: str
     library: str
     base: Any = None
+
+
+class Thing:
+    """What is neither a value nor a function: ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
+
+    ``builder`` makes nodes (`builder.Builder`), which knows scopes, so that it is not named here.
+    """
+
+    written = "this"  # how a program writes it, for messages
+    parts: Sequence[Any] = ()  # the results of lowering that it was made of
+
+    def attribute(self, builder: Any, name: str) -> Any:
+        raise UnknownNameError(f"{self.written} has no attribute '{name}'")
+
+    def subscript(self, builder: Any, items: list[Any]) -> Any:
+        """``thing[items]``, each of them a result of lowering or a `Range`."""
+        raise TypeMismatchError(f"{self.written} has no entries")
+
+    def call(self, builder: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        raise TypeMismatchError(f"{self.written} is no function")
+
+
+class Indices(tuple[Any, ...]):
+    """Whole numbers for each axis: a shape, or what addresses entries. A name may be bound to them."""
 
 
 class Results(tuple[Any, ...]):
@@ -63,5 +89,7 @@ def described(result: Any) -> str:
         return f"the library prefix '{result.path}'"
     if isinstance(result, Function):
         return f"the function '{result.name}'"
+    if isinstance(result, (Thing, DType)):
+        return f"'{result.written}'" if isinstance(result, Thing) else f"the dtype '{result.name}'"
     words: str = getattr(result, "words", f"a {type(result).__name__}")
     return "None" if result is None else words

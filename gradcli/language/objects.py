@@ -8,11 +8,12 @@ from typing import Any
 
 from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError, suggestion
 from gradcli.language.builder import Builder
-from gradcli.language.names import FreeVariable, Function, Module
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
+from gradcli.language.things import Range
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.classes import CALL, Class, Refused, class_of
-from gradcli.ops.calling.prefixes import SCIPY, TORCH, library_of
+from gradcli.ops.calling.prefixes import SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, declared
 
 # Methods that no object has here, and what is said of them.
@@ -34,7 +35,8 @@ class Instance:
 
 def is_object(result: Any) -> bool:
     """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
-    return isinstance(result, (Instance, Module)) or (isinstance(result, Function) and result.base is None)
+    kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
+    return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
 
 
 def is_class(path: str, name: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.frames import Frame
-from gradcli.language.names import Function, Module
+from gradcli.language.names import Function, Module, Thing
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -142,6 +142,8 @@ def _nodes_in(result: Any) -> Iterator[Expr]:
             pending += part.values()
         elif isinstance(part, Function):
             pending.append(part.base)
+        elif isinstance(part, Thing):
+            pending += part.parts
 
 
 def _parts(tree: Node) -> list[Node]:

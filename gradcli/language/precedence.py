@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from gradcli.language.tokens import Token
-from gradcli.ops.text import NEGATION, PRODUCT, UNARY
+from typing import NamedTuple
 
-PREFIX = (NEGATION, UNARY)
+from gradcli.language.tokens import NAME, Token
+from gradcli.language.tree import Name, Node
+from gradcli.ops.text import NEGATION, PRODUCT, ROOT, UNARY
 
-Operator = tuple[int, Token]  # one that waits for its right operand: its binding power and its token
+PREFIX = (NEGATION, UNARY, ROOT)
+
+
+class Application(NamedTuple):
+    """A function without brackets that waits for its argument, as an operator's token. ``exponent`` is that of ``sin^2 x``."""
+
+    kind: int
+    text: str
+    start: int
+    callee: Name
+    exponent: Node | None
+    argument: int  # where it begins in the text
+
+    @classmethod
+    def of(cls, callee: Name, exponent: Node | None, argument: int) -> Application:
+        return cls(NAME, callee.name, callee.start, callee, exponent, argument)
+
+
+Operator = tuple[int, Token | Application]  # one that waits for its right operand: its binding power and its token
 
 
 def symbol(operator: Operator) -> str:
-    """How an operator is written; a product is a number before a name or a bracket, with nothing between them."""
+    """How an operator is written; an implied product has nothing between its factors."""
     power, token = operator
     return "*" if power == PRODUCT else token.text

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
-from gradcli.language.precedence import PREFIX, Operator, symbol
+from gradcli.language.precedence import PREFIX, Application, Operator, symbol
 from gradcli.language.tokens import END, Token
-from gradcli.language.tree import Binary, Conditional, Node, Unary
-from gradcli.ops.text import COMPARISON, EXPRESSION
+from gradcli.language.tree import Binary, Call, Conditional, Node, Unary
+from gradcli.ops.text import ARGUMENT, COMPARISON, EXPRESSION
 
 
 class Bracket:
     """An open bracket: where it stands, which rule of the grammar reads what is in it, and what has been read."""
 
-    __slots__ = ("base", "comma", "items", "keyword", "keywords", "opener", "outside", "primes", "rule", "slice")
+    __slots__ = ("base", "comma", "exponent", "items", "keyword", "keywords", "opener", "outside", "primes", "rule", "slice", "spaced")
 
     def __init__(self, rule: int, opener: Token, outside: int, base: Node | None, primes: int) -> None:
         self.rule, self.opener, self.outside, self.base, self.primes = rule, opener, outside, base, primes
@@ -23,12 +23,21 @@ class Bracket:
         self.keyword: Token | None = None
         self.slice: list[Node | None] | None = None
         self.comma = False
+        self.exponent: Node | None = None  # of the function whose arguments are in it: sin^2(x)
+        self.spaced = False  # whether it follows a function of `bare_functions` after a space
 
 
 class Stacks:
     """The tokens at:stop of a text, how far they are read, and what waits until more of them are."""
 
-    def __init__(self, source: Source, tokens: list[Token], at: int, stop: int) -> None:
+    known: frozenset[str] = frozenset()  # names before brackets that are values
+    applied = False  # whether calls and quotients have to be looked at closely
+    implied = False  # whether anything is written as in a textbook
+    notes: tuple[tuple[str | None, str], ...] = ()
+    bars: dict[int, int] | None = None  # places of bars, each with that of the next one beside it (bars.py)
+    doubts: dict[tuple[int, int], tuple[int, int]] | None = None  # bars with a value right after them, by the bracket they stand in
+
+    def __init__(self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str] = frozenset()) -> None:
         before = min(at, 1)  # the token before the expression, which errors may point at
         self.source, self.at = source, before
         self.end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
@@ -38,6 +47,9 @@ class Stacks:
         self.brackets: list[Bracket] = []
         self.base = 0  # how many operators wait outside of the innermost open bracket
         self.nodes: list[Node] = []
+        self.called: set[str] = set()  # names before brackets, which are read as functions
+        if known:
+            self.known, self.applied = known, True
 
     def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
         raise ParseError(message, span=span, help=help, source=self.source)
@@ -47,8 +59,7 @@ class Stacks:
         if token.kind == END:
             before = self.tokens[self.at - 1] if self.at else token
             self.fail("the expression ends where a value is expected", before.span if before.kind != END else token.span)
-        helps = {"=": "write == to compare", "**": None, "*": None}
-        self.fail(f"expected a value, not {token.text!r}", token.span, helps.get(token.text))
+        self.fail(f"expected a value, not {token.text!r}", token.span, "write x == y to compare" if token.text == "=" else None)
 
     def peek(self) -> Token:
         """The token that is read next."""
@@ -92,6 +103,9 @@ class Stacks:
         right = values.pop()
         if power in PREFIX:
             self.push(Unary(token.text, right, token.start))
+        elif power == ARGUMENT:
+            assert isinstance(token, Application)
+            self.applied_to([right], token.callee, token.exponent, right.end)
         elif power != EXPRESSION:
             self.push(Binary(symbol(operator), values.pop(), right))
         elif token.text == "else":
@@ -99,3 +113,13 @@ class Stacks:
             self.push(Conditional(values.pop(), condition, right))
         else:
             self.fail("'if' without 'else'", token.span, "write: x if condition else y")
+
+    def applied_to(self, arguments: list[Node], callee: Node, exponent: Node | None, end: int) -> None:
+        """Push a call, or the power of one, for which the exponent stands after the function's name."""
+        call = Call(callee, arguments, [], 0, end)
+        self.push(call)
+        if exponent is not None:
+            self.values.pop()
+            power = Binary("**", call, exponent)
+            power.end = end
+            self.push(power)

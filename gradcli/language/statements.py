@@ -2,64 +2,86 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import NamedTuple
 
-from gradcli.errors import LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
+from gradcli.language.dialect import unknown_dialect
+from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, NAME, NUMBER, RESERVED, SYMBOL, Token, tokenize
-from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
+from gradcli.language.parts import Part, ends
+from gradcli.language.tokens import END, NAME, RESERVED, SYMBOL, Token, tokenize
+from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Lost, Name, Query, Statement
+from gradcli.language.unpacking import binds_several, equals_of, several
 
+# Words that statements of Python begin with; first_words.py is asked about these.
+PYTHON_WORDS = frozenset((
+    "async", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "global", "if", "nonlocal", "pass",
+    "print", "raise", "return", "try", "while", "with", "yield",
+))  # fmt: skip
+_METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_grad", "sort", "zero_grad"})  # of a name, and alone
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
     """The statements of one logical line; an error takes the place of the statement it stands in."""
+    if "#" in source.text and "dialect" in source.text and (error := unknown_dialect(source)) is not None:
+        yield error
     if len(source.text) > limit:
         yield LimitError(
             f"a statement of {len(source.text):,} characters is over the limit of {limit:,}", span=Span(0, 1), source=source,
             help=f"raise it with --limit length={len(source.text)}",
         )  # fmt: skip
         return
+    if type(source) is not Source:
+        yield from _pasted(source)
+        return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        yield error
+        yield from _unreadable(source, error)
         return
     start = 0
-    for stop in _ends(source, tokens):
+    for stop in ends(source, tokens):
         if stop > start:
             try:
-                yield statement(source, tokens, start, stop)
+                found = statement(source, tokens, start, stop)
+                if found is not None:
+                    yield found
+            except AmbiguousError as error:
+                yield with_readings(error)
             except ParseError as error:
-                yield error
+                yield from _in_python_s_words(source, tokens, start, stop, error)
         start = stop + 1
 
 
-def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
-    """Two dots that a number or a name stands before: no range is read anywhere."""
-    for (kind, text, start), after in pairwise(tokens):
-        end = start + len(text)
-        if after.start == end and after.text.startswith(".") and (text == "." or (kind == NUMBER and text.endswith("."))):
-            raise ParseError(
-                "a range 'a..b' is not read here", span=Span(end - 1, end + 1), source=source,
-                help="write x[a:b] for a slice, linspace(a, b, 5) for points",
-            )  # fmt: skip
+def _pasted(source: Source) -> Iterator[Statement | ParseError]:
+    """A block of Python's statements, or what Python printed, which is refused."""
+    from gradcli.language import first_words, foreign
+
+    yield first_words.refused(source)
+    if names := foreign.names_bound_in(source.text):
+        yield Lost(source, Span(0, len(source.text)), names)
 
 
-def _ends(source: Source, tokens: list[Token]) -> Iterator[int]:
-    """The places of the tokens that end statements: each semicolon outside of brackets, and the END."""
-    if ";" in source.text:  # megabytes of text seldom have one
-        depth = 0
-        for i, (kind, text, _) in enumerate(tokens):
-            if kind == SYMBOL:
-                depth += (text in ("(", "[")) - (text in (")", "]"))
-                if text == ";" and depth <= 0:
-                    yield i
-                    depth = 0
-    yield len(tokens) - 1
+def _unreadable(source: Source, error: ParseError) -> Iterator[Statement | ParseError]:
+    from gradcli.language import foreign
+
+    yield foreign.explained_text(source, error)
+
+
+def _in_python_s_words(source: Source, tokens: list[Token], start: int, stop: int, error: ParseError) -> Iterator[Statement | ParseError]:
+    """An error, and the names that have no value because of it: of what is Python and out of the language, in its words."""
+    from gradcli.language import foreign
+
+    if tokens[start].text not in PYTHON_WORDS:
+        error = foreign.explained(source, tokens, start, stop, error)
+    yield error
+    first, last = tokens[start], tokens[stop - 1]
+    text = source.text[first.start : last.start + len(last.text)]
+    if names := foreign.names_bound_in(text):
+        yield Lost(source, Span(first.start, first.start + len(text)), names)
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
@@ -67,55 +89,110 @@ def parse_expression(source: Source, limit: int) -> Expression:
     if len(source.text) > limit:
         raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
     tokens = tokenize(source)
-    return parsed(source, tokens, 0, len(tokens) - 1)
+    try:
+        return parsed(source, tokens, 0, len(tokens) - 1)
+    except AmbiguousError as error:
+        raise with_readings(error) from None
 
 
-class Part(NamedTuple):
-    """The tokens of one statement, start:stop of those of its line."""
-
-    source: Source
-    tokens: list[Token]
-    start: int
-    stop: int
-    span: Span
-
-    def token(self, place: int) -> Token:
-        """A token by its place in the statement; END after the last."""
-        at = self.start + place
-        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
-
-    def expression(self, place: int) -> Expression:
-        """All from a place on, as an expression."""
-        at = self.start + place
-        if ".." in self.source.text:
-            _refuse_ranges(self.source, self.tokens[at : self.stop])
-        return parsed(self.source, self.tokens, at, self.stop)
+def with_readings(error: AmbiguousError) -> AmbiguousError:
+    """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
+    if error.readings and all(map(_can_be_read, error.readings)):
+        error.help = f"write {' or '.join(error.readings)}"
+    error.readings = ()
+    return error
 
 
-def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement:
-    """statement = constant | data | binding | augmented | assertion | definition | query; the first two tokens say which."""
+def _can_be_read(text: str) -> bool:
+    source = Source(text)
+    try:
+        tokens = tokenize(source)
+        statement(source, tokens, 0, len(tokens) - 1)
+    except (ParseError, IndexError):
+        return False
+    return True
+
+
+def read_again(expression: Expression, values: frozenset[str]) -> Expression:
+    """An expression where some of the names before brackets are known to be values. Raises AmbiguousError for what has two readings."""
+    source, span = expression.source, expression.span
+    assert source is not None
+    assert span is not None
+    tokens = tokenize(source)
+    places = [token.start for token in tokens]
+    start, stop = (bisect_left(places, place) for place in span)
+    part = Part(source, tokens, start, stop, Span(*span))
+    try:
+        return (expression.read or plain)(part, values)
+    except AmbiguousError as error:
+        raise with_readings(error) from None
+
+
+def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
+    """statement = constant | data | binding | augmented | assertion | definition | query; the first two tokens say which.
+
+    None for a statement of Python that changes nothing here.
+    """
     last = tokens[stop - 1]
     part = Part(source, tokens, start, stop, Span(tokens[start].start, last.start + len(last.text)))
     first = tokens[start]
-    if first.kind != NAME or first.text in RESERVED:
-        return query(part)
     kind, text, _ = part.token(1)
+    if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
+        return several(part) if first.text in ("(", "[", "*") and "=" in source.text and binds_several(part) else query(part)
+    if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
+        from gradcli.language import first_words
+
+        reading = first_words.reading(source, tokens, start, stop)
+        if reading.error is not None:
+            raise reading.error
+        if reading.nothing:
+            return None
+        if reading.tokens is not None:
+            return statement(source, reading.tokens, 0, len(reading.tokens) - 1)
+    if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
+        return import_line(part)
+    if kind == SYMBOL and text == "," and equals_of(part):
+        return several(part)
     if first.text == "const" and kind == NAME:
         return constant(part)
     if kind == SYMBOL and text == "=":
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
     if kind == SYMBOL and text in _AUGMENTED:
         return augmented(part)
-    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+")):
+    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", "√")):
         return parse_assertion(source, part.span, tokens, start + 1, stop)
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
         return definition(part, equals - start)
     return query(part)
 
 
+def _is_of_statements(method: str) -> bool:
+    """Whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
+    return method in _METHODS or (method.endswith("_") and not method.startswith("_"))
+
+
 def query(part: Part) -> Query:
-    """query = expression"""
-    return Query(part.source, part.span, part.expression(0))
+    """query = derivative | expression"""
+    return Query(part.source, part.span, asked(part, frozenset()))
+
+
+def plain(part: Part, values: frozenset[str]) -> Expression:
+    """An expression and nothing else."""
+    return part.expression(0, values)
+
+
+def asked(part: Part, values: frozenset[str]) -> Expression:
+    """derivative | expression: which of them, if some names are known to have a meaning."""
+    sign = part.tokens[part.start].text
+    if sign in ("d", "∂"):
+        from gradcli.language.textbook_derivatives import derivative, head
+
+        found = head(part.tokens, part.start, part.stop)
+        if found is not None and values.isdisjoint(found.differentials):
+            made = derivative(part.source, part.tokens, part.start, part.stop, found, values)
+            made.read = asked
+            return made
+    return plain(part, values)
 
 
 def constant(part: Part) -> Binding:
@@ -141,18 +218,29 @@ def binding(part: Part) -> Binding:
 def augmented(part: Part) -> Binding:
     """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
     name, sign = part.token(0), part.token(1)
-    change = part.expression(2)
+    change = _changed(part, frozenset())
     operator = sign.text.removesuffix("=")
     if operator in ("//", "%"):
-        help = f"write {name.text} = {name.text} {operator} ({part.source.text[change.root.start : change.root.end]})"
+        assert isinstance(change.root, Binary)
+        right = change.root.right
+        help = f"write {name.text} = {name.text} {operator} ({part.source.text[right.start : right.end]})"
         raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=part.source, help=help)
+    return Binding(part.source, part.span, name.text, name.span, change)
+
+
+def _changed(part: Part, values: frozenset[str]) -> Expression:
+    """``name + (expression)`` of ``name += expression``."""
+    name, sign = part.token(0), part.token(1)
+    change = part.expression(2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
-    whole = Binary(operator, before, change.root)
+    whole = Binary(sign.text.removesuffix("="), before, change.root)
     nodes = [*change.nodes]
     for node in (before, whole):
         node.place = len(nodes)
         nodes.append(node)
-    return Binding(part.source, part.span, name.text, name.span, Expression(whole, nodes))
+    made = Expression(whole, nodes).like(change)
+    made.span, made.read = part.span, _changed
+    return made
 
 
 def definition(part: Part, equals: int) -> Definition:

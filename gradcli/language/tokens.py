@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -27,21 +28,24 @@ _token = tuple.__new__  # makes a named tuple in half the time that its own cons
 
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SPELLINGS = {
-    "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "−": "-", "–": "-",
-    "≤": "<=", "≥": ">=", "≠": "!=",
+    "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-",
+    "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "°": "°",
 }  # fmt: skip
 
-_BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\#[^\n]*)*+"
+FRACTIONS = {char: unicodedata.numeric(char) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+
+_FRACTION, _RAISED = "".join(FRACTIONS), "⁰¹²³⁴-⁹"
+_BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\\(?=\r*\n|\Z)|\#[^\n]*)*+"
 _DIGITS = "[0-9][0-9_]*"
 _NUMBER = rf"(?:{_DIGITS}\.?[0-9_]*|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
 _ASCII_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
 _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
-     ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                            # SYMBOL
-    |({_NUMBER})                                                                            # NUMBER
-    |({_ASCII_NAME}(?![^\x00-\x7f])|[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*)      # NAME
-    |((?<=[\w⁰¹²³⁴-⁹'])'+)                                                                # PRIME
+     ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                          # SYMBOL
+    |({_NUMBER}[{_FRACTION}]?|[{_FRACTION}])                                                # NUMBER
+    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|(?:∂|[^\W\d{_RAISED}])(?:(?![{_RAISED}])[\w∂])*)      # NAME
+    |((?<=[\w⁰¹²³⁴-⁹'′’″])['′’″]+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT
     |([{re.escape("".join(_SPELLINGS))}])                                                   # another spelling
@@ -56,11 +60,7 @@ WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
 STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
-    "|": "write abs(x) for the absolute value, or for conditions: x or y",
-    "!": "write != for 'not equal', not x for a condition, gamma(n + 1) for the factorial",
-    "&": "write x and y",
-    "~": "write not x",
-    "√": "write sqrt(x)",
+    "!": "write x != y for 'not equal', not x for a condition, gamma(n + 1) for the factorial",
     "∞": "write inf",
     "{": "write [1, 2] for an array, (x + 1) to group",
     "}": "write [1, 2] for an array, (x + 1) to group",
@@ -112,6 +112,9 @@ def superscript_value(text: str) -> int:
 _BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
+_CONTINUED = ("\\\n", "\\\r\n")  # how a line ends that goes on in the next
+
+
 def _depth(line: str) -> int:
     """How many more brackets a line opens than it closes."""
     if "#" not in line and "'" not in line and '"' not in line:
@@ -131,7 +134,7 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
     first, size, depth = 1, 0, 0
     for line in lines:
         change = _depth(line)
-        if not pending and change <= 0:
+        if not pending and change <= 0 and not line.endswith(_CONTINUED):
             yield first, line
             first += 1
             continue
@@ -139,7 +142,7 @@ def logical_lines(lines: Iterable[str], limit: int) -> Iterator[tuple[int, str]]
         depths.append(change)
         size += len(line)
         depth += change
-        if depth <= 0:
+        if depth <= 0 and not (line.endswith(_CONTINUED) and "#" not in line):
             yield first, "".join(pending)
             first += len(pending)
             pending, depths, size, depth = [], [], 0, 0

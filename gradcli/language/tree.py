@@ -6,6 +6,7 @@ that list; whatever walks a statement is a loop over it, so nothing recurses how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gradcli.errors import Source, Span
@@ -55,7 +56,7 @@ class Dots(Node):
 
 
 class Unary(Node):
-    """``-x``, ``+x``, ``not x``."""
+    """``-x``, ``+x``, ``~x``, ``not x``, ``√x``, and ``|x|``, whose operator is a bar."""
 
     __slots__ = ("operand", "operator")
 
@@ -65,7 +66,7 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """An infix operation: arithmetic, comparison, ``and``, ``or``."""
+    """An infix operation: arithmetic, comparison, ``and``, ``or``, ``&``, ``|``. Products that are implied are ``*``."""
 
     __slots__ = ("left", "operator", "right")
 
@@ -132,12 +133,36 @@ class Sequence(Node):
         self.bracket, self.items, self.start, self.end = bracket, items, start, end
 
 
-@dataclass(eq=False, repr=False)
 class Expression:
-    """A whole expression: its root, and all nodes with operands before their users."""
+    """A whole expression: its root, and all nodes with operands before their users.
 
-    root: Node
-    nodes: list[Node]
+    What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It is then read again (`rereading`).
+
+    called         names before brackets, which are read as functions
+    differentials  names that have no value and are no functions, or ``d/dx`` is a quotient
+    implied        whether anything is written as in a textbook: `rewritten` says how it was read
+    notes          what is to be said of it, always or where a name is bound
+    source, span   the tokens that it was read from, where that is needed to read them again
+    read           reads them, given the names that are values; an expression and nothing else, if None
+    readings       what it is where names are values
+    """
+
+    called: frozenset[str] = frozenset()
+    differentials: frozenset[str] = frozenset()
+    implied: bool = False
+    notes: tuple[tuple[str | None, str], ...] = ()
+    source: Source | None = None
+    span: tuple[int, int] | None = None
+    read: Callable[..., Expression] | None = None
+    readings: dict[frozenset[str], Expression] | None = None
+
+    def __init__(self, root: Node, nodes: list[Node]) -> None:
+        self.root, self.nodes = root, nodes
+
+    def like(self, other: Expression) -> Expression:
+        """This one, which was made of another, with what is known of that."""
+        self.called, self.implied, self.notes, self.source = other.called, other.implied, other.notes, other.source
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -167,6 +192,33 @@ class Binding(Statement):
     name_span: Span
     expression: Expression
     const: bool = False
+    part: int | None = None  # its place among the results that the names of one statement share
+
+
+@dataclass(eq=False, repr=False)
+class Several(Statement):
+    """``a, b = ...``: several names at once, each with an expression of its own, or all with the results of one."""
+
+    bindings: list[Binding]
+    shared: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Imported:
+    """One thing that an import line takes: a module, a name out of one, or "*" for all of its names."""
+
+    path: str
+    name: str | None
+    alias: str
+    span: Span
+    aliased: bool = True
+
+
+@dataclass(eq=False, repr=False)
+class Import(Statement):
+    """``import numpy as np``, ``from torch import nn``: names for libraries and for what is in them."""
+
+    items: list[Imported]
 
 
 @dataclass(eq=False, repr=False)
@@ -186,6 +238,13 @@ class Definition(Statement):
     name_span: Span
     parameters: list[str]
     expression: Expression
+
+
+@dataclass(eq=False, repr=False)
+class Lost(Statement):
+    """Names that a statement with an error should have bound."""
+
+    names: list[str]
 
 
 @dataclass(eq=False, repr=False)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, UnknownNameError, suggestion
+import re
+from collections.abc import Collection
+
+from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, Span, UnknownNameError, suggestion
+from gradcli.graph.nodes import Expr
 from gradcli.language import callables
+from gradcli.language.frames import Frame
 from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
+from gradcli.language.tree import Binary, Call, Name
+from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 
-_LONGEST = 40  # characters of a name that may be two names written together
+# What programs call by names of their own, which are near to those of functions.
+_OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
+_LONGEST = 40  # characters of a name that may be several names written together
+_LOGARITHM = re.compile(r"log(?:_(\w+)|([₀-₉]+))")
+_BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
+_LETTERS = frozenset((
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "omicron", "rho",
+    "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+))  # fmt: skip
 
 
 def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
@@ -16,18 +32,92 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     if name in scope.failed:
         return MissingValueError(f"'{name}' has no value: its binding on line {scope.failed[name]} has an error")
     if name in scope.functions or callables.is_function(name):
-        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x), or give it a value: {name}=...")
+        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
+    parts = glued(name, scope.names)
+    if parts is not None:
+        return two_readings(name, parts)
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
-        left, right = name[:i], name[i:]
-        if left in scope.names and right in scope.names:
-            return AmbiguousError(f"'{name}' has two readings", help=f"write {left}*{right} for the product, or give {name} a value")
-        if callables.is_function(left) and right in scope.names:
-            return MissingValueError(f"no value for '{name}'", help=f"write {left}({right})")
+        if name[i:] in scope.names and callables.is_function(name[:i]):
+            return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
     close = suggestion(name, list(scope.names))
-    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=...")
+    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
+
+
+def two_readings(name: str, parts: list[str]) -> AmbiguousError:
+    """The error of letters written together that are names each."""
+    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1")
+
+
+def glued(name: str, known: Collection[str]) -> list[str] | None:
+    """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
+    if not 2 <= len(name) <= _LONGEST or name in _LETTERS:
+        return None
+    best: list[list[str] | None] = [[], *[None] * len(name)]
+    for end in range(1, len(name) + 1):
+        for start in range(end):
+            before, part = best[start], name[start:end]
+            if before is not None and part != name and (part in known or part in ("e", "pi", "π")):
+                found = best[end]
+                if found is None or len(before) + 1 < len(found):
+                    best[end] = [*before, part]
+    parts = best[-1]
+    return parts if parts is not None and any(part in known for part in parts) else None
 
 
 def unknown_function(scope: Scope, name: str) -> GradcliError:
     """The error of calling a name that is no function."""
+    if name in _OF_PROGRAMS:
+        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
     close = suggestion(name, [*scope.functions, *callables.all_names()])
-    return UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else None)
+    help = f"did you mean '{close}'?" if close else None
+    base = _LOGARITHM.fullmatch(name)
+    if base is not None:
+        number = base[1] or "".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in base[2])
+        help = f"write log(x)/log({number})"
+    elif help is None and len(name) > 1 and name[0] in "d∂":
+        help = f"write grad(y, {name[1:]}) for a derivative"
+    return UnknownNameError(f"unknown function '{name}'", help=help)
+
+
+def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source) -> None:
+    """Raise for ``exp -x``, ``f^2(x)`` of a function f, and ``dy/dx``, which are read in one way here and in another there."""
+    name, text = left.name, source.text
+    if node.operator == "/" and type(right) is FreeVariable and name[:1] == right.name[:1] and name[0] in "d∂":
+        y, x = name[1:], right.name[1:]
+        if y.isidentifier() and x.isidentifier():
+            raise AmbiguousError(f"'{name}/{right.name}' is a derivative in a book, and a quotient here", help=f"write grad({y}, {x})")
+    if not isinstance(node.left, Name) or not (name in scope.functions or callables.is_function(name)):
+        return
+    if node.operator in ("+", "-"):
+        argument = f"{name}({node.operator}{text[node.right.start : node.right.end]})"
+        raise AmbiguousError(
+            f"'{name} {node.operator}' has two readings: '{name}' is a function, and may be meant to have a value", help=f"write {argument}"
+        ).at(node.span)
+    if node.operator == "**":
+        power = text[node.left.end : node.right.end]
+        bracket = _BRACKET.match(text, node.right.end)
+        argument = bracket[1] if bracket is not None else "(x)"
+        raise AmbiguousError(
+            f"'{name}{power}' has two readings: a power of the value, and the function of the function",
+            help=f"write {name}{argument}{power} or {name}({name}{argument})",
+        ).at(Span(node.start, node.end))
+
+
+def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
+    """Raise for ``gamma(1 + x)`` where gamma is bound to a number: a call, or a product."""
+    assert isinstance(node.callee, Name)
+    name = node.callee.name
+    value = frame.locals.get(name, scope.names.get(name))
+    if not isinstance(value, Expr) or value.shape:
+        return
+    argument = frame.source.text[node.arguments[0].start : node.arguments[0].end]
+    argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
+    prefix = "math" if _is_in(name, MATH) else "scipy.special" if _is_in(name, SCIPY) else "np" if _is_in(name, NUMPY) else "torch"
+    raise AmbiguousError(
+        f"'{name}(...)' has two readings: '{name}' is a function, and has a value here",
+        help=f"write {name}*({argument}) or {prefix}.{name}({argument})",
+    )
+
+
+def _is_in(name: str, library: str) -> bool:
+    return lookup(name, library) is not None

@@ -29,6 +29,7 @@ class Constant(float):
 
 
 PI = Constant(math.pi, "pi", lambda m: +m.pi)
+TAU = Constant(math.tau, "(2*pi)", lambda m: 2 * m.pi)
 E = Constant(math.e, "e", lambda m: m.exp(1))
 LN2 = Constant(math.log(2), "log(2)", lambda m: m.log(2))
 LN10 = Constant(math.log(10), "log(10)", lambda m: m.log(10))
@@ -67,7 +68,9 @@ NAMED: dict[str, float | bool] = {
     "pi": PI,
     "π": PI,
     "e": E,
+    "E": E,
     "inf": math.inf,
+    "oo": math.inf,
     "nan": math.nan,
     "True": True,
     "False": False,

@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 from gradcli.ops.fixed import Fixed
 
 # The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
-EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, SUM, TERM, PRODUCT, UNARY, POWER, ATOM = range(11)
+(
+    EXPRESSION, DISJUNCTION, CONJUNCTION, NEGATION, COMPARISON, MASK, MASKED, SUM, TERM, ARGUMENT, PRODUCT, UNARY, POWER, ROOT, ATOM,
+) = range(15)  # fmt: skip
 BINDING = {
     "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
-    "!=": COMPARISON, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
+    "!=": COMPARISON, "&": MASKED, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
 }  # fmt: skip
 LARGEST_ARRAY = 64  # entries that are written out
 

@@ -13,10 +13,12 @@ import numpy as np
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
+from gradcli.ops.calling.prefixes import DIALECTS
 
-MODES = ("grad", "jacobian", "hessian", "jvp")
+MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
 OPTIONS = (  # of evaluate
-    "at", "check", "dtype", "expression", "formula", "freeze", "jvp", "limits", "mode", "random_state", "seed", "timeout", "wrt",
+    "at", "check", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state", "seed",
+    "timeout", "wrt",
 )  # fmt: skip
 _NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
 _WORDS = re.compile(rf"#[^\n]*|({_NAME})")
@@ -101,6 +103,15 @@ def precision_of(dtype: Any) -> str:
     return str(name)
 
 
+def dialect_of(dialect: Any) -> str | None:
+    """One of the dialects. Raises InputTypeError."""
+    if dialect is None or dialect in DIALECTS:
+        return None if dialect is None else str(dialect)
+    close = suggestion(dialect, list(DIALECTS)) if isinstance(dialect, str) else None
+    help = f"did you mean '{close}'?" if close else None
+    raise InputTypeError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {dialect!r}", help=help)
+
+
 def limits_of(limits: Any) -> Limits:
     if not isinstance(limits, Limits):
         help = 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'
@@ -125,6 +136,22 @@ def state_of(random_state: Any) -> int:
     return int(random_state)
 
 
+def name_of(name: Any) -> str:
+    """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
+    if not isinstance(name, str) or not all(
+        re.fullmatch(rf"\s*{_NAME}\s*", part) for part in unicodedata.normalize("NFC", name).split(",")
+    ):
+        raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
+    return str(name)
+
+
+def count_of(name: str, value: Any) -> int:
+    """A number of things, at least one. Raises InputTypeError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
+    return int(value)
+
+
 def flag_of(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
         raise InputTypeError(f"'{name}' must be True or False, not {value!r}")
@@ -138,25 +165,31 @@ def _as_number(name: str, value: Any) -> str | None:
         return None
 
 
-def mode_of(mode: Any, jvp: Any, seed: Any, known: Collection[str]) -> tuple[str, dict[str, Any]]:
-    """The mode, and the tangents of a derivative in a direction. Raises for what contradicts itself, or would be left unused."""
+def mode_of(mode: Any, directions: Mapping[str, Any], seed: Any, known: Collection[str]) -> tuple[str, dict[str, Any]]:
+    """The mode, and the tangents of a derivative in a direction. Raises for what contradicts itself, or would be left unused.
+
+    directions   what is given as ``jvp`` and as ``hvp``, tangents by names or None
+    """
     if mode not in MODES:
         close = suggestion(mode, list(MODES)) if isinstance(mode, str) else None
         help = f"did you mean '{close}'?" if close else None
         raise InputTypeError(f"'mode' must be one of {', '.join(MODES)}, not {mode!r}", help=help)
-    if jvp is None:
-        if mode == "jvp":
-            raise UsageError("mode 'jvp' needs a direction", help='write jvp={"x": 1.0}, the tangent of each name that moves')
-    elif not isinstance(jvp, Mapping):
-        raise InputTypeError(f"'jvp' must map names to tangents, not {type(jvp).__name__}", help='write jvp={"x": 1.0}')
-    elif not jvp:
-        raise UsageError("'jvp' has no tangent", help='write jvp={"x": 1.0}, the tangent of each name that moves')
-    elif mode not in ("grad", "jvp"):
-        raise UsageError(f"'jvp' and the mode '{mode}' exclude each other", help="leave one of them out")
-    mode = "jvp" if jvp is not None else mode
+    given = {word: direction for word, direction in directions.items() if direction is not None}
+    if mode in directions and mode not in given:
+        raise UsageError(f"mode '{mode}' needs a direction", help=f'write {mode}={{"x": 1.0}}, the tangent of each name that moves')
+    for word, direction in given.items():
+        if not isinstance(direction, Mapping):
+            raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=f'write {word}={{"x": 1.0}}')
+        if not direction:
+            raise UsageError(f"'{word}' has no tangent", help=f'write {word}={{"x": 1.0}}, the tangent of each name that moves')
+        if len(given) > 1:
+            raise UsageError(f"{' and '.join(map(repr, given))} exclude each other", help="leave one of them out")
+        if mode not in ("grad", word):
+            raise UsageError(f"'{word}' and the mode '{mode}' exclude each other", help="leave one of them out")
+        mode = word
     if seed is not None and mode != "grad":
         raise UsageError(f"a derivative of the mode '{mode}' has no seed", help="leave out the seed, or the mode")
-    tangents = bound(jvp, {}, known, lambda x: f'jvp={{"{x}": 1.0}}')
+    tangents = bound(given.get(mode), {}, known, lambda x: f'{mode}={{"{x}": 1.0}}')
     return mode, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
 
 
@@ -180,6 +213,6 @@ def naming(known: Collection[str], **options: Any) -> Iterator[None]:
 def helped(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
     """The error, whose help does not propose to bind a name by a keyword that is an option."""
     for name in options:
-        if error.help == f"give it one: {name}=...":
+        if error.help == f"give it one: {name}=1":
             error.help = f"give it one: {how(name)}"
     return error

@@ -219,11 +219,11 @@ def _evaluated(text: str, shape: int) -> Example | None:
 def _free_names(statement: Any) -> list[str]:
     """The names of an example that need a value: those that are not called and are no library."""
     from gradcli.language.tree import Attribute, Call, Name
-    from gradcli.ops.calling.prefixes import PREFIXES
+    from gradcli.ops.calling.prefixes import ROOTS
     from gradcli.ops.constants import NAMED
 
     nodes = statement.expression.nodes
     called = {id(node.callee) for node in nodes if isinstance(node, Call)}
-    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in PREFIXES}
+    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS}
     free = [n.name for n in nodes if isinstance(n, Name) and id(n) not in called | bases and n.name not in NAMED and n.name != "None"]
     return list(dict.fromkeys(free))

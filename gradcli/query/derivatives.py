@@ -17,6 +17,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.reductions.sums import sum_
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 
@@ -77,7 +78,29 @@ def hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> d
     return {name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()} for name, slope in zip(wrt, gradients, strict=True)}
 
 
+def hvp(program: Program, root: Expr, wrt: dict[str, Expr], values: Values, options: Options, record: Record) -> dict[str, Any]:
+    """The Hessian times a direction, in the shape of each variable: the gradient of the derivative in that direction."""
+    if math.prod(root.shape) != 1:
+        raise ShapeError(f"a Hessian-vector product needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jvp")
+    scope = program.scope
+    tangents = _tangents(program, root, options, record)
+    moving = list(tangents)
+    slopes = transforms.vjp(root, moving, transforms.ones_like(root))
+    along = scope.graph.constant(0.0)
+    for x, slope in zip(moving, slopes, strict=True):
+        along = along + sum_(slope * tangents[x])
+    table = forward([along], values, scope.precision)
+    return {name: jacobian(scope, along, x, table) for name, x in wrt.items()}
+
+
 def jvp(program: Program, root: Expr, values: Values, options: Options, record: Record) -> Any:
+    """The derivative in the direction that the options have."""
+    pushed = transforms.jvp(root, _tangents(program, root, options, record))
+    return forward([pushed], values, program.scope.precision)[pushed]
+
+
+def _tangents(program: Program, root: Expr, options: Options, record: Record) -> dict[Expr, Expr]:
+    """The direction by the nodes that move. Raises for names that the result does not depend on, and for shapes that are not theirs."""
     scope = program.scope
     tangents = {}
     depends = set(definition_order(root))
@@ -85,16 +108,15 @@ def jvp(program: Program, root: Expr, values: Values, options: Options, record: 
         x = scope.subject(name)
         if x is None:
             close = suggestion(name, [x.payload.name for x in reachable([root]) if x.is_leaf])
-            help = f"did you mean '{close}'?" if close else f"give it one: {name}=..."
+            help = f"did you mean '{close}'?" if close else f"give it one: {name}=1"
             raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
         if x not in depends:
             raise MissingValueError(f"the result does not depend on '{name}', which has a tangent", help="leave its tangent out")
-        tangent = program.constant(given, "<jvp>") if isinstance(given, str) else np.asarray(given)
+        tangent = program.constant(given, f"<{options.mode}>") if isinstance(given, str) else np.asarray(given)
         if tangent.dtype.kind not in "fiu":
             raise TypeMismatchError(f"the tangent of '{name}' must be real numbers, not {tangent.dtype}")
         if tangent.shape != x.shape:
             raise ShapeError(f"the tangent of '{name}' has the shape {tangent.shape}, its value {x.shape}; they must be the same")
         record.tangents[name] = tangent.astype(np.float64)
         tangents[x] = scope.graph.constant(record.tangents[name])
-    pushed = transforms.jvp(root, tangents)
-    return forward([pushed], values, scope.precision)[pushed]
+    return tangents

@@ -17,13 +17,13 @@ import numpy as np
 from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.run import Lowered, Program, sources
+from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
-from gradcli.query.derivatives import gradient, hessian, jacobian, jvp
+from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
 from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
@@ -38,10 +38,15 @@ _LARGE = 1 << 17  # entries of an array
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one template are compiled once."""
+def records(
+    program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None, stream: bool = False
+) -> Iterator[Record]:
+    """The results of a program as its lines come; with a cache, queries of one template are compiled once.
+
+    Of a ``stream`` no line is read before the results of those before it are there.
+    """
     limits = program.scope.limits
-    for source in sources(lines, name, limits):
+    for source in program.sources(lines, name, stream=stream):
         record = None if cache is None else cache.in_scope(program.scope, source, options)
         if record is not None:
             yield record
@@ -65,12 +70,16 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
         lowered = program.execute(statement)
         if lowered is None:
             return None
+        record.read_as = lowered.read_as
+        record.warnings += lowered.notes
         if isinstance(statement, Assertion):
             _assert(program.scope, lowered, options, record)
         else:
             _query(program, lowered, options, record)
     except GradcliError as error:
         return _with_error(record, locate(error, program.scope, statement))
+    finally:
+        record.dialect = program.lowering.dialect
     return record
 
 
@@ -122,12 +131,16 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if root.kind != "float":
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
+    if options.at:
+        record.at = {name: forward([x], scope.values, scope.precision)[x] for name, x in wrt.items()}
     if options.mode == "jvp":
         record.jvp = jvp(program, root, values, options, record)
     elif options.mode == "jacobian":
         record.jacobian = {name: jacobian(scope, root, x, values) for name, x in wrt.items()}
     elif options.mode == "hessian":
         record.hessian = hessian(scope, root, wrt, values)
+    elif options.mode == "hvp":
+        record.hvp = hvp(program, root, wrt, values, options, record)
     elif not planned:
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
@@ -210,7 +223,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
                 if claim.formula or program.lowering.mentions:
-                    given = Given(claim.of, node)
+                    given = Given(claim.of, node, around=options.around if claim.around else None)
                 else:
                     given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
             found.append(given)

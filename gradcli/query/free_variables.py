@@ -6,21 +6,23 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gradcli.check.formula_claims import smaller_domain
 from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.mentions import expressions_of, mentioned, names_bound_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
-from gradcli.language.tree import Binding, DataBinding, Query, Statement
+from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
+from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
@@ -28,6 +30,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
 _TINY = 2.0**-511  # the square root of the smallest normal float
+_AROUND = 3  # points of the domain around which formulas are tried, too
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
 
@@ -43,26 +46,43 @@ class Needs:
         return bool(self.names or self.bindings) and not any(is_function(name) for name in self.names if len(name) > 1)
 
 
-def needs_of(statement: Statement, scope: Scope) -> Needs:
-    """What a query, an assert or a binding lacks, also through functions and deferred bindings."""
-    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions))
-    if isinstance(statement, Binding) and statement.name in scope.lost:
-        wanted.pop(statement.name, None)  # what it meant before will do
+def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
+    """What a query, an assert or a binding lacks, also through functions and deferred bindings.
+
+    also   names that are meant as variables: those of constants, and those before brackets
+    """
+    values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
+    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
+    own = names_bound_by(statement)
+    for name in own:
+        if name in scope.lost:
+            wanted.pop(name, None)  # what it meant before will do
     bindings: list[Deferred] = []
     for deferral in reversed(scope.deferred):
         binding = deferral.binding
-        if binding.name not in wanted:
+        if wanted.keys().isdisjoint(deferral.names):
             continue
         bindings.append(deferral)
-        del wanted[binding.name]
-        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions))
-        if deferral.before is not None:
-            more.pop(binding.name, None)
+        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions, values))
+        for name in deferral.names:
+            wanted.pop(name, None)
+            if name in deferral.before:
+                more.pop(name, None)
         wanted = {**wanted, **more}
-    given = {*scope.names, *NAMED, *scope.failed}
-    if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
-        given.discard(statement.name)  # it is this binding that has failed
-    return Needs([name for name in wanted if name not in given], bindings[::-1])
+    given = {*scope.names, *scope.failed, *scope.imported, *(name for name in NAMED if name not in also)}
+    line = statement.source.position(statement.span.start)[0]
+    given.difference_update([name for name in own if scope.failed.get(name) == line])  # it is this binding that has failed
+    return Needs(_apart([name for name in wanted if name not in given], values), bindings[::-1])
+
+
+def _apart(names: list[str], values: Collection[str]) -> list[str]:
+    """Names without values; where one is written of others that stand alone or are listed (``xy``), these others: it has two readings."""
+    known = {*names, *values}
+    apart: dict[str, None] = {}
+    for name in names:
+        parts = None if name in values else glued(name, known - {name})
+        apart.update(dict.fromkeys([name] if parts is None else [part for part in parts if part in known]))
+    return list(apart)
 
 
 class SampledPoints:
@@ -73,12 +93,13 @@ class SampledPoints:
         self.options = replace(options, need_seed=False, everywhere=True)
         self.keys = [program.scope.graph.leaf(name, ()) for name in needs.names]
 
-    def at(self, point: Mapping[Any, Any]) -> Record | None:
-        """The record at one point; of a binding, only the error that it makes."""
+    def at(self, point: Mapping[Any, Any], around: int | None = None) -> Record | None:
+        """The record at one point, and what formulas are at those ``around`` it; of a binding, only the error that it makes."""
+        options = replace(self.options, around=around)
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
-        with self._bound(values):
+        with self.bound(values):
             for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
-                record = run_statement(self.program, statement, self.options, id=self.id)
+                record = run_statement(self.program, statement, options, id=self.id)
                 if record is not None:
                     break
         if record is not None:
@@ -87,20 +108,19 @@ class SampledPoints:
         return record
 
     @contextmanager
-    def _bound(self, values: Mapping[str, Any]) -> Iterator[None]:
+    def bound(self, values: Mapping[str, Any]) -> Iterator[None]:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
         tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
-        names = {*values, *(deferral.binding.name for deferral in self.needs.bindings)}
+        names = {*values, *(name for deferral in self.needs.bindings for name in deferral.names)}
         before = [{name: table[name] for name in names if name in table} for table in tables]
         replaced = set(scope.replaced)
         try:
             for name in names:
                 scope.unbind(name)
             for deferral in reversed(self.needs.bindings):
-                if deferral.before is not None:
-                    scope.names[deferral.binding.name] = deferral.before
-                    scope.leaves.update(deferral.leaves)
+                scope.names.update(deferral.before)
+                scope.leaves.update(deferral.leaves)
             for name, value in values.items():
                 scope.bind_value(name, value)
             yield
@@ -111,11 +131,20 @@ class SampledPoints:
                 table.update(old)
             scope.replaced = replaced
 
+    @contextmanager
+    def _without_sympy(self) -> Iterator[None]:
+        """The same function again: what sympy's derivative of it is good for has been seen."""
+        self.program.scope.without_sympy = True
+        try:
+            yield
+        finally:
+            self.program.scope.without_sympy = False
+
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
-        best, inside = self._gravest_of(list(anywhere(self.keys, points, state)))
+        best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
         if best is None:
-            best, inside = self._gravest_of(self._in_domains(points, state))
+            best, inside = self.gravest_of(self.points_in_domains(points, state))
         if best is None:
             best = self._asked(next(anywhere(self.keys, 0, state)))
             if best.error is None:
@@ -125,18 +154,21 @@ class SampledPoints:
         best.points = inside
         return best
 
-    def _gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
+    def gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
+        without: dict[int, str] = {}  # claims, and what is said of where they have no value
         inside = 0
         agreeing = self._agreeing(candidates)
         for place, point in enumerate(candidates):
             if best is not None and place in agreeing:
                 inside += 1
                 continue
-            record = self._asked(point)
+            with self._without_sympy() if inside else nullcontext():
+                record = self._asked(point, place if inside < _AROUND and place < 2 * _AROUND else None)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
+            without = {**_without_value(record), **without}
             if not _inside(record) or record.check is None or _is_underflow(record.check):
                 continue
             inside += 1
@@ -145,11 +177,14 @@ class SampledPoints:
             if record.check.worst is Verdict.MISMATCH:
                 best = self._simplest(point, record)
                 break
+        for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
+            if claim.verdict is Verdict.AGREE and claim.reason is None:
+                claim.reason = without.get(i)
         return best, inside
 
-    def _in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
+    def points_in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
-        with self._bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
+        with self.bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
             try:
                 for waiting in self.needs.bindings:
                     self.program.execute(waiting.binding)
@@ -165,22 +200,19 @@ class SampledPoints:
     def _agreeing(self, points: Sequence[Mapping[Any, Any]]) -> frozenset[int]:
         """The places of points that agree when they are judged all at once, as entries of arrays: of what works entry by entry.
 
-        Where anything but agreement is found, or may be (claims, values that are not finite), points are judged one by one.
+        Where anything but agreement is found, or may be (claims of numbers, values that are not finite), points are judged one by one.
         """
         query = self.statement
-        if not isinstance(query, Query) or self.needs.bindings or self.options.claims or self.options.mode != "grad":
+        numbers = any(not claim.formula for claim in self.options.claims)
+        if not isinstance(query, Query) or self.needs.bindings or numbers or self.options.mode != "grad":
             return frozenset()
         quick = replace(self.options, formula=False, check=False, digits=None)
         columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         inside = np.flatnonzero(self._finite_at(query, columns, quick))
         if inside.size < 2:
             return frozenset()
-        self.program.scope.in_columns = True
-        try:
-            with self._bound({name: column[inside] for name, column in columns.items()}):
-                record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
-        finally:
-            self.program.scope.in_columns = False
+        with self._without_sympy(), self.bound({name: column[inside] for name, column in columns.items()}):
+            record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
         agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
         return frozenset(inside.tolist()) if agree else frozenset()
 
@@ -188,7 +220,7 @@ class SampledPoints:
         """Which entries of columns have a finite value and finite slopes; none, if the query is not entry by entry."""
         count = len(next(iter(columns.values())))
         nothing = np.zeros(count, bool)
-        with self._bound(columns):
+        with self.bound(columns):
             try:
                 lowered = self.program.execute(query)
             except GradcliError:
@@ -203,13 +235,15 @@ class SampledPoints:
         arrays = [record.value, *record.grad.values()]
         return np.all([np.isfinite(array) & np.ones(count, bool) for array in arrays], axis=0)
 
-    def _asked(self, point: Mapping[Any, Any]) -> Record:
-        record = self.at(point)
+    def _asked(self, point: Mapping[Any, Any], around: int | None = None) -> Record:
+        record = self.at(point, around)
         assert record is not None
         return record
 
     def _simplest(self, point: dict[Any, Any], record: Record) -> Record:
-        """The same mismatch at rounder numbers."""
+        """The same mismatch at rounder numbers; one that was found around the point is told as it is."""
+        if (again := self._asked(point)).check is None or again.check.worst is not Verdict.MISMATCH:
+            return record
         for _ in range(_WORTH_SHRINKING):
             for candidate in simpler(point, self.keys):
                 found = self._asked(candidate)
@@ -225,11 +259,22 @@ def _inside(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
-    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
-    if any(math.isnan(worst.engine) for worst in wrong):
+    if _without_value(record):
         return False  # outside of the claim's own domain, at a point that nobody asked for
     told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
     return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def _without_value(record: Record) -> dict[int, str]:
+    """The claims, by their places, that have no value at a point where the function has, and what is to be said of them."""
+    if record.check is None:
+        return {}
+    found = {}
+    for i, claim in enumerate(record.check.claims):
+        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
+            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
+    return found
 
 
 def _is_underflow(check: Check) -> bool:
@@ -252,26 +297,30 @@ def _explain(record: Record) -> None:
         error.note = error.note or f"no value is given for {names}: numbers were tried"
 
 
-def deferred(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+def deferred(program: Program, binding: Binding | Several, needs: Needs, options: Options) -> Record | None:
     """Defer a binding until the names that it needs have values; the record of its error if no number will do."""
     scope = program.scope
-    name, before = binding.name, scope.lost.pop(binding.name, None)
-    leaf = scope.leaves.get(name)
-    scope.failed.pop(name, None)
-    if before is not None:
-        scope.names[name] = before
+    names = names_bound_by(binding)
+    before = {name: scope.lost.pop(name) for name in names if name in scope.lost}
+    leaves = {name: scope.leaves[name] for name in before if name in scope.leaves}
+    for name in names:
+        scope.failed.pop(name, None)
+    scope.names.update(before)
     sampled = SampledPoints(program, binding, needs, options)
     record = sampled.at(next(anywhere(sampled.keys, 0)))
-    scope.names.pop(name, None)
-    scope.lost.pop(name, None)
+    for name in names:
+        scope.names.pop(name, None)
+        scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
-        scope.failed.pop(name, None)
-        scope.deferred.append(Deferred(binding, before, {} if before is None or leaf is None else {name: leaf}))
+        for name in names:
+            scope.failed.pop(name, None)
+        scope.deferred.append(Deferred(binding, names, before, leaves))
         return None
     return record
 
 
-def keep_in_order(scope: Scope, binding: Binding | DataBinding) -> None:
-    """Defer a binding that could be run, too, if others of its name are deferred: it has its place among them."""
-    if any(deferral.binding.name == binding.name for deferral in scope.deferred):
-        scope.deferred.append(Deferred(binding, None, {}))
+def keep_in_order(scope: Scope, binding: Binding | DataBinding | Several) -> None:
+    """Defer a binding that could be run, too, if others of its names are deferred: it has its place among them."""
+    names = names_bound_by(binding)
+    if any(not set(names).isdisjoint(deferral.names) for deferral in scope.deferred):
+        scope.deferred.append(Deferred(binding, names, {}, {}))

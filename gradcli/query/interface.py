@@ -10,6 +10,7 @@ from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
+    from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.records import Record
 
 
@@ -22,11 +23,13 @@ def evaluate(
     freeze: str | Iterable[str] = (),
     mode: str = "grad",
     jvp: Mapping[str, Any] | None = None,
+    hvp: Mapping[str, Any] | None = None,
     formula: bool = True,
     dtype: Any = "float64",
     random_state: int = 0,
     timeout: float | None = None,
     limits: Limits = DEFAULT,
+    dialect: str | None = None,
     at: Mapping[str, Any] | None = None,
     **bindings: Any,
 ) -> Record:
@@ -39,8 +42,10 @@ def evaluate(
                 must be a scalar (one entry of any shape), as in PyTorch
     wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
                 a list, or a string with commas between them, as is ``freeze``: names to hold constant
-    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead
+    mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
+                the Hessian of a scalar times that direction
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
+    dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or import line of the program says so
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
@@ -51,13 +56,17 @@ def evaluate(
     from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
     known = given.words(given.text_of(expression))
-    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *(jvp if isinstance(jvp, Mapping) else ())}
+    directions = {"jvp": jvp, "hvp": hvp}
+    moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
+    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *moving}
     given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
-    with given.naming(known, at=at, dtype=dtype, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
+    with given.naming(
+        known, at=at, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout
+    ):
         values = given.bound(at, bindings, known, _by_name)
-        mode, tangents = given.mode_of(mode, jvp, seed, known)
+        mode, tangents = given.mode_of(mode, directions, seed, known)
         seconds = given.seconds_of(timeout)
-        programs = Programs(given.limits_of(limits), given.precision_of(dtype))
+        programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
         state = given.state_of(random_state)
     for name, value in values.items():
         programs.values[name] = array = given.value_of(name, value)
@@ -89,6 +98,53 @@ def evaluate(
 def _by_name(name: str) -> str:
     """How a name is bound that is also an option's."""
     return f'at={{"{name}": ...}}'
+
+
+def differentiate(
+    expression: str,
+    *names: str,
+    order: int = 1,
+    check: bool = True,
+    points: int = 16,
+    random_state: int = 0,
+    timeout: float | None = None,
+    limits: Limits = DEFAULT,
+    at: Mapping[str, Any] | None = None,
+) -> DerivativeRecord:
+    """Derivatives as formulas, for all values of the names: ``differentiate("x^3*sin(x)").derivative["x"]``.
+
+    expression  a program of the language; the result is that of its last query, or of what it defines if it has none
+    names       to differentiate by, in this order (default: all without values)
+    order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second order
+    check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict`` says what came of it
+    at          values of names that are constants
+    timeout     seconds for the check, after which it is undetermined; by default no clock is looked at
+    Raises a `GradcliError` with its place in the text for what has no formula.
+    """
+    from gradcli.query import bindings as given
+    from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+    from gradcli.query.options import names_of
+    from gradcli.query.programs import Programs
+
+    known = given.words(given.text_of(expression))
+    values = given.bound(at, {}, known, _by_name)
+    listed = tuple(name for text in names for name in names_of(given.name_of(text)) or ())
+    asked = Asked(
+        listed or None, given.count_of("order", order), True, given.flag_of("check", check), given.count_of("points", points),
+        given.state_of(random_state), given.seconds_of(timeout),
+    )  # fmt: skip
+    programs = Programs(given.limits_of(limits))
+    for name, value in values.items():
+        programs.values[name] = array = given.value_of(name, value)
+        limits.check_shape(array.shape)
+    found = list(derivatives(programs.fresh(asked.state), text_lines(expression), None, asked))
+    for record in found:
+        if record.error is not None:
+            raise record.error.error
+    refuse_absent(asked.names, found)
+    if not found:
+        raise ParseError("the program has nothing to differentiate")
+    return found[-1]
 
 
 def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:

@@ -30,6 +30,7 @@ class ClaimInput:
     text: str | None = None
     numbers: Any = None
     formula: bool = False  # the text is a formula although it mentions no name
+    around: bool = True  # hold a formula at points around the bound values, too: these are not points of a sample themselves
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +40,7 @@ class Options:
     wrt: tuple[str, ...] | None = None
     freeze: tuple[str, ...] = ()
     seed: Any = None  # an array, or text of the language
-    mode: str = "grad"  # "grad", "jacobian", "hessian" or "jvp"
+    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "hvp"
     tangents: dict[str, Any] = field(default_factory=dict)
     check: bool = True
     formula: bool = True
@@ -50,10 +51,12 @@ class Options:
     decide_asserts: bool = False  # hold asserts to the reference, too
     convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
     everywhere: bool = False  # the values are examples: asserts are about all of them
+    around: int | None = 0  # which points around the values formulas are tried at, too; None for none
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
     digits: int | None = None  # of value and gradient from the reference, beside the floats
+    at: bool = False  # keep the values of the names beside their derivatives
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
 
     @property

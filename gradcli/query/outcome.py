@@ -9,14 +9,16 @@ from typing import Any
 
 from gradcli.errors import GradcliError
 from gradcli.language.run import Program
-from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
+from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.policy import FAIL_ON, Policy
+from gradcli.report.describing import one_line
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
+LONGEST_NAME = 80  # characters of a case's name
 _MARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
 
 
@@ -127,11 +129,11 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     if isinstance(statement, GradcliError):
         pass
     elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
-        if isinstance(statement, Binding):
+        if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
         else:
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
-    elif isinstance(statement, (Binding, DataBinding)):
+    elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
     if record is not None:
         record.xfail = xfail
@@ -149,14 +151,14 @@ def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Recor
 
 
 def name_of(record: Record) -> str:
-    """What a case is called within its suite."""
+    """What a case is called: its id, else what it says, as pytest shows it."""
     if record.id is not None and str(record.id).strip():
         return str(record.id)
-    return f"line {record.line}" if record.line > 1 or record.file else record.expr[:60]
+    return one_line(record.expr, LONGEST_NAME) or f"line {record.line}"
 
 
 class CaseNames:
-    """Names of the cases of one program, told apart where they repeat."""
+    """Names of the items of one program, told apart where they repeat."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()

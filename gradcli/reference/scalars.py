@@ -139,6 +139,20 @@ class Stated(NamedTuple):
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
 
 
+MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
+
+
+class Trouble(NamedTuple):
+    """A scalar operation without a finite value or derivative: its name, what it was evaluated at, and the scalars that it had."""
+
+    name: str
+    values: list[Any]
+    arguments: Sequence[Any]
+
+    def told(self, m: Any) -> str:
+        return f"{self.name} at {', '.join(m.nstr(a, 6) for a in self.values)} is not finite"
+
+
 class Event:
     """A scalar operation that was evaluated exactly on a kink or a branch switch."""
 
@@ -155,8 +169,8 @@ class Tracing(Algebra):
         super().__init__(m, precision)
         self.serial = 0
         self.events: list[Event] = []
-        self.trouble: tuple[str, Any] | None = None  # the first partial that was not finite, and where
-        self.fault: tuple[str, Any] | None = None  # the first value that was not finite, and where
+        self.troubles: list[Trouble] = []  # partials that were not finite, from the result back
+        self.faults: list[Trouble] = []  # values that were not finite, though those that they were made of are
 
     def variable(self, value: Any) -> Traced:
         return Traced(self, value)
@@ -176,11 +190,13 @@ class Tracing(Algebra):
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
     def _note(self, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-        """Remember the first operation without a finite value, although its operands have one."""
-        if self.fault is None and not self.m.isfinite(value):
-            values = [plain(a) for a in arguments]
-            if all(self.m.isfinite(v) for v in values):
-                self.fault = (name, values)
+        """Remember operations without a finite value, although their operands have one."""
+        if not self.m.isfinite(value) and len(self.faults) < MOST_TROUBLES and all(self.m.isfinite(plain(a)) for a in arguments):
+            self.faults.append(Trouble(name, [plain(a) for a in arguments], arguments))
+
+    def _trouble(self, name: str, node: Traced) -> None:
+        if len(self.troubles) < MOST_TROUBLES:
+            self.troubles.append(Trouble(name, [plain(a) for a in node.arguments], node.arguments))
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
@@ -228,7 +244,7 @@ class Tracing(Algebra):
             if type(seed) is Traced or seed != 0:  # else it stays zero
                 adjoints[root.serial] = adjoints[root.serial] + seed if root.serial in adjoints else seed
         roots = [root for root in seeds if root.serial in adjoints]
-        nodes = _behind(roots)
+        nodes = behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
 
         def passed_back(serial: int, cotangent: Any) -> Iterator[tuple[int, Any]]:
@@ -247,24 +263,23 @@ class Tracing(Algebra):
                 part = cotangent * partial
                 if not traced and not self.m.isfinite(node.value) and cotangent != 0:
                     part = self.nan  # a result that has no value has no derivative
-                if self.trouble is None and not self.m.isfinite(plain(part)):
-                    self.trouble = (f"the derivative of {node.function.name}", [plain(a) for a in node.arguments])
+                if not self.m.isfinite(plain(part)) and self.m.isfinite(plain(cotangent)):
+                    self._trouble(f"the derivative of {node.function.name}", node)
                 yield argument.serial, part
 
         accumulate(sorted(nodes, reverse=True), adjoints, passed_back, add)
         found = [adjoints.get(x.serial, self.zero) for x in wrt]
         if open_products:
             undecided = dependent(open_products, roots, nodes)
-            if undecided and self.trouble is None:
-                node, _ = open_products[0]
+            for node, _ in open_products if undecided else ():
                 assert node.function is not None
-                self.trouble = (f"zero times the derivative of {node.function.name}", [plain(a) for a in node.arguments])
+                self._trouble(f"zero times the derivative of {node.function.name}", node)
             unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
             found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
         return found
 
 
-def _behind(roots: Sequence[Traced]) -> dict[int, Traced]:
+def behind(roots: Sequence[Traced]) -> dict[int, Traced]:
     """Everything that some scalars were made of, and they themselves, by their serial numbers."""
     nodes = {root.serial: root for root in roots}
     stack = list(roots)

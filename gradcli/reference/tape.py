@@ -6,7 +6,7 @@ judge from their definition, never from what the engine expanded them to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,20 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.exact_values import constant_array, exact_array
-from gradcli.reference.scalars import Event, Traced, Tracing, plain
+from gradcli.reference.scalars import Event, Traced, Tracing, Trouble, behind, plain
 from gradcli.reference.signed_zeros import SignedZeros
 
 Array = np.ndarray
+
+
+class Troubles(NamedTuple):
+    """The first scalar operation that was not finite, and for each entry of an array the first that it is an origin of."""
+
+    first: Trouble | None = None
+    own: Mapping[int, Trouble | None] = {}
+
+    def of(self, i: int) -> Trouble | None:
+        return self.own.get(i) or self.first
 
 
 class ReferenceTape(Domain[Any]):
@@ -99,6 +109,25 @@ class ReferenceTape(Domain[Any]):
             out.append(found[start : start + table.size].reshape(table.shape))
             start += table.size
         return out
+
+    def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
+        """What was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
+        faults = self.scalars.faults
+        if faults:  # those in a branch that was not taken are none
+            taken = {id(node.arguments) for node in behind([v for v in np.ravel(y) if type(v) is Traced]).values()}
+            faults = [trouble for trouble in faults if id(trouble.arguments) in taken]
+        found = [*faults, *self.scalars.troubles]
+        if faults:  # what has no value has no derivative either, which tells nothing of its own
+            found = [trouble for trouble in found if all(map(self.m.isfinite, trouble.values))]
+        made_of = [behind([a for a in trouble.arguments if type(a) is Traced]) for trouble in found]
+
+        def own(scalar: Any) -> Trouble | None:
+            if type(scalar) is not Traced:
+                return None
+            return next((trouble for trouble, serials in zip(found, made_of, strict=True) if scalar.serial in serials), None)
+
+        first = found[0] if found else None
+        return [Troubles(first, {} if first is None else dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 
     def _inner(self, of: Derivation, y: Array, x: Array, vector: Any) -> Array:
         ones = Algebra.map(lambda _: self.m.one, y)

@@ -32,10 +32,20 @@ def id_of(record: Record) -> str:
     return f" ({text})" if text else ""
 
 
+def notes(outcome: Outcome) -> list[str]:
+    """What is to be said of claims that are right, each on a line: where, and of what."""
+    check = outcome.record.check
+    said = [] if check is None else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
+    about = [f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}" for claim in said]
+    return [f"note: {location(outcome)}{id_of(outcome.record)}: {one_line(text, 500)}" for text in about]
+
+
 def further(outcome: Outcome) -> list[str]:
     """The lines of the details that the headline does not hold."""
     told = outcome.record.error is None and outcome.status != XPASSED
     lines = [line for detail in outcome.details[int(told) :] for line in text_lines(detail, keepends=False)]
+    if outcome.record.read_as is not None:
+        lines.insert(0, f"read as {outcome.record.read_as}")
     shown = [clipped(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]
     return [*shown, f"and {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else shown
 

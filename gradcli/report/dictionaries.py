@@ -40,15 +40,16 @@ def numbers(array: Any) -> Any:
         # the shortest decimal that reads back as the same float32
         array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(array.shape)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return _replace(array.tolist())
+        return plain_data(array.tolist())
     return array.tolist()
 
 
-def _replace(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
+    """Lists, objects and numbers as JSON has them."""
     if isinstance(value, list):
-        return [_replace(v) for v in value]
+        return [plain_data(v) for v in value]
     if isinstance(value, dict):
-        return {name: _replace(v) for name, v in value.items()}
+        return {name: plain_data(v) for name, v in value.items()}
     return number(value) if isinstance(value, float) else value
 
 
@@ -57,10 +58,12 @@ def as_dict(record: Record) -> dict[str, Any]:
     value = numbers(record.value)
     out: dict[str, Any] = {
         "schema": SCHEMA,
-        "id": _replace(record.id),
-        **({} if record.meta is None else {"meta": _replace(record.meta)}),
+        "id": plain_data(record.id),
+        **({} if record.meta is None else {"meta": plain_data(record.meta)}),
         "source": {"file": record.file, "line": record.line, "column": record.column},
         "expr": well_formed(record.expr),
+        **({} if record.read_as is None else {"read_as": well_formed(record.read_as)}),
+        **({} if record.dialect is None else {"dialect": record.dialect}),
         "value": value,
         "shape": None if record.value is None else list(record.shape),
         "dtype": record.dtype,
@@ -75,16 +78,16 @@ def as_dict(record: Record) -> dict[str, Any]:
         elif record.mode == "jvp":
             out["jvp"] = numbers(record.jvp)
         else:
-            arrays = record.jacobian if record.mode == "jacobian" else record.grad
+            arrays = {"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad)
             out[record.mode] = None if arrays is None else {name: numbers(v) for name, v in arrays.items()}
         out["derivative"] = record.derivative
         if record.derivative_kind is not None:
             out["derivative_kind"] = record.derivative_kind
     if record.precise is not None:
         out["precise"] = record.precise
-    out["check"] = None if record.check is None else _check(record.check)
+    out["check"] = None if record.check is None else check_dict(record.check)
     out["warnings"] = record.warnings
-    out["error"] = None if record.error is None else _failure(record.error)
+    out["error"] = None if record.error is None else failure_dict(record.error)
     return out
 
 
@@ -99,7 +102,8 @@ def _asserted(asserted: Asserted) -> dict[str, Any]:
     }
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def failure_dict(failure: Failure) -> dict[str, Any]:
+    """An error as records have it."""
     return {key: getattr(failure, key) for key in ("code", "message", "line", "column", "end_column", "help")}
 
 
@@ -145,7 +149,8 @@ def _claim(claim: Claim) -> dict[str, Any]:
     return out | {key: text for key, text in said.items() if text is not None}
 
 
-def _check(check: Check) -> dict[str, Any]:
+def check_dict(check: Check) -> dict[str, Any]:
+    """A verdict as records have it."""
     out: dict[str, Any] = {
         "verdict": check.verdict.word,
         "variables": {name: _variable(v) for name, v in check.variables.items()},

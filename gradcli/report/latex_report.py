@@ -16,6 +16,8 @@ def latex_record(record: Record, digits: int | None) -> str:
         for a, row in (record.hessian or {}).items():
             for b, block in row.items():
                 lines.append(f"\\frac{{\\partial^2 f}}{{\\partial {name(a)}\\,\\partial {name(b)}}} &= {array(block, digits)}")
+    elif record.mode == "hvp":
+        lines += [f"\\left(\\nabla^2 f\\, v\\right)_{{{name(x)}}} &= {array(product, digits)}" for x, product in (record.hvp or {}).items()]
     else:
         symbol = "\\frac{\\partial f}{\\partial %s}"
         for variable, numbers in ((record.jacobian if record.mode == "jacobian" else record.grad) or {}).items():

@@ -18,7 +18,7 @@ BAD = frozenset({FAILED, ERROR, XPASSED})
 
 @dataclass(eq=False)
 class Outcome:
-    """One case. ``name`` identifies it in its suite (a file): the record's id, or its line."""
+    """One case. ``name`` is the record's id, or its expression, shortened."""
 
     record: Record
     name: str

@@ -78,7 +78,9 @@ class Record:
     jacobian: dict[str, Array] | None = None
     hessian: dict[str, dict[str, Array]] | None = None
     jvp: Array = None
-    tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp
+    hvp: dict[str, Array] | None = None
+    tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp or hvp
+    dialect: str | None = None  # by which the text was read, if not NumPy's
     derivative: dict[str, str | None] | None = None
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
@@ -88,11 +90,13 @@ class Record:
     refuted: list[str] = field(default_factory=list)  # false asserts beside it in its program, of which no other record tells
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
-    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp" or "assert"
+    read_as: str | None = None  # the text in the language's own spelling, where it has a textbook's
+    mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
     precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
     skip: str | None = None  # why the case is not checked
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
+    at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
     points: int = 0  # at how many points the case was checked
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
@@ -111,7 +115,7 @@ class Record:
             return {"jvp": self.jvp}
         if self.mode == "hessian":
             return {f"{a},{b}": block for a, row in (self.hessian or {}).items() for b, block in row.items()}
-        return (self.jacobian if self.mode == "jacobian" else self.grad) or {}
+        return {"jacobian": self.jacobian, "hvp": self.hvp}.get(self.mode, self.grad) or {}
 
     @property
     def failed(self) -> bool:

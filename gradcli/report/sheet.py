@@ -46,9 +46,10 @@ class Sheet:
     verdict: Verdict | None = None
     verdict_text: str = ""
     notes: list[str] = field(default_factory=list)
+    read_as: str | None = None  # how a textbook's notation was read
 
 
-_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "assert": ""}
+_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
 
 
 def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
@@ -85,6 +86,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     shape = f", shape {record.shape}" if record.shape else ""
     title = "\n".join(printable(line) for line in text_lines(record.expr, keepends=False))
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
+    sheet.read_as = None if record.read_as is None else printable(record.read_as)
     checks = record.check.variables if record.check is not None else {}
     formulas = record.derivative or {}
     for name, numbers in record.derivatives().items():

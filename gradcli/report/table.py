@@ -1,44 +1,87 @@
-"""Records as CSV: a row for each entry of each gradient."""
+"""Records as CSV: a row for each entry of each derivative, with what a plot needs beside it."""
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.report.dictionaries import well_formed
 from gradcli.report.records import Record
 
-_FIELDS = ("id", "line", "variable", "index", "value", "gradient")
+_FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value")
 HEADER = ",".join(_FIELDS) + "\n"
 
 
+class Row(NamedTuple):
+    """One entry: of which derivative, where, and the numbers there; what there is not is None."""
+
+    variable: str
+    place: tuple[int, ...]
+    at: Any = None
+    gradient: Any = None
+    value: Any = None
+
+
 def csv_rows(record: Record, digits: int | None) -> str:
-    """The rows of one record; ``value`` is the output's value, if it is one number."""
+    """The rows of one record; one with an error has a row without numbers, in its place.
+
+    ``at``     the entry's own value (of a Hessian, that of the first name's entry)
+    ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of the variable, of a Jacobian that of the
+               row. A result that fits no derivative has rows of its own, without a variable.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    value = _number(record.value, digits) if np.ndim(record.value) == 0 else ""
-    identity = "" if record.id is None else record.id
-    rows = _entries(record)
-    if not rows:
-        flat = np.asarray(record.value)
-        rows = [("", index, None) for index in np.ndindex(flat.shape)]
-        for _, index, _gradient in rows:
-            writer.writerow([identity, record.line, "", _index(index), _number(flat[index], digits), ""])
-        return out.getvalue()
-    for name, index, gradient in rows:
-        writer.writerow([identity, record.line, name, _index(index), value, _number(gradient, digits)])
+    case = ["" if record.id is None else well_formed(str(record.id)), record.line, well_formed(record.expr)]
+    for row in _rows(record):
+        numbers = ["" if number is None else _number(number, digits) for number in row[2:]]
+        writer.writerow([*case, row.variable, " ".join(map(str, row.place)), *numbers])
     return out.getvalue()
 
 
-def _entries(record: Record) -> list[tuple[str, tuple[int, ...], Any]]:
-    arrays = record.derivatives()
-    return [(name, index, np.asarray(array)[index]) for name, array in arrays.items() for index in np.ndindex(np.shape(array))]
+def _rows(record: Record) -> Iterator[Row]:
+    if record.error is not None:
+        yield Row("", ())
+        return
+    value = np.asarray(record.value)
+    told = False
+    for name, array in record.derivatives().items():
+        derivative, at = np.asarray(array), _at(record, name, value)
+        shape = derivative.shape
+        told = told or (bool(derivative.size) and _value_at(record, value, shape, (0,) * len(shape)) is not None)
+        for index in np.ndindex(shape):
+            own = None if at is None else at[_own(record, index, value.ndim, at.ndim)]
+            yield Row(name, index, own, derivative[index], _value_at(record, value, shape, index))
+    if not told:
+        for index in np.ndindex(value.shape):
+            yield Row("", index, value=value[index])
 
 
-def _index(index: tuple[int, ...]) -> str:
-    return " ".join(str(i) for i in index)
+def _at(record: Record, name: str, value: np.ndarray) -> np.ndarray | None:
+    """The values of the variable that a derivative is by; of a jvp those of the name that moves, if it is one that fits."""
+    if record.mode != "jvp":
+        found = record.at.get(name.partition(",")[0])
+        return None if found is None else np.asarray(found)
+    moved = [record.at[name] for name in record.tangents if name in record.at]
+    fits = len(moved) == 1 and np.shape(moved[0]) in ((), value.shape)
+    return np.asarray(moved[0]) if fits else None
+
+
+def _own(record: Record, index: tuple[int, ...], outer: int, inner: int) -> tuple[int, ...]:
+    """The index of the variable's entry: a Jacobian's begins with that of the result, and a Hessian's goes on with another variable's."""
+    return index[outer:] if record.mode == "jacobian" else index[:inner]
+
+
+def _value_at(record: Record, value: np.ndarray, shape: tuple[int, ...], index: tuple[int, ...]) -> Any:
+    """The entry of the result that belongs to one of a derivative, or None."""
+    if not value.ndim:
+        return value[()]
+    if record.mode == "jacobian":
+        return value[index[: value.ndim]]
+    return value[index] if shape == value.shape else None
 
 
 def _number(value: Any, digits: int | None) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gradcli.errors import text_lines
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
+
+if TYPE_CHECKING:
+    from gradcli.report.derivative_record import DerivativeRecord
 
 
 def text_record(record: Record, digits: int | None) -> str:
@@ -12,7 +17,7 @@ def text_record(record: Record, digits: int | None) -> str:
     return render(sheet_of(record, digits))
 
 
-def error_text(record: Record) -> str:
+def error_text(record: Record | DerivativeRecord) -> str:
     """An error as text; one of a whole record says which record it is."""
     assert record.error is not None
     text = record.error.error.render()
@@ -23,6 +28,8 @@ def error_text(record: Record) -> str:
 
 def render(sheet: Sheet) -> str:
     lines = [*text_lines(sheet.title, keepends=False)]
+    if sheet.read_as is not None:
+        lines += _labelled("read as", sheet.read_as)
     lines += _labelled("value", f"{sheet.value}  ({sheet.kind})" if sheet.kind and "\n" not in sheet.value else sheet.value)
     if sheet.kind and "\n" in sheet.value:
         lines.append(f"{'':11}({sheet.kind})")

@@ -4,36 +4,62 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcli.report.describing import block, location, one_line
+from gradcli.report.describing import block, location, notes, one_line
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
 _MOST = 1000  # failures that are shown in full
+_MOST_NOTES = 100  # of claims that are right
 
 
 class TextReport(Report):
-    """Failures at the end, where they are seen; ``verbose`` adds a line for every case as it comes."""
+    """Failures at the end, where they are seen.
 
-    def __init__(self, stream: TextIO, verbose: bool = False) -> None:
+    ``verbose`` adds a line for every case as it comes, and with ``quiet`` a run without failures has nothing to say.
+    What a report is made of is put by methods of their own, which a terminal has in colour.
+    """
+
+    def __init__(self, stream: TextIO, verbose: bool = False, quiet: bool = False) -> None:
         super().__init__(stream)
-        self.verbose = verbose
+        self.verbose, self.quiet = verbose, quiet
         self.worst: Worst[str] = Worst(_MOST)
+        self.notes: list[str] = []
 
     def add(self, outcome: Outcome) -> None:
         if outcome.bad:
             self.worst.add(outcome, block)
+        elif len(self.notes) < _MOST_NOTES:
+            self.notes += notes(outcome)
         if self.verbose:
             remark = outcome.reason or (outcome.verdict.word if outcome.verdict is not None else "")
-            parts = (f"{outcome.status:<7}", location(outcome), one_line(outcome.record.expr, 100), one_line(remark, 100))
-            self.stream.write("  ".join(part for part in parts if part) + "\n")
+            parts = (location(outcome), one_line(outcome.record.expr, 100), one_line(remark, 100))
+            self.put_case(outcome.status, [part for part in parts if part])
             self.stream.flush()
 
     def close(self, summary: Summary) -> None:
+        if self.quiet and not summary.bad and not summary.interrupted and summary.total:
+            return
         if self.verbose and summary.total:
             self.stream.write("\n")
         for text in self.worst:
-            self.stream.write(text + "\n\n")
+            self.put_block(text)
         if self.worst.left_out:
-            self.stream.write(f"and {self.worst.left_out:,} more, none of them graver\n\n")
-        self.stream.write(summary.line() + "\n")
+            self.put_note(f"and {self.worst.left_out:,} more, none of them graver\n")
+        for note in self.notes:
+            self.put_note(note)
+        self.put_summary(summary)
         self.stream.flush()
+
+    def put_case(self, status: str, parts: list[str]) -> None:
+        """A case as it comes: what became of it, where it is, what it says, and a remark."""
+        self.stream.write("  ".join([f"{status:<7}", *parts]) + "\n")
+
+    def put_block(self, text: str) -> None:
+        """What is wrong with a case."""
+        self.stream.write(text + "\n\n")
+
+    def put_note(self, text: str) -> None:
+        self.stream.write(text + "\n")
+
+    def put_summary(self, summary: Summary) -> None:
+        self.stream.write(summary.line() + "\n")

@@ -21,7 +21,7 @@ import scipy.special
 from gradcli.errors import GradcliError
 from gradcli.language import callables as language
 from gradcli.language.callables import exists, is_method
-from gradcli.ops.calling.prefixes import PREFIXES
+from gradcli.ops.calling.prefixes import canonical, owner
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
 
 TARGET = Path(__file__).parent.parent / "data" / "keywords.json"
@@ -57,7 +57,7 @@ def signatures(torch: Any) -> dict[str, dict[str, list[str]]]:
             function = getattr(module, name)
             if name.startswith("_") or not callable(function) or isinstance(function, (type, ModuleType)):
                 continue
-            if is_method(name) if prefix in ("ndarray", "Tensor") else exists(name, PREFIXES[prefix]):
+            if is_method(name) if prefix in ("ndarray", "Tensor") else exists(name, owner(canonical(prefix))):
                 words = keywords_of(function, name)
                 if words:
                     found[prefix][name] = words

@@ -85,7 +85,7 @@ def check(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
     save: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE.npy", help="Write which entries of NAME are wrong, as booleans (with -e)."),
+        typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e)."),
     ] = None,
     report: Annotated[
         list[str] | None,
@@ -93,6 +93,9 @@ def check(
     ] = None,
     output_format: Annotated[
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
     config: Annotated[
@@ -105,6 +108,8 @@ def check(
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
     limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False,
+    color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
 ) -> Callable[[], int]:
     """Decide whether gradients are right: cross-checks of every query, asserts, and claims.
 
@@ -115,7 +120,7 @@ def check(
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
-        fail_fast=fail_fast, limit=limit or [],
+        fail_fast=fail_fast, limit=limit or [], quiet=quiet, color=color, dialect=dialect,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,

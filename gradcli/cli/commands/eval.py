@@ -3,7 +3,7 @@
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks, tidied
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ExpressionCommand(TyperCommand):
     """A command whose positionals may begin with "-".
 
-    Only what is exactly an option, or a long one with ``=value``, is read as one; ``-x**2``, ``-q*x`` and ``--x`` are
-    expressions. Short options take no attached value.
+    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two and a letter are an option,
+    known or not. Short options take no attached value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -38,7 +38,7 @@ class ExpressionCommand(TyperCommand):
                 prepared.append(word)
                 if word not in flags and not getattr(option, "is_flag", False):
                     prepared += [value for value in [next(rest, None)] if value is not None]
-            elif word in ("-", *flags) or not word.startswith("-") or word.partition("=")[0] in options:
+            elif word in ("-", *flags) or not word.startswith("-") or (word.startswith("--") and word[2:3].isalpha()):
                 prepared.append(word)
             else:
                 prepared.append(" " + word)
@@ -74,9 +74,12 @@ def evaluate(
     jacobian: Annotated[bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")] = False,
     hessian: Annotated[bool, typer.Option("--hessian", help="All second derivatives of a scalar.")] = False,
     jvp: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")] = None,
+    hvp: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable).")
+    ] = None,
     save: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE.npy", help="Write a gradient ('value': the value) to a file instead of printing it."),
+        typer.Option(metavar="NAME=FILE", help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file."),
     ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")] = True,
     formula: Annotated[
@@ -84,6 +87,9 @@ def evaluate(
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
+    dialect: Annotated[
+        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+    ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,
     precision: Annotated[
@@ -108,9 +114,9 @@ def evaluate(
     """
     request = EvalRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
-        jacobian=jacobian, hessian=hessian, jvp=jvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
+        jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
-        limit=limit or [], quiet=quiet, color=color, precision=precision,
+        limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
     return partial(run, request)
 
@@ -118,20 +124,23 @@ def evaluate(
 def run(request: EvalRequest) -> int:
     """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.evaluation import Evaluation
-    from gradcli.cli.inputs.option_values import choice, eval_options, limits_of
+    from gradcli.cli.inputs.hints import helped, instead_of_nothing
+    from gradcli.cli.inputs.option_values import eval_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.writers import writer_of
 
     limits = limits_of(request, FORMATS)
-    choice("--color", request.color, ("auto", "always", "never"))
     inputs = eval_inputs(request)
     arrays = _saved_arrays(request.save)
     options = eval_options(request, None if arrays is None else arrays.place)
-    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0)
+    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
     codes, said = set(), FINE
-    with closing(writer_of(request, None if arrays is None else arrays.save)) as writer:  # which shows what there is, whatever happens
+    writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
+    with nullcontext() if arrays is None else tidied(), writing as writer:
         for record in evaluation.records():
+            if record.error is not None and inputs.expression is not None:
+                helped(record.error, "eval", inputs)
             writer.write(record)
             codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
@@ -139,7 +148,7 @@ def run(request: EvalRequest) -> int:
         else:
             said = say_remarks(evaluation.remarks) if inputs.files else FINE
     if not codes:
-        raise UsageError("nothing to evaluate")
+        raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
     return max(*codes, said)
 
 

@@ -54,7 +54,7 @@ class RecordLines:
         folder, name = folder_of(path), None if path == "-" else path
         try:
             given = parse_record(line, self.programs.limits, folder)
-            values = {**self._values(given, policy.state), **self.programs.values}
+            values = {**self.values(given, policy.state), **self.programs.values}
             options = self.treatment.options(given, _options_of(given, policy.options))
         except GradcliError as error:
             record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
@@ -76,7 +76,7 @@ class RecordLines:
             if compiled is not None:
                 compiled.expr = given.expr
                 return compiled, programs.cache.mentioned
-        program = programs.fresh(policy.state, programs.loader(folder), values)
+        program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect)
         program.scope.needed = given.wrt is not None and options.wrt is given.wrt
         record = self.treatment.result(program, given, replace(policy, options=options), where)
         self.names.had |= program.scope.leaves.keys()
@@ -92,8 +92,8 @@ class RecordLines:
         if record.error is None and not given.at.keys() <= mentioned:
             record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
 
-    def _values(self, given: InputRecord, state: int) -> dict[str, Any]:
-        """The values of a record, texts as constant expressions."""
+    def values(self, given: InputRecord, state: int) -> dict[str, Any]:
+        """The values of a record, texts as constant expressions. Raises InputError."""
         values: dict[str, Any] = {}
         calculator: Program | None = None
         for name, value in given.at.items():
@@ -122,6 +122,7 @@ class EvaluatedRecords:
     def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
         text, id = given.expr, given.id
         parsed = list(statements(text_lines(text), where, program.scope.limits))
+        program.foresee(text_lines(text))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         stray = claim_of_nothing(given, parsed, program)

@@ -9,9 +9,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gradcli.cli.request import CheckRequest, EvalRequest, Request
+from gradcli.cli.request import CheckRequest, DiffRequest, EvalRequest, Request
 from gradcli.errors import UsageError
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.query.options import Options, Place, names_of
 
 
@@ -20,7 +21,10 @@ def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
     limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
     choice("--format", request.output_format, formats)
     choice("--input", request.input_format or "text", ("text", "jsonl"))
+    if request.dialect is not None:
+        choice("--dialect", request.dialect, DIALECTS)
     choice("--dtype", request.dtype, ("float64", "float32"))
+    choice("--color", request.color, ("auto", "always", "never"))
     return limits
 
 
@@ -49,7 +53,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     """What ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
-    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp)}
+    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp), "hvp": bool(request.hvp)}
     modes = [name for name in asked if asked[name]]
     mode, kind = modes[0] if modes else "grad", request.output_format
     _refuse_nothing(request)
@@ -61,10 +65,24 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     _refuse_no_time(request)
     return Options(
         wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
-        tangents=assignments("--jvp", request.jvp) if request.jvp else {}, check=request.check,
+        tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        timeout=request.timeout, digits=request.precision, place=place,
+        timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
     )  # fmt: skip
+
+
+def diff_format(request: DiffRequest) -> str:
+    """The form of what ``gradcli diff`` prints. Raises UsageError for options that nothing would come of."""
+    kind = request.output_format
+    if request.latex and kind == "text":
+        kind = "latex"
+    if kind != "text" and request.color == "always":
+        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
+    if not request.check and request.timeout is not None:
+        raise UsageError("--timeout is about the check, which --no-check leaves out", help="leave one of them out")
+    _refuse_nothing(request)
+    _refuse_no_time(request)
+    return kind
 
 
 def check_options(request: CheckRequest, checking: Options) -> Options:
@@ -133,15 +151,21 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
             help=f"write --report {request.output_format}=- for both",
         )
     kinds = [report.partition("=")[0].strip() for report in request.reports] + ([] if shown else [request.output_format])
+    text = "is about the text report, which is not asked for"
     if request.verbose and "text" not in kinds:
-        raise UsageError("--verbose is about the text report, which is not asked for", help="add --report text=-, or leave --verbose out")
+        raise UsageError(f"--verbose {text}", help="add --report text=-, or leave --verbose out")
+    for option, given in (("--quiet", request.quiet), ("--color always", request.color == "always")):
+        if given and "text" not in (shown or [request.output_format]):
+            raise UsageError(f"{option} {text}", help=f"leave {option} out")
+    if request.verbose and request.quiet:
+        raise UsageError("--verbose and --quiet exclude each other", help="leave one of them out")
     if request.function is None and request.gradient is None:
         return
-    given = {
+    idle = {
         "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--points": request.points, "--timeout": request.timeout, "--save": request.save,
         "--dtype": None if request.dtype == "float64" else request.dtype,
     }  # fmt: skip
-    for option, value in given.items():
+    for option, value in idle.items():
         if value not in (None, (), []):
             raise UsageError(f"{option} is not about Python functions", help=f"leave {option} out beside --function")

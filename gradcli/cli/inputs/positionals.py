@@ -6,17 +6,18 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.request import OPTIONS, CheckRequest, EvalRequest
-from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.cli.request import CheckRequest, EvalRequest
+from gradcli.errors import GradcliError, UsageError
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
-_BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
+BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +54,11 @@ def folder_of(path: str) -> Path:
     return Path() if path == "-" else Path(path).parent
 
 
+def is_stream(path: str) -> bool:
+    """Whether lines of a file come one after the other, and are answered as they come: of standard input, of a pipe with a name."""
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+
+
 def eval_inputs(request: EvalRequest) -> Inputs:
     """What ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
     expression: str | None = None
@@ -62,10 +68,9 @@ def eval_inputs(request: EvalRequest) -> Inputs:
         text = argument if argument.isascii() else unicodedata.normalize("NFC", argument)
         if text == "-":
             files.append("-")
-        elif (binding := _BINDING.match(text)) is not None:
-            _bind(bindings, *binding.groups())
+        elif (binding := BINDING.match(text)) is not None:
+            bind(bindings, *binding.groups())
         elif expression is None:
-            _refuse_misspelled_option(text)
             expression = text
         else:
             raise UsageError(
@@ -79,7 +84,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
             print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
-    _refuse_idle_format(inputs)
+    refuse_idle_format(inputs)
     return inputs
 
 
@@ -90,18 +95,18 @@ def check_inputs(request: CheckRequest) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else _BINDING.match(unicodedata.normalize("NFC", argument))
+        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(unicodedata.normalize("NFC", argument))
         if binding is None:
             files.append(argument)
         else:
-            _bind(bindings, *binding.groups())
+            bind(bindings, *binding.groups())
     if request.at:
         raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
     if request.expression is None and not files:
         raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
     given = Inputs(request.expression, bindings, files, request.input_format)
     inputs = Inputs(request.expression, bindings, found_in(given.files, request.allow_empty), request.input_format)
-    _refuse_idle_format(inputs)
+    refuse_idle_format(inputs)
     return inputs
 
 
@@ -110,19 +115,20 @@ def function_inputs(request: CheckRequest) -> Inputs:
     if request.arguments or request.expression or request.files:
         raise UsageError("--function is checked alone, without files or expressions")
     inputs = Inputs(None, {}, [], request.input_format)
-    _refuse_idle_format(inputs)
+    refuse_idle_format(inputs)
     return inputs
 
 
-def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> Programs:
+def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dialect: str | None = None) -> Programs:
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
+    piped = _piped_data(inputs)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
             from gradcli.files.arrays import load_array
 
-            values[name] = array = load_array(text[1:], limits)
+            values[name] = array = load_array(text[1:], limits, piped=piped)
             limits = limits.with_room_for(array.size)
             continue
         if not text.strip():
@@ -134,7 +140,23 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> P
             if error.code in ("missing-value", "ambiguous"):
                 raise _mentioning(error, name, text, inputs) from None
             raise
-    return Programs(limits, precision, values)
+    return Programs(limits, precision, values, dialect, piped)
+
+
+def _piped_data(inputs: Inputs) -> Callable[[], bytes]:
+    """Reads standard input as data, once, for all that name it. Raises UsageError if programs are read from it."""
+
+    @cache
+    def read() -> bytes:
+        if "-" in inputs.files:
+            raise UsageError("standard input is named twice: for programs, and as the data '@-'", help="put one of them in a file")
+        if sys.stdin is None or sys.stdin.closed:
+            raise UsageError("there is no standard input, which '@-' names")
+        if sys.stdin.isatty():
+            print("reading data from the terminal; end with Ctrl-D", file=sys.stderr)
+        return sys.stdin.buffer.read()
+
+    return read
 
 
 def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
@@ -148,20 +170,14 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
     return error
 
 
-def _bind(bindings: dict[str, str], name: str, value: str) -> None:
+def bind(bindings: dict[str, str], name: str, value: str) -> None:
+    """Take a binding. Raises UsageError for a name that has one."""
     if name in bindings:
         raise UsageError(f"the name '{name}' is bound twice")
     bindings[name] = value
 
 
-def _refuse_idle_format(inputs: Inputs) -> None:
+def refuse_idle_format(inputs: Inputs) -> None:
+    """Raise UsageError for a format of nothing."""
     if inputs.format is not None and not inputs.files:
         raise UsageError("--input is about files and standard input, of which there are none")
-
-
-def _refuse_misspelled_option(argument: str) -> None:
-    """``--formt`` is an expression by the rules, but surely not meant as one."""
-    word = argument.strip()
-    close = suggestion(word[2:], list(OPTIONS)) if word.startswith("--") and word[2:].replace("-", "").isalpha() else None
-    if close is not None:
-        raise UsageError(f"no such option: {word}", help=f"did you mean --{close}?")

@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from gradcli.cli.exit_codes import is_closed_pipe
 from gradcli.cli.inputs.option_values import assignment, choice
 from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.write.writers import is_styled
 from gradcli.errors import OutputError, UsageError
 from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.text_report import TextReport
 
 
 class Reports:
@@ -24,7 +26,7 @@ class Reports:
         reconfigure = getattr(sys.stdout, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-        self.shown: list[Report] = [make(kind, sys.stdout, verbose=request.verbose) for kind, path in wanted if path == "-"]
+        self.shown: list[Report] = [_shown(kind, request) for kind, path in wanted if path == "-"]
         self.filed: list[Report] = [_opened(kind, path, request.verbose) for kind, path in wanted if path != "-"]
         self.broken: OSError | None = None
 
@@ -47,6 +49,17 @@ class Reports:
             report.close(summary)
         if self.broken is not None:
             raise self.broken
+
+
+def _shown(kind: str, request: CheckRequest) -> Report:
+    """A report on standard output: that for people in colour, where it takes colours."""
+    if kind != "text":
+        return make(kind, sys.stdout)
+    if is_styled(request.color):
+        from gradcli.cli.write.terminal_report import TerminalReport
+
+        return TerminalReport(sys.stdout, request.verbose, request.quiet, forced=request.color == "always")
+    return TextReport(sys.stdout, request.verbose, request.quiet)
 
 
 def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:

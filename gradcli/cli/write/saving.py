@@ -1,6 +1,6 @@
-"""``--save NAME=FILE.npy``: an array to a file, written whole or not at all.
+"""``--save NAME=FILE``: arrays to files, in the format that the suffix says, written whole or not at all.
 
-Of ``eval`` it is a gradient or the value; of ``check`` the mask of their wrong entries.
+Of ``eval`` they are gradients or the value; of ``check`` the masks of their wrong entries.
 """
 
 from __future__ import annotations
@@ -14,30 +14,33 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli.inputs.option_values import assignments
+from gradcli.cli.write.array_formats import WRITERS, Arrays, shape_when_read
 from gradcli.cli.write.whole_files import put_in_place, temporary_beside
-from gradcli.errors import OutputError, UsageError
+from gradcli.errors import GradcliError, OutputError, UsageError
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
+
+_SUFFIXES = f"{', '.join(list(WRITERS)[:-1])} and {list(WRITERS)[-1]}"
 
 
 def targets_of(texts: list[str]) -> dict[str, str]:
     """The files of ``--save`` by the names of what they take. Raises UsageError."""
     targets = assignments("--save", texts)
-    _refuse_other_formats(targets)
+    paths = [os.path.realpath(path) for path in targets.values()]
+    for name, path in targets.items():
+        suffix = Path(path).suffix
+        if suffix.lower() not in WRITERS and not _is_device(path):
+            said = f"'{suffix}' is no format that is written" if suffix else "a suffix says the format"
+            raise UsageError(f"--save {name}={path}: {said}", help=f"the suffixes are {_SUFFIXES}")
+        if paths.count(os.path.realpath(path)) > 1 and not _is_device(path) and _suffix(path) != ".npz":
+            raise UsageError(f"--save {name}={path}: '{path}' is named twice", help="a .npz file takes several")
     return targets
 
 
-def _refuse_other_formats(targets: dict[str, str]) -> None:
-    """Raise UsageError for a file whose name promises another format than NumPy's, or that is named twice. Devices and pipes have none."""
-    for name, path in targets.items():
-        suffix = os.path.splitext(path)[1]
-        if suffix.lower() != ".npy" and not _is_device(path):
-            written = f"{path[: len(path) - len(suffix)]}.npy"
-            raise UsageError(f"--save {name}={path}: what is saved is NumPy's format, .npy", help=f"write {written}")
-    paths = [os.path.realpath(path) for path in targets.values()]
-    for name, path in targets.items():
-        if paths.count(os.path.realpath(path)) > 1 and not _is_device(path):
-            raise UsageError(f"--save {name}={path}: '{path}' is named twice")
+def _suffix(path: str) -> str:
+    """The format of a file; of devices and pipes without one, NumPy's."""
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in WRITERS else ".npy"
 
 
 def _is_device(path: str) -> bool:
@@ -49,11 +52,12 @@ class SavedArrays:
 
     def __init__(self, targets: dict[str, str]) -> None:
         self.targets = targets
+        self.saved_from: Record | None = None
 
     def place(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array in a file beside its target, or None where there is none."""
         path = Path(self.targets[name]) if name in self.targets else None
-        if path is None or not shape or (path.exists() and not path.is_file()) or not hasattr(os, "posix_fallocate"):
+        if path is None or not shape or _suffix(str(path)) != ".npy" or _is_device(str(path)) or not hasattr(os, "posix_fallocate"):
             return None
         try:
             handle, temporary = temporary_beside(path)
@@ -61,6 +65,9 @@ class SavedArrays:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
                 weakref.finalize(mapped, Path(temporary).unlink, missing_ok=True)  # what was not moved to its place goes
                 os.posix_fallocate(handle, 0, os.fstat(handle).st_size)  # a full disk is an error now, not a signal later
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
             finally:
                 os.close(handle)
         except OSError as error:
@@ -68,37 +75,71 @@ class SavedArrays:
         return mapped
 
     def save(self, record: Record) -> None:
-        """Write the named arrays of a record, and leave them out of what is printed."""
-        if record.error is not None:
+        """Write the named arrays of a record, and leave them out of what is printed. A second result is refused: files hold one."""
+        if record.error is not None or record.mode == "assert":
             return
-        arrays = record.jacobian if record.mode == "jacobian" else record.grad
-        for name, path in self.targets.items():
-            try:
-                if name == "value":
-                    _write(Path(path), np.asanyarray(record.value))
-                    record.warnings.append(f"the value is in {path}")
-                    continue
-                if arrays is None or name not in arrays:
-                    raise UsageError(f"--save {name}: the result has no gradient of '{name}'")
-                _write(Path(path), np.asanyarray(arrays.pop(name)))
-                record.warnings.append(f"the gradient of {name} is in {path}")
-            except (OutputError, UsageError) as error:
-                record.error = Failure.of(error)
-                return
+        try:
+            if self.saved_from is not None:
+                raise UsageError(
+                    f"--save takes one result, and has that of line {self.saved_from.line}", help="evaluate one expression to save of it"
+                )
+            arrays = {name: _array_of(record, name) for name in self.targets}
+            _write_all(self.targets, arrays)
+        except GradcliError as error:
+            record.error = Failure.of(error)
+            return
+        self.saved_from = record
+        for name, array in arrays.items():
+            what = "the value" if name == "value" else "the jvp" if record.mode == "jvp" else f"the {_WORDS[record.mode]} of {name}"
+            record.warnings.append(f"{what} is {_where(self.targets[name], name, array)}")
+            _leave_out(record, name)
+
+
+_WORDS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "hvp": "product"}
+
+
+def _array_of(record: Record, name: str) -> np.ndarray:
+    """The value, or the derivative that a name means. Raises UsageError."""
+    if name == "value":
+        return np.asanyarray(record.value)
+    derivatives = record.derivatives()
+    if name not in derivatives:
+        names = ", ".join(["value", *derivatives])
+        raise UsageError(f"--save {name}: the result has no {_WORDS.get(record.mode, 'jvp')} of '{name}'", help=f"it has {names}")
+    return np.asanyarray(derivatives[name])
+
+
+def _leave_out(record: Record, name: str) -> None:
+    if name == "value" or record.mode == "jvp":
+        return  # there is one of it, which says what was computed
+    if record.hessian is not None:
+        row, _, column = name.partition(",")
+        del record.hessian[row][column]
+    else:
+        del ({"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad) or {})[name]
+
+
+def _where(path: str, name: str, array: np.ndarray) -> str:
+    """The place of an array, and its shape if that is not kept there."""
+    if _suffix(path) == ".npz":
+        return f"in {path}:{name}"
+    read = shape_when_read(_suffix(path), array)
+    return f"in {path}" if read == array.shape else f"in {path}, as a column: its shape there is {read}"
 
 
 def save_masks(record: Record, targets: dict[str, str]) -> None:
     """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
     if record.error is not None:
         return
-    for name, path in targets.items():
-        try:
-            mask = _mask(record, name)
-            _write(Path(path), mask)
-            record.warnings.append(f"the mask of the wrong entries of {name} is in {path}: {int(mask.sum())} of {mask.size}")
-        except (OutputError, UsageError) as error:
-            record.error = Failure.of(error)
-            return
+    try:
+        masks = {name: _mask(record, name) for name in targets}
+        _write_all(targets, masks)
+    except GradcliError as error:
+        record.error = Failure.of(error)
+        return
+    for name, mask in masks.items():
+        where = _where(targets[name], name, mask)
+        record.warnings.append(f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}")
 
 
 def _mask(record: Record, name: str) -> np.ndarray:
@@ -118,13 +159,24 @@ def _mask(record: Record, name: str) -> np.ndarray:
     return mask
 
 
-def _write(path: Path, array: np.ndarray) -> None:
+def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
+    """Write each file, an archive with all that goes to it. Raises OutputError and UsageError."""
+    files: dict[str, dict[str, np.ndarray]] = {}
+    for name, array in arrays.items():
+        path = targets[name]
+        files.setdefault(name if _is_device(path) else os.path.realpath(path), {})[name] = array
+    for held in files.values():
+        _write(Path(targets[next(iter(held))]), held)
+
+
+def _write(path: Path, arrays: Arrays) -> None:
+    write = WRITERS[_suffix(str(path))]
+    array = next(iter(arrays.values()))
     temporary = None
     try:
-        if path.exists() and not path.is_file():
-            # a device or a pipe is written to, never replaced
+        if _is_device(str(path)):  # which is written to, never replaced
             image = io.BytesIO()
-            np.save(image, array, allow_pickle=False)
+            write(image, arrays)
             with path.open("wb") as device:
                 device.write(image.getbuffer())
             return
@@ -134,9 +186,11 @@ def _write(path: Path, array: np.ndarray) -> None:
         else:
             handle, temporary = temporary_beside(path)
             with os.fdopen(handle, "wb") as stream:
-                np.save(stream, array, allow_pickle=False)
+                write(stream, arrays)
         put_in_place(temporary, path)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None

@@ -2,52 +2,105 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
+from typing import TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gradcli.errors import display_width
+from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
 from gradcli.report.text import error_text
 from gradcli.report.verdicts import Verdict
 
-_COLOURS = {
+COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
     Verdict.UNDETERMINED: "yellow", Verdict.MISMATCH: "bold red", Verdict.SKIPPED: "dim",
 }  # fmt: skip
+_ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
+_INDENT = 4
 _SIGNS = {Verdict.AGREE: "✓", Verdict.MISMATCH: "✗"}
 
 
-class Terminal:
-    """Tables, colours and errors for a person."""
+class Styled:
+    """Standard output and standard error with colours."""
 
-    def __init__(self, digits: int | None, forced: bool) -> None:
-        self.digits = digits
-        terminal = True if forced else None
-        self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False, force_terminal=terminal)
-        self.errors = Console(file=sys.stderr, markup=False, emoji=False, highlight=False, force_terminal=terminal)
+    def __init__(self, forced: bool) -> None:
+        self.console, self.errors = console(sys.stdout, forced), console(sys.stderr, forced)
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 
-    def show(self, record: Record) -> None:
+    def between(self) -> None:
+        """An empty line before all but the first record."""
         if not self.first:
             self.console.print()
         self.first = False
+
+    def verdict(self, verdict: Verdict, text: str) -> Text:
+        """A verdict with what is said of it, broken between words."""
+        sign = _SIGNS.get(verdict, "!") if self.unicode else "*"
+        first, *rest = wrapped(f"{verdict.word} {text}".rstrip(), self.console.width, _INDENT)
+        said = "\n".join([first[len(verdict.word) :], *(" " * _INDENT + line for line in rest)])
+        return Text.assemble((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
+
+
+class DerivativeTerminal(Styled):
+    """Derivatives as formulas, for a person."""
+
+    def show(self, record: DerivativeRecord) -> None:
+        from gradcli.report import derivative_sheet as sheet
+
+        self.between()
         if record.error is not None:
             show_error(self.errors, error_text(record))
             return
-        sheet = sheet_of(record, self.digits, max(20, self.console.width - 30))
+        self.console.print(Text("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
+        lines = sheet.lines_of(record)
+        width = sheet.label_width(lines)
+        for line in lines:
+            if line.kind == "verdict" and record.check is not None:
+                word = record.check.worst.word
+                self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
+                continue
+            style = "bold cyan" if line.kind == "formula" else ""
+            label = f"  {line.label}{' ' * (width - display_width(line.label))}"
+            self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
+        self.console.file.flush()
+
+    def end(self) -> None:
+        self.console.file.flush()
+
+
+class Terminal(Styled):
+    """Tables, colours and errors for a person."""
+
+    def __init__(self, digits: int | None, forced: bool) -> None:
+        super().__init__(forced)
+        self.digits = digits
+
+    def show(self, record: Record) -> None:
+        self.between()
+        if record.error is not None:
+            show_error(self.errors, error_text(record))
+            return
+        sheet = sheet_of(record, self.digits, max(20, self.console.width - _INDENT))
         self.console.print(Text(sheet.title, style="bold"), soft_wrap=True)
+        if sheet.read_as is not None:
+            self.console.print(Text(f"  read as  {sheet.read_as}", style="dim"), soft_wrap=True)
         self._facts(sheet)
         if sheet.rows:
-            self.console.print(self._table(sheet))
+            self._derivatives(sheet)
         if sheet.verdict is not None:
-            self.console.print(self._verdict(sheet), soft_wrap=True)
+            self.console.print(self.verdict(sheet.verdict, sheet.verdict_text), soft_wrap=True)
         for note in sheet.notes:
-            self.console.print(Text.assemble(("  note   ", "dim"), note), soft_wrap=True)
+            self._labelled("note", note)
         self.console.file.flush()
 
     def _facts(self, sheet: Sheet) -> None:
@@ -61,30 +114,67 @@ class Terminal:
         if len(lines) > 1 and kind:
             self.console.print(Text(" " + kind, style="dim"))
         if sheet.seed is not None:
-            self.console.print(Text.assemble(("  seed   ", "dim"), sheet.seed), soft_wrap=True)
+            self._labelled("seed", sheet.seed)
 
-    def _table(self, sheet: Sheet) -> Table:
+    def _labelled(self, label: str, text: str) -> None:
+        """Text beside a label, broken between words only: half a number is another number."""
+        first, *rest = wrapped(text, self.console.width, 9)
+        self.console.print(Text.assemble((f"  {label:<7}", "dim"), first), soft_wrap=True)
+        for line in rest:
+            self.console.print(Text(" " * 9 + line), soft_wrap=True)
+
+    def _derivatives(self, sheet: Sheet) -> None:
+        """The table, and below it what is too wide for it."""
+        names = min(12, max(len(row.name) for row in sheet.rows))
+        checks = max(5, *(len(row.verdict_text) for row in sheet.rows)) if sheet.verdict is not None else 0
+        room = self.console.width - names - checks - 3 * (2 + bool(checks)) - 1
+        below = {row.name for row in sheet.rows if _width(row.numbers) > room}
+        numbers = max((_width(row.numbers) for row in sheet.rows if row.name not in below), default=len("below"))
+        formulas = max(_width(row.formula) for row in sheet.rows)
+        beside = formulas > 0 and max(len("derivative"), formulas) + 3 <= room - max(len(sheet.heading), numbers)
+        self.console.print(self._table(sheet, below, beside))
+        for row in sheet.rows:
+            if row.name in below:
+                self.console.print(Text.assemble(("  ", ""), (row.name, "bold"), " ="), soft_wrap=True)
+                for line in row.numbers.split("\n"):
+                    self.console.print(Text(" " * _INDENT + line), soft_wrap=True)
+            if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):  # those are the gradient again
+                first, *rest = wrapped(f"d/d{row.name} = {row.formula}", self.console.width, _INDENT)
+                for line in ("  " + first, *(" " * _INDENT + line for line in rest)):
+                    self.console.print(Text(line, style="cyan"), soft_wrap=True)
+
+    def _table(self, sheet: Sheet, below: set[str], with_formulas: bool) -> Table:
         table = Table(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
-        with_formulas = any(row.formula for row in sheet.rows)
         table.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in sheet.rows)))
-        table.add_column(Text(sheet.heading), no_wrap="\n" in "".join(r.numbers for r in sheet.rows), overflow="fold")
+        table.add_column(Text(sheet.heading), no_wrap=True, overflow="fold")
         if sheet.verdict is not None:
             table.add_column("check")
         if with_formulas:
-            table.add_column("derivative", style="cyan", overflow="fold")
+            table.add_column("derivative", style="cyan", no_wrap=True)
         for row in sheet.rows:
-            cells = [Text(row.name), Text(row.numbers)]
+            cells = [Text(row.name), Text("below", style="dim") if row.name in below else Text(row.numbers)]
             if sheet.verdict is not None:
-                cells.append(Text(row.verdict_text, style=_COLOURS[row.verdict] if row.verdict is not None else ""))
+                cells.append(Text(row.verdict_text, style=COLOURS[row.verdict] if row.verdict is not None else ""))
             if with_formulas:
                 cells.append(Text(row.formula))
             table.add_row(*cells)
         return table
 
-    def _verdict(self, sheet: Sheet) -> Text:
-        assert sheet.verdict is not None
-        sign = _SIGNS.get(sheet.verdict, "!") if self.unicode else "*"
-        return Text.assemble((f"  {sign} {sheet.verdict.word}", _COLOURS[sheet.verdict]), (f" {sheet.verdict_text}", "dim"))
+
+def console(stream: TextIO, forced: bool) -> Console:
+    """rich's view of a stream, which takes everything as plain text."""
+    asked = {"force_terminal": True, "no_color": False, "color_system": "standard"} if forced else {}  # whatever the environment says
+    return Console(file=stream, markup=False, emoji=False, highlight=False, **asked)  # type: ignore[arg-type]
+
+
+def wrapped(text: str, width: int, indent: int) -> list[str]:
+    """Text in lines that fit beside an indent, broken at blanks only; what has none is left to the terminal."""
+    room = max(20, width - indent)
+    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False, drop_whitespace=True) or [""]
+
+
+def _width(text: str) -> int:
+    return max(map(cell_len, text.split("\n")))
 
 
 def show_error(console: Console, rendered: str) -> None:

@@ -52,21 +52,21 @@ def _show(kind: str, digits: int | None, color: str) -> Show:
         return Csv(digits).show
     if kind == "latex":
         return Latex(digits).show
-    if _styled(color):
+    if is_styled(color):
         from gradcli.cli.write.terminal import Terminal
 
         return Terminal(digits, forced=color == "always").show
     return PlainText(digits).show
 
 
-def _styled(color: str) -> bool:
+def is_styled(color: str) -> bool:
     """Whether standard output takes styles: a capable terminal, unless the user says otherwise."""
     if color != "auto":
         return color == "always"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _put(text: str) -> None:
+def put(text: str) -> None:
     """One piece of output, flushed, so that a pipe sees each result as it comes."""
     sys.stdout.write(text)
     sys.stdout.flush()
@@ -82,7 +82,7 @@ def _complain(record: Record) -> None:
 def show_json_line(record: Record) -> None:
     from gradcli.report.dictionaries import dumps
 
-    _put(dumps(record) + "\n")
+    put(dumps(record) + "\n")
 
 
 class JsonArray:
@@ -99,7 +99,7 @@ class JsonArray:
     def end(self) -> None:
         import json
 
-        _put(json.dumps(self.records, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+        put(json.dumps(self.records, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
 
 class Csv:
@@ -113,12 +113,11 @@ class Csv:
         from gradcli.report.table import HEADER, csv_rows
 
         if not self.started:
-            _put(HEADER)
+            put(HEADER)
             self.started = True
         if record.error is not None:
             _complain(record)
-        else:
-            _put(csv_rows(record, self.digits))
+        put(csv_rows(record, self.digits))
 
 
 class Latex:
@@ -133,7 +132,7 @@ class Latex:
         if record.error is not None:
             _complain(record)
         else:
-            _put(latex_record(record, self.digits))
+            put(latex_record(record, self.digits))
 
 
 class PlainText:
@@ -149,5 +148,5 @@ class PlainText:
         if record.error is not None:
             _complain(record)
             return
-        _put(("" if self.first else "\n") + text_record(record, self.digits))
+        put(("" if self.first else "\n") + text_record(record, self.digits))
         self.first = False

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from gradcli.errors import ArgumentError, GradcliError, UnreadArgumentError, suggestion
-from gradcli.ops.arrays.shapes import getitem
+from gradcli.ops.arrays.shapes import getitem, reshape
 from gradcli.ops.calling.harmless import help_for, is_harmless
 from gradcli.ops.calling.parameters import static_parameters
 from gradcli.ops.calling.prefixes import DType
@@ -67,6 +67,10 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
         if parameter.name in given:
             raise ArgumentError(f"{name}: the argument {keyword!r} is given twice")
         given[parameter.name] = argument
+    for parameter in signature.parameters:
+        if parameter.flattens and parameter.name in given and given[parameter.name] is None:
+            given["x"] = reshape(host.value(given["x"]), shape=(-1,))
+            del given[parameter.name]
     return given
 
 

@@ -29,7 +29,7 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force"), _flag),
+    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force", "non_blocking"), _flag),
     **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_x", "overwrite_input", "check_finite"), _flag),
     **dict.fromkeys(("memory_format", "layout"), _any),
     "device": _processor,
@@ -44,7 +44,11 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     "_stacklevel": _any,
     # between which dtypes numbers may move: all have one
     "casting": _only("no", "equiv", "safe", "same_kind", "unsafe"),
+    # what is so of indices, and what would become of those out of bounds, which are refused
+    **dict.fromkeys(("indices_are_sorted", "unique_indices"), _flag),
+    **dict.fromkeys(("bounds_mode", "bounds_value"), _any),
     # what a function does without being asked
+    "everywhere": _only(True),
     **dict.fromkeys(("inplace", "exact", "repetition", "return_sign", "return_rank", "pivoting", "promote_integers"), _only(False)),
     "retstep": _only(False),
     "assume_a": _only("gen", "general"),
@@ -54,6 +58,7 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
 }
 
 _HELP = {
+    "everywhere": "write where(mask, {name}(x, y), x) for the entries of a mask",
     "out": "leave it out, and give the result a name: y = {name}(...)",
     "inplace": "leave it out: {name}(x) is the result, and x stays as it is",
     "dtype": "leave it out: everything is computed in one precision, which --dtype chooses",

@@ -1,45 +1,84 @@
-"""Library prefixes that a program may write, and the constants and dtypes found under them."""
+"""Library prefixes that a program may write, and the constants and dtypes found under them.
+
+What stands before a dot is a root (``np``, ``F``, or a name of an import line) or a path; it means the canonical path of a module, by
+which the library and its functions are known: ``np.linalg`` is ``numpy.linalg``, ``F`` is ``torch.nn.functional``.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from gradcli.errors import UnknownNameError
-from gradcli.ops.constants import NAMED, PI, E
+from gradcli.ops.constants import NAMED, PI, TAU, E
 
 NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 
-# The prefixes that a program may write, and the library whose names and defaults they select.
-PREFIXES = {
-    "np": NUMPY, "numpy": NUMPY, "np.linalg": NUMPY, "numpy.linalg": NUMPY, "np.random": NUMPY, "numpy.random": NUMPY,
-    "torch": TORCH, "torch.nn": TORCH, "torch.nn.functional": TORCH, "F": TORCH, "nn": TORCH, "nn.functional": TORCH,
-    "torch.linalg": TORCH, "torch.special": TORCH, "torch.distributions": TORCH,
-    "scipy": SCIPY, "scipy.special": SCIPY, "special": SCIPY, "scipy.linalg": SCIPY, "scipy.stats": SCIPY, "stats": SCIPY,
-    "jax": JAX, "jnp": JAX, "jnp.linalg": JAX, "jax.numpy": JAX, "jax.numpy.linalg": JAX, "jax.lax": JAX, "lax": JAX,
-    "jax.nn": JAX, "jax.scipy": JAX, "jax.scipy.special": JAX, "jax.scipy.linalg": JAX, "jax.scipy.stats": JAX,
+DIALECTS = (NUMPY, TORCH, JAX)  # for which a text may be written; SciPy's is NumPy's
+
+# The modules that a program may name, and the library whose names and defaults they select.
+MODULES = {
+    "numpy": NUMPY, "numpy.linalg": NUMPY, "numpy.random": NUMPY, "numpy.fft": NUMPY, "numpy.ma": NUMPY, "numpy.polynomial": NUMPY,
+    "torch": TORCH, "torch.nn": TORCH, "torch.nn.functional": TORCH, "torch.linalg": TORCH, "torch.special": TORCH,
+    "torch.distributions": TORCH, "torch.optim": TORCH, "torch.autograd": TORCH, "torch.autograd.functional": TORCH, "torch.fft": TORCH,
+    "torch.func": TORCH, "torch.utils": TORCH, "torch.utils.data": TORCH, "torch.cuda": TORCH, "torch.nn.init": TORCH,
+    "torch.nn.utils": TORCH, "torch.random": TORCH,
+    "scipy": SCIPY, "scipy.special": SCIPY, "scipy.linalg": SCIPY, "scipy.stats": SCIPY, "scipy.optimize": SCIPY, "scipy.integrate": SCIPY,
+    "scipy.interpolate": SCIPY, "scipy.signal": SCIPY, "scipy.spatial": SCIPY, "scipy.sparse": SCIPY, "scipy.constants": SCIPY,
+    "jax": JAX, "jax.numpy": JAX, "jax.numpy.linalg": JAX, "jax.lax": JAX, "jax.nn": JAX, "jax.scipy": JAX, "jax.scipy.special": JAX,
+    "jax.scipy.linalg": JAX, "jax.scipy.stats": JAX, "jax.random": JAX, "jax.tree_util": JAX, "jax.ops": JAX, "jax.config": JAX,
     "math": MATH,
 }  # fmt: skip
 
+# What a program may write for a module without an import line; its own import lines go before.
+ROOTS = {
+    **{library: library for library in (NUMPY, TORCH, SCIPY, MATH, JAX)},
+    "np": "numpy", "F": "torch.nn.functional", "nn": "torch.nn", "special": "scipy.special", "stats": "scipy.stats",
+    "jnp": "jax.numpy", "lax": "jax.lax", "jsp": "jax.scipy",
+}  # fmt: skip
+
 # Parts of JAX whose functions are another library's, but for those that are declared as JAX's own.
-FOLLOWS = {
+_FOLLOWS = {
     "jax.nn": TORCH, "jax.scipy": SCIPY, "jax.scipy.special": SCIPY, "jax.scipy.linalg": SCIPY, "jax.scipy.stats": SCIPY,
 }  # fmt: skip
+
+# Modules that have these functions of their library and no others, but for those that are declared for them: numpy.random.gamma is no
+# gamma function.
+CLOSED: dict[str, frozenset[str]] = {
+    "numpy.random": frozenset({"rand", "randn", "random", "standard_normal"}),
+    **dict.fromkeys((
+        "numpy.fft", "numpy.ma", "numpy.polynomial", "torch.distributions", "torch.optim", "torch.autograd", "torch.autograd.functional",
+        "torch.fft", "torch.func", "torch.utils", "torch.utils.data", "torch.cuda", "torch.nn.init", "torch.nn.utils", "torch.random",
+        "scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate", "scipy.signal", "scipy.spatial", "scipy.sparse",
+        "scipy.constants", "jax", "jax.scipy", "jax.scipy.stats", "jax.random", "jax.tree_util", "jax.ops", "jax.config",
+    ), frozenset()),
+}  # fmt: skip
+
+
+def canonical(written: str) -> str:
+    """The path of what is written before a dot, without import lines: numpy.linalg for np.linalg. Raises KeyError for what is none."""
+    root, dot, rest = written.partition(".")
+    return ROOTS[root] + dot + rest
 
 
 def owner(path: str) -> str:
     """The library that a path belongs to: SciPy for scipy.stats, and for scipy.stats.norm in it."""
-    return PREFIXES[_written(path)]
+    return MODULES[_module(path)]
 
 
 def library_of(path: str) -> str:
     """The library whose functions a path selects where it has none of its own: PyTorch's for jax.nn."""
-    written = _written(path)
-    return FOLLOWS.get(written, PREFIXES[written])
+    module = _module(path)
+    return _FOLLOWS.get(module, MODULES[module])
 
 
-def _written(path: str) -> str:
-    """The longest beginning of a path that is a prefix."""
-    while path not in PREFIXES:
+def has(path: str, name: str) -> bool:
+    """Whether a path may have a function of its library that is not declared for it alone."""
+    return path in MODULES and (path not in CLOSED or name in CLOSED[path])
+
+
+def _module(path: str) -> str:
+    """The longest beginning of a path that is a module."""
+    while path not in MODULES:
         path = path.rpartition(".")[0]
     return path
 
@@ -52,6 +91,9 @@ class DType(NamedTuple):
 
 DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
 
+# Names of a module that are no functions: they show less of a dialect than functions do.
+CONSTANTS = frozenset({"pi", "e", "tau", "inf", "nan", "newaxis", *DTYPES})
+
 # The precisions that a program can have, under the names of dtypes.
 PRECISIONS = {"float64": "float64", "double": "float64", "float": "float64", "float32": "float32"}
 
@@ -62,6 +104,8 @@ def named_constant(path: str, name: str) -> Any:
         return PI if name == "pi" else E
     if name in ("inf", "nan"):
         return NAMED[name]
+    if name == "tau" and owner(path) == MATH:
+        return TAU
     if name == "newaxis":
         return None
     if name in DTYPES:

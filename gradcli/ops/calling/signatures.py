@@ -4,8 +4,8 @@ A signature lists parameters in the library's order. ``x|input`` gives alternati
 ``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or
 all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
 all the remaining arguments. ``axis@y`` is an axis if the argument is one and the parameter y otherwise; of two
-arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. Keyword
-arguments of `signature` override our defaults.
+arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. ``axis?`` may be
+None, for all entries along one axis. Keyword arguments of `signature` override our defaults.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Parameter:
     many: bool = False  # takes all the remaining arguments as well as one list
     each: bool = False  # takes all the remaining arguments, which may be lists
     otherwise: str = ""  # the parameter meant by an argument that is no axis
+    flattens: bool = False  # None is all entries of x along one axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,10 +51,10 @@ def signature(target: str, text: str, **defaults: Any) -> Signature:
     parameters = []
     for written in text.replace(" ", "").split(","):
         word, _, otherwise = written.partition("@")
-        names = tuple(word.lstrip("-*").rstrip("+").split("|"))
+        names = tuple(word.lstrip("-*").rstrip("+?").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
-        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise))
+        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise, word.endswith("?")))
     return Signature(target, tuple(parameters), tuple(defaults.items()))
 
 

@@ -20,6 +20,9 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
 from gradcli.ops.writing import scipy_special
 
+_LONG = 64  # bits of an exponent
+_IMMENSE = 2**18  # of a result's logarithm
+
 
 def _pow_reference(m: Any, x: Any, y: Any) -> Any:
     if y == 0:
@@ -28,7 +31,20 @@ def _pow_reference(m: Any, x: Any, y: Any) -> Any:
         if y > 0:
             return m.zero
         return m.inf
+    if m.isfinite(x) and m.isfinite(y) and m.mag(y) > _LONG:
+        return _immense_power(m, x, y)
     return m.power(x, y)
+
+
+def _immense_power(m: Any, x: Any, y: Any) -> Any:
+    """A power whose exponent has so many digits, and is a whole number with them, that multiplying would take as many steps."""
+    size = y * m.log(abs(x))
+    sign = -1 if x < 0 and m.isint(y) and int(y) % 2 else 1
+    if x < 0 and not m.isint(y):
+        return m.nan
+    if abs(size) > _IMMENSE:
+        return sign * m.inf if size > 0 else m.zero
+    return sign * m.exp(size)
 
 
 def _power_slope(out: Any, x: Any, y: Any) -> Any:

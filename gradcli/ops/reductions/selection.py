@@ -255,7 +255,7 @@ aminmax = composite(
     "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
 )
 
-declare(NUMPY, **{name: signature(name, "x, axis, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
+declare(NUMPY, **{name: signature(name, "x, axis?, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
 declare(
     TORCH,
     sort=signature("torch_sort", "x, axis, descending, stable"),

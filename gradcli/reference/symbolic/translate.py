@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, settled
 
@@ -179,6 +180,8 @@ _CONSTANTS: dict[Any, Callable[[Any], Any]] = {
 def _power(m: Any, base: Any, exponent: Any) -> Any:
     if base == 0 and exponent < 0:
         return m.inf
+    if isinstance(exponent, m.mpf) and isinstance(base, m.mpf):
+        return find("pow").reference(m, base, exponent)
     if exponent == int(exponent) if m.isfinite(exponent) else False:
         return base ** int(exponent)
     return m.power(base, exponent)

@@ -1,0 +1,113 @@
+"""``gradcli diff``: its options, and what it does: derivatives as formulas as they come, and the exit code."""
+
+# Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.eval import ExpressionCommand
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
+from gradcli.errors import UsageError
+
+app = typer.Typer(**STYLE)
+
+
+@app.command(
+    "diff",
+    cls=ExpressionCommand,
+    epilog="Exit codes: 0 fine; 1 a formula that its check refutes; 2 input that has no formula, or wrong usage; "
+    "3 an internal error; 130 interrupted.",
+)
+def differentiate(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPRESSION] [NAME]... [NAME=VALUE]...",
+            help="An expression, the names to differentiate by (all without values), and constants; - reads standard input.",
+        ),
+    ] = None,
+    order: Annotated[int, typer.Option(metavar="N", min=1, max=10, help="How many times, by each combination of names.")] = 1,
+    file: Annotated[
+        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Read programs from FILE; - is standard input.")
+    ] = None,
+    input_format: Annotated[
+        str | None,
+        typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input (by suffix, else text)."),
+    ] = None,
+    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")] = False,
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Hold each formula to the derivative at sampled points.")] = True,
+    points: Annotated[int, typer.Option(metavar="N", min=1, help="At how many points formulas are held.")] = 16,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None,
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text",
+    dialect: Annotated[
+        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+    ] = None,
+    random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the points, and of rand and randn.")] = 0,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=N", help="Raise a limit: length, entries, dimensions, nodes, calls or tangents."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors and mismatches.")] = False,
+    color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
+) -> Callable[[], int]:
+    """Derivatives as formulas, for all values of the names.
+
+    gradcli diff 'x^3*sin(x)'
+
+    gradcli diff 'x^2*y + y^3' x y --order 2
+
+    Reads programs from standard input without an expression and without -f.
+    """
+    request = DiffRequest(
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=[], seed=None, save=[],
+        timeout=timeout, output_format=output_format, dtype="float64", random_state=random_state, fail_fast=fail_fast,
+        limit=limit or [], dialect=dialect, order=order, check=check, latex=latex, points=points, quiet=quiet, color=color,
+    )  # fmt: skip
+    return partial(run, request)
+
+
+def run(request: DiffRequest) -> int:
+    """Differentiate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
+    from gradcli.cli.decide.differentiation import Differentiation
+    from gradcli.cli.inputs.expression_and_names import diff_inputs
+    from gradcli.cli.inputs.hints import helped
+    from gradcli.cli.inputs.option_values import diff_format, limits_of
+    from gradcli.cli.inputs.positionals import programs_of
+    from gradcli.cli.write.derivative_writers import derivative_writer
+    from gradcli.query.general_derivatives import Asked
+
+    limits = limits_of(request, FORMULA_FORMATS)
+    kind = diff_format(request)
+    given = diff_inputs(request)
+    asked = Asked(
+        order=request.order, latex=request.latex or kind == "latex", check=request.check, points=request.points,
+        state=request.random_state or 0, timeout=request.timeout,
+    )  # fmt: skip
+    programs = programs_of(given.inputs, limits, request.dtype, request.random_state or 0, request.dialect)
+    differentiation = Differentiation(given, programs, asked)
+    writer = derivative_writer(kind, request.color)
+    codes, said = set(), FINE
+    try:
+        for record in differentiation.records():
+            if record.error is not None and given.inputs.expression is not None:
+                helped(record.error, "diff", given.inputs)
+            if not request.quiet or record.error is not None or record.failed:
+                writer.show(record)
+            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            if request.fail_fast and max(codes):
+                break
+        else:
+            said = say_remarks(differentiation.remarks) if given.inputs.files else FINE
+    finally:
+        if codes:
+            writer.end()
+    if not codes:
+        raise UsageError("nothing to differentiate", help="gradcli diff 'x^3*sin(x)'")
+    return max(*codes, said)

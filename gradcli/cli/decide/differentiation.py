@@ -1,0 +1,108 @@
+"""What `gradcli diff` decides: expressions, programs and records, one result after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines
+from gradcli.cli.inputs.expression_and_names import DiffInputs
+from gradcli.cli.inputs.positionals import folder_of
+from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
+from gradcli.files.jsonl import parse_record
+from gradcli.language.run import Program
+from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
+from gradcli.query.programs import Programs
+from gradcli.query.unused_names import UsedNames
+from gradcli.report.derivative_record import DerivativeRecord
+
+
+class Differentiation:
+    """The results of all inputs, in order."""
+
+    def __init__(self, given: DiffInputs, programs: Programs, asked: Asked) -> None:
+        self.inputs, self.programs, self.asked = given.inputs, programs, replace(asked, names=given.names)
+        self.names = UsedNames()
+        self.done: list[DerivativeRecord] = []
+
+    def records(self) -> Iterator[DerivativeRecord]:
+        """The results in order, each as soon as it is there. Raises UnknownNameError for a name that an expression alone does not have."""
+        program: Program | None = None
+        for path in self.inputs.files:
+            lines = self.inputs.lines(path, self.programs.limits)
+            if self.inputs.holds_records(path):
+                yield from self._of_records(lines, path)
+            else:
+                program = self.programs.fresh(self.asked.state, self.programs.loader(folder_of(path)))
+                yield from self._of_program(program, lines, None if path == "-" else path)
+        if self.inputs.expression is None:
+            return
+        if program is None or len(self.inputs.files) > 1:
+            program = self.programs.fresh(self.asked.state, self.programs.loader())
+        text = self.inputs.expression
+        found = self._of_program(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
+        if self.inputs.files:
+            yield from found
+            return
+        alone = list(found)  # the names of the whole run are known before anything is shown
+        remarks = self.remarks()
+        if alone and alone[-1].error is None:
+            alone[-1].warnings += remarks
+        yield from alone
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
+        refuse_absent(self.asked.names, self.done)
+        if self.names.unread or any(record.error is not None for record in self.done):
+            return []
+        return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
+
+    def _of_program(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[DerivativeRecord]:
+        try:
+            for record in derivatives(program, lines, name, self.asked):
+                self.done.append(record)
+                yield record
+        except GradcliError as error:
+            self.names.unread = True
+            yield failed(error)
+        self.names.add(program.scope)
+
+    def _of_records(self, lines: Iterable[str], path: str) -> Iterator[DerivativeRecord]:
+        """The results of JSON Lines records: what they expect is for `gradcli check` to judge."""
+        reader = RecordLines(self.programs, self.names, EvaluatedRecords())
+        name = None if path == "-" else path
+        try:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    record = self._of_record(reader, line, path, f"{name or '<stdin>'}:{number}")
+                    record.file, record.line, record.column, record.record_line = name, number, 1, True
+                    self.done.append(record)
+                    yield record
+        except GradcliError as error:
+            self.names.unread = True
+            yield failed(error)
+
+    def _of_record(self, reader: RecordLines, line: str, path: str, where: str) -> DerivativeRecord:
+        folder = folder_of(path)
+        try:
+            given = parse_record(line, self.programs.limits, folder)
+            if given.seed is not None:
+                raise _with_record(UsageError("the record has a seed, and formulas take none"), given.id, given.expr)
+            values = {**reader.values(given, self.asked.state), **self.programs.values}
+        except GradcliError as error:
+            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
+            record.meta = error.record.get("meta")
+            return record
+        program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values)
+        asked = replace(self.asked, names=self.asked.names or given.wrt)
+        found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
+        self.names.mentioned |= program.scope.mentioned
+        empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
+        record = next((each for each in found if each.error is not None), found[-1] if found else failed(empty, id=given.id))
+        record.expr, record.meta = given.expr, given.meta
+        return record
+
+
+def _with_record(error: GradcliError, id: object, expr: str) -> GradcliError:
+    error.record = {"id": id, "expr": expr}
+    return error

@@ -1,0 +1,168 @@
+"""Attributes and methods of values that code is full of beside mathematics: sizes, dtypes, copies, devices, conversions.
+
+What a program writes to move numbers between devices, to copy them or to lay them out in memory changes nothing here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.graph.nodes import Expr
+from gradcli.language import conversions, truths
+from gradcli.language.builder import Builder
+from gradcli.language.calls import call, result_of
+from gradcli.language.constructors import array, full, ones, zeros
+from gradcli.language.index_makers import nonzero, nonzero_rows
+from gradcli.language.things import Routine, routines
+from gradcli.language.updates import At
+from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType
+from gradcli.ops.structure import detach
+
+_BYTES = {"float64": 8, "float32": 4, "bool": 1, "int64": 8}
+
+
+def _size(builder: Builder, x: Any) -> Expr:
+    return builder.graph.constant(math.prod(builder.value(x).shape))
+
+
+def _axes(builder: Builder, x: Any) -> Expr:
+    return builder.graph.constant(builder.value(x).ndim)
+
+
+def _item_size(builder: Builder, x: Any) -> Expr:
+    return builder.graph.constant(_BYTES[conversions.dtype_in(builder, builder.value(x)).name])
+
+
+def _bytes(builder: Builder, x: Any) -> Expr:
+    return builder.graph.constant(math.prod(builder.value(x).shape) * _BYTES[conversions.dtype_in(builder, builder.value(x)).name])
+
+
+def _itself(builder: Builder, x: Any) -> Expr:
+    return builder.value(x)
+
+
+def _without_gradient(builder: Builder, x: Any) -> Any:
+    return detach(builder.value(x))
+
+
+def _imaginary(builder: Builder, x: Any) -> Any:
+    return zeros(builder, builder.value(x).shape)
+
+
+def _adjoint(builder: Builder, x: Any) -> Any:
+    node = builder.value(x)
+    if node.ndim not in (0, 2):
+        raise ShapeError(f".H is of matrices, not of an array of {node.ndim} axes", help="write x.mH for the last two axes")
+    return shapes.transpose(node, axes=None) if node.ndim else node
+
+
+def _last_two_exchanged(builder: Builder, x: Any) -> Any:
+    return shapes.swapaxes(builder.value(x), axis1=-1, axis2=-2)
+
+
+def _flat(builder: Builder, x: Any) -> Any:
+    return shapes.reshape(builder.value(x), shape=(-1,))
+
+
+PROPERTIES: dict[str, Callable[[Builder, Any], Any]] = {
+    "dtype": lambda builder, x: conversions.dtype_in(builder, builder.value(x)),
+    "device": lambda builder, x: "cpu",
+    "data": _without_gradient,
+    "real": _itself,
+    "imag": _imaginary,
+    "H": _adjoint,
+    "mH": _last_two_exchanged,
+    "flat": _flat,
+    "A1": _flat,
+    "nbytes": _bytes,
+    "itemsize": _item_size,
+    "at": lambda builder, x: At(builder.value(x)),
+}
+
+
+def _to(name: str) -> Callable[[Builder, Any], Any]:
+    return lambda builder, x: conversions.converted(builder, x, DType(name), f"{name}()")
+
+
+def _float_of_pytorch(builder: Builder, x: Any) -> Any:
+    """``x.float()``, ``x.double()``: a float of the program's precision."""
+    return conversions.as_float(builder, builder.value(x), "float", "float()")
+
+
+def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
+    if dtype is None:
+        raise ArgumentError("type() without a dtype is a string, which is no value here", help="write x.type(torch.float64)")
+    return conversions.astype(builder, x, dtype)
+
+
+def _entry(builder: Builder, x: Any, index: Any = ()) -> Any:
+    """The number at an index, or the only one; who calls it says whether gradients stop there (reading.py)."""
+    node = builder.value(x)
+    if not index:
+        if math.prod(node.shape) != 1:
+            raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")
+        return shapes.reshape(node, shape=()) if node.shape else node
+    places = [builder.integer(part) for part in index]
+    if len(places) == 1:
+        node = shapes.reshape(node, shape=(-1,))
+    elif len(places) != node.ndim:
+        raise ShapeError(f"item() needs one index, or {node.ndim}")
+    return shapes.getitem(node, index=tuple(places))
+
+
+def _flattened(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
+    """PyTorch's ``x.flatten(1)``, and NumPy's ``x.flatten('F')``."""
+    if isinstance(start_dim, str):
+        return result_of(call(builder, "ravel", NUMPY, [x, start_dim], {}))
+    given = {key: value for key, value in (("start_dim", start_dim), ("end_dim", end_dim)) if value is not None}
+    return result_of(call(builder, "flatten", TORCH, [x], given))
+
+
+def _of_shape(fill: float) -> Callable[..., Any]:
+    made = ones if fill else zeros
+    return lambda builder, x, shape=(), dtype=None: made(builder, shape, _no_other(builder, dtype))
+
+
+def _no_other(builder: Builder, dtype: Any) -> Any:
+    return None if isinstance(dtype, DType) and dtype.name == builder.scope.precision else dtype
+
+
+def _new_full(builder: Builder, x: Any, shape: Any, value: Any, dtype: Any = None) -> Any:
+    return full(builder, shape, value, _no_other(builder, dtype))
+
+
+def _new_tensor(builder: Builder, x: Any, data: Any, dtype: Any = None) -> Any:
+    return detach(array(builder, data, _no_other(builder, dtype)))
+
+
+_PLACED = "-device, -requires_grad, -layout, -pin_memory"
+
+METHODS: dict[str, Routine] = routines({
+    **dict.fromkeys(("numel", "nelement"), ("x", _size)),
+    "element_size": ("x", _item_size),
+    "ndimension": ("x", _axes),
+    **dict.fromkeys(("cuda", "cpu"), ("x, -device, -non_blocking, -memory_format", _itself)),
+    **dict.fromkeys(("clone", "contiguous"), ("x, -memory_format", _itself)),
+    "copy": ("x, -memory_order|order", _itself),
+    **dict.fromkeys(("conj", "conjugate", "resolve_conj", "resolve_neg", "block_until_ready", "pin_memory"), ("x", _itself)),
+    "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", conversions.to),
+    "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", conversions.astype),
+    "type": ("x, dtype, -non_blocking", _type_of),
+    "type_as": ("x, other|tensor", conversions.like),
+    **{name: ("x, -memory_format", _to(name)) for name in ("long", "int", "bool", "half", "bfloat16", "short", "char", "byte")},
+    **dict.fromkeys(("float", "double"), ("x, -memory_format", _float_of_pytorch)),
+    "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(0.0)),
+    "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(1.0)),
+    "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
+    "new_tensor": (f"x, data, dtype, {_PLACED}", _new_tensor),
+    "any": ("x, axis, -out, keepdims, where", truths.any_),
+    "all": ("x, axis, -out, keepdims, where", truths.all_),
+    "item": ("x, ***index", _entry),
+    "flatten": ("x, start_dim|order, end_dim", _flattened),
+    "nonzero": ("x, as_tuple", nonzero),
+    "argwhere": ("x", nonzero_rows),
+})  # fmt: skip

@@ -1,0 +1,178 @@
+"""Functions that make indices: where a condition holds, triangles, diagonals, grids, products of lists.
+
+Indices are constants of the program. A condition is taken at the bound values, as a mask between brackets is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.graph.nodes import Expr
+from gradcli.language.builder import Builder
+from gradcli.language.constructors import shape_of
+from gradcli.language.names import Indices
+from gradcli.language.things import Range
+
+_MASK = "a mask"
+
+
+def _whole(builder: Builder, array: Any) -> Expr:
+    raw = np.asarray(array, np.int64)
+    builder.graph.limits.check_shape(raw.shape)
+    return builder.graph.constant(raw)
+
+
+def _each(builder: Builder, arrays: Any) -> Indices:
+    return Indices(_whole(builder, array) for array in arrays)
+
+
+def _rows(builder: Builder, arrays: Any) -> Expr:
+    return _whole(builder, np.stack([np.asarray(a) for a in arrays]))
+
+
+def _known(builder: Builder, x: Any) -> Any:
+    return np.asarray(builder.static(builder.value(x), _MASK))
+
+
+def _places(builder: Builder, x: Any) -> np.ndarray:
+    known = np.asarray(builder.static(builder.value(x)))
+    if known.dtype.kind not in "iu":
+        raise ArgumentError("an index must be whole numbers")
+    return known
+
+
+def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
+    """The indices of the entries that are not 0, an array for each axis; as rows of one matrix where they are asked for so."""
+    if not builder.static(as_tuple, "a flag"):
+        return nonzero_rows(builder, x)
+    known = _known(builder, x)
+    return _each(builder, np.nonzero(known if known.ndim else known.reshape(1)))
+
+
+def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
+    """The same as the rows of a matrix, which has a column for each axis."""
+    if builder.static(as_tuple, "a flag"):
+        return nonzero(builder, x)
+    return _whole(builder, np.argwhere(_known(builder, x)))
+
+
+def flatnonzero(builder: Builder, x: Any) -> Any:
+    """The indices, among all entries, of those that are not 0."""
+    return _whole(builder, np.flatnonzero(_known(builder, x)))
+
+
+def _extent(builder: Builder, n: Any) -> int:
+    return shape_of(builder, n)[0]
+
+
+def _shift(builder: Builder, k: Any) -> int:
+    return builder.integer(k, "a diagonal")
+
+
+def _triangle(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """The indices of a triangle of n rows and m columns (n), from the k-th diagonal on."""
+
+    def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
+        rows = _extent(builder, n)
+        columns = rows if m is None else _extent(builder, m)
+        builder.graph.limits.check_shape((rows, columns))
+        return _each(builder, choose(rows, _shift(builder, k), columns))
+
+    return indices
+
+
+def _triangle_from(choose: Callable[..., Any]) -> Callable[..., Any]:
+    def indices(builder: Builder, x: Any, k: Any = 0) -> Any:
+        shape = builder.value(x).shape
+        if len(shape) != 2:
+            raise ShapeError(f"a triangle is of a matrix, not of an array of {len(shape)} axes")
+        return _each(builder, choose(shape[0], _shift(builder, k), shape[1]))
+
+    return indices
+
+
+def _triangle_of_pytorch(choose: Callable[..., Any]) -> Callable[..., Any]:
+    def indices(builder: Builder, row: Any, col: Any, offset: Any = 0) -> Any:
+        rows, columns = _extent(builder, row), _extent(builder, col)
+        builder.graph.limits.check_shape((rows, columns))
+        return _rows(builder, choose(rows, _shift(builder, offset), columns))
+
+    return indices
+
+
+def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
+    """The indices of the main diagonal of an array of equal extents."""
+    along = np.arange(_extent(builder, n))
+    return _each(builder, (along,) * builder.integer(ndim, "how many axes"))
+
+
+def diag_indices_from(builder: Builder, x: Any) -> Any:
+    shape = builder.value(x).shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ShapeError(f"all axes must be equally long, not of the shape {shape}")
+    return _each(builder, (np.arange(shape[0]),) * len(shape))
+
+
+def ix_(builder: Builder, lists: Any) -> Any:
+    """Lists of indices, each along an axis of its own: the entries at all their combinations."""
+    known = [np.asarray(builder.static(builder.value(part), _MASK)) for part in lists]
+    if any(part.ndim != 1 for part in known):
+        raise ShapeError("ix_ takes lists of indices")
+    return _each(builder, np.ix_(*(part if part.size else part.astype(np.int64) for part in known)))
+
+
+def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
+    """The index along each axis of what is at a place among all entries."""
+    known = np.asarray(_places(builder, indices))
+    try:
+        found = np.unravel_index(known, shape_of(builder, shape))
+    except ValueError as error:
+        raise ShapeError(f"unravel_index: {error}") from None
+    return Indices(builder.graph.constant(int(part)) if not np.ndim(part) else _whole(builder, part) for part in found)
+
+
+def ravel_multi_index(builder: Builder, multi_index: Any, dims: Any) -> Any:
+    """The place among all entries of what is at an index along each axis."""
+    known = [np.asarray(_places(builder, part)) for part in multi_index]
+    try:
+        found = np.ravel_multi_index(tuple(known), shape_of(builder, dims))
+    except ValueError as error:
+        raise ShapeError(f"ravel_multi_index: {error}") from None
+    return builder.graph.constant(int(found)) if not np.ndim(found) else _whole(builder, found)
+
+
+def indices(builder: Builder, dimensions: Any, sparse: Any = False) -> Any:
+    """The indices of all entries of an array of a shape, an array for each axis."""
+    shape = shape_of(builder, dimensions)
+    builder.graph.limits.check_shape((len(shape), *shape))
+    if builder.static(sparse, "a flag"):
+        return _each(builder, np.indices(shape, sparse=True))
+    return _whole(builder, np.indices(shape))
+
+
+def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> Any:
+    """Whole numbers from start (0) up to stop, by step."""
+    first, last = (0, start) if stop is None else (start, stop)
+    known = [builder.integer(first), builder.integer(last), 1 if step is None else builder.integer(step)]
+    if known[2] == 0:
+        raise ArgumentError("the step of a range cannot be 0")
+    places = range(*known)
+    builder.graph.limits.check_shape((len(places),))
+    return _whole(builder, np.array(places, np.int64))
+
+
+def slice_(builder: Builder, parts: Any) -> Any:
+    """``slice(stop)``, ``slice(start, stop)``, ``slice(start, stop, step)`` as what stands between brackets."""
+    if not 1 <= len(parts) <= 3:
+        raise ArgumentError("a slice has one to three parts", help="write slice(0, 2)")
+    return Range(*(None, *parts, None) if len(parts) == 1 else (*parts, None)[:3])
+
+
+triu_indices, tril_indices = _triangle(np.triu_indices), _triangle(np.tril_indices)
+triu_indices_from = _triangle_from(np.triu_indices)
+tril_indices_from = _triangle_from(np.tril_indices)
+triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch(np.triu_indices), _triangle_of_pytorch(np.tril_indices)

@@ -1,0 +1,168 @@
+"""Names of libraries that are no functions of the catalogue: index makers, limits of floats, types, tests of entries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, UnknownNameError
+from gradcli.language import index_makers as makers
+from gradcli.language import truths
+from gradcli.language.builder import Builder
+from gradcli.language.concatenators import OBJECTS
+from gradcli.language.constructors import array
+from gradcli.language.conversions import converted
+from gradcli.language.names import Thing, dtype_of
+from gradcli.language.things import routines
+from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
+from gradcli.ops.constants import PI
+from gradcli.ops.structure import detach
+
+_MISSING = object()
+
+
+class FloatLimits(Thing):
+    """``np.finfo(float)``, ``torch.finfo(torch.float32)``, ``sys.float_info``: what is known of floats of a precision."""
+
+    def __init__(self, written: str, dtype: str, names: dict[str, str]) -> None:
+        self.written, self.dtype, self.names = written, dtype, names
+
+    def attribute(self, builder: Builder, name: str) -> Any:
+        field = self.names.get(name)
+        if field is None:
+            raise UnknownNameError(f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}")
+        return builder.graph.constant(float(getattr(np.finfo(self.dtype), field)))
+
+
+class WholeLimits(Thing):
+    """``np.iinfo(np.int64)``."""
+
+    def __init__(self, written: str, dtype: str) -> None:
+        self.written, self.dtype = written, dtype
+
+    def attribute(self, builder: Builder, name: str) -> Any:
+        if name not in ("max", "min", "bits"):
+            raise UnknownNameError(f"{self.written} has no attribute '{name}'", help="it has max, min, bits")
+        return builder.graph.constant(int(getattr(np.iinfo(self.dtype), name)))
+
+
+_FIELDS = {name: name for name in ("eps", "max", "min", "tiny", "smallest_normal", "resolution", "bits", "epsneg", "smallest_subnormal")}
+_PLATFORM = {"epsilon": "eps", "max": "max", "min": "tiny", "dig": "precision", "mant_dig": "nmant"}
+_FLOATS = {"double": "float64", "float": "float64", "half": "float16"}
+_WHOLE = {"long": "int64", "int": "int32"}
+
+
+def _finfo(library: str) -> Callable[..., Any]:
+    def finfo(builder: Builder, dtype: Any = None) -> Any:
+        kind = DType(_default(builder, library)) if dtype is None else dtype_of(dtype)
+        name = "" if kind is None else _FLOATS.get(kind.name, kind.name)
+        if name not in ("float64", "float32", "float16"):
+            raise ArgumentError("finfo takes a dtype of floats", help="write np.finfo(float).eps")
+        return FloatLimits(f"finfo({name})", name, _FIELDS)
+
+    return finfo
+
+
+def _default(builder: Builder, library: str) -> str:
+    return "float32" if library == TORCH else builder.scope.precision
+
+
+def _iinfo(builder: Builder, dtype: Any) -> Any:
+    kind = dtype_of(dtype)
+    name = "" if kind is None else _WHOLE.get(kind.name, kind.name)
+    if name not in ("int64", "int32", "int16", "int8", "uint8"):
+        raise ArgumentError("iinfo takes a dtype of whole numbers", help="write np.iinfo(np.int64).max")
+    return WholeLimits(f"iinfo({name})", name)
+
+
+class TypeOfTensors(Thing, DType):
+    """``torch.LongTensor``: a dtype, and a function that makes a tensor of it from a list."""
+
+    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if len(arguments) != 1 or keywords or not isinstance(arguments[0], (list, tuple)):
+            raise ArgumentError("a tensor is made of a list here", help="write torch.tensor([1., 2.])")
+        made = array(builder, list(arguments[0]))
+        return detach(made if self.name == "float" else converted(builder, made, DType(self.name), f"{self.name} numbers"))
+
+
+_TENSOR_TYPES = {
+    "Tensor": "float", "FloatTensor": "float", "DoubleTensor": "float", "LongTensor": "long", "IntTensor": "int", "BoolTensor": "bool",
+    "HalfTensor": "half", "ByteTensor": "uint8",
+}  # fmt: skip
+_SEEDS = ("manual_seed", "seed", "default_rng", "PRNGKey", "set_printoptions", "set_default_dtype")
+_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "strided")
+
+_PAIR = "x, y|other, rtol, atol, equal_nan"
+_SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "nonzero": ("x, as_tuple", makers.nonzero),
+    "argwhere": ("x", makers.nonzero_rows),
+    "flatnonzero": ("x", makers.flatnonzero),
+    "triu_indices": ("n, k, m", makers.triu_indices),
+    "tril_indices": ("n, k, m", makers.tril_indices),
+    "triu_indices_from": ("x|arr, k", makers.triu_indices_from),
+    "tril_indices_from": ("x|arr, k", makers.tril_indices_from),
+    "diag_indices": ("n, ndim", makers.diag_indices),
+    "diag_indices_from": ("x|arr", makers.diag_indices_from),
+    "ix_": ("***lists", makers.ix_),
+    "unravel_index": ("indices, shape|dims, -memory_order|order", makers.unravel_index),
+    "ravel_multi_index": ("multi_index, dims", makers.ravel_multi_index),
+    "indices": ("dimensions, -dtype, sparse", makers.indices),
+    "any": ("x, axis, -out, keepdims, where", truths.any_),
+    "all": ("x, axis, -out, keepdims, where", truths.all_),
+    "count_nonzero": ("x, axis, keepdims", truths.count_nonzero),
+    "isclose": (_PAIR, truths.isclose),
+    "allclose": (_PAIR, truths.allclose),
+    "array_equal": ("x|a1, y|a2", truths.array_equal),
+}
+_OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
+    **{name: _SHARED[name] for name in ("argwhere", "any", "all", "count_nonzero", "isclose", "allclose", "unravel_index")},
+    "any": ("x, axis, keepdims", truths.any_),
+    "all": ("x, axis, keepdims", truths.all_),
+    "equal": ("x, y", truths.array_equal),
+    "nonzero": ("x, as_tuple", makers.nonzero_rows),
+    "triu_indices": ("row, col, offset, -dtype, -device, -layout", makers.triu_of_pytorch),
+    "tril_indices": ("row, col, offset, -dtype, -device, -layout", makers.tril_of_pytorch),
+    "finfo": ("dtype|type", _finfo(TORCH)),
+    "iinfo": ("dtype|type", _iinfo),
+    "device": ("name|type, -index", lambda builder, name: name),
+}
+_TABLES = {
+    NUMPY: routines({**_SHARED, "finfo": ("dtype", _finfo(NUMPY)), "iinfo": ("dtype|int_type", _iinfo)}),
+    TORCH: routines(_OF_PYTORCH),
+}
+_TABLES[JAX] = _TABLES[NUMPY]
+
+
+def of_library(builder: Builder, library: str, name: str) -> Any:
+    """What a library has under a name beside the catalogue; `MISSING` if nothing."""
+    routine = _TABLES.get(library, {}).get(name)
+    if routine is not None:
+        return routine
+    if name == "tau" and library == MATH:
+        return builder.graph.constant(2) * builder.graph.constant(PI)
+    if library in (NUMPY, JAX) and name in OBJECTS:
+        return OBJECTS[name]
+    if library == TORCH and name in _TENSOR_TYPES:
+        return TypeOfTensors(_TENSOR_TYPES[name])
+    if name in _SEEDS:
+        raise UnknownNameError(f"'{name}' is not read: every run draws the same numbers", help="leave it out, and give --random-state 1")
+    return name if library == TORCH and name in _FORMATS else MISSING
+
+
+MISSING = _MISSING
+
+
+class Interpreter(Thing):
+    """``sys``, of which the limits of floats are known."""
+
+    written = "sys"
+
+    def attribute(self, builder: Builder, name: str) -> Any:
+        if name == "float_info":
+            return FloatLimits("sys.float_info", "float64", _PLATFORM)
+        if name == "maxsize":
+            return builder.graph.constant(sys.maxsize)
+        raise UnknownNameError(f"unknown name 'sys.{name}'")

@@ -1,0 +1,128 @@
+"""Trees as text: how a statement was read that implies products, or calls functions without brackets, in the language's own spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gradcli.language.textbook_functions import BARE
+from gradcli.language.tree import (
+    Attribute,
+    Binary,
+    Call,
+    Conditional,
+    Dots,
+    Expression,
+    Name,
+    Node,
+    Number,
+    Sequence,
+    Slice,
+    Subscript,
+    Text,
+    Unary,
+)
+from gradcli.ops.constants import DEGREE
+from gradcli.ops.text import (
+    ATOM,
+    BINDING,
+    COMPARISON,
+    DISJUNCTION,
+    EXPRESSION,
+    MASK,
+    NEGATION,
+    POWER,
+    TERM,
+    UNARY,
+)
+
+_CLOSE = ("*", "/", "**")  # operators without spaces around them
+_FUNCTIONS = {"|": "abs", "√": "sqrt"}  # of prefixes
+Part = str | tuple[Node, int]  # a text, or a node and how tightly it has to hold together
+
+
+def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
+    """An expression as text that is read back to the same tree; ``log`` as ``ln``, unless it is one of the program's own functions."""
+    out: list[str] = []
+    pending: list[Part] = [(expression.root, EXPRESSION)]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            out.append(part)
+            continue
+        node, wanted = part
+        power, parts = _written(node, own)
+        if power < wanted:
+            parts = ["(", *parts, ")"]
+        pending += reversed(parts)
+    return "".join(out)
+
+
+def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
+    """How tightly a node holds together, and its parts."""
+    match node:
+        case Number():
+            return _number(node.value)
+        case Name():
+            return ATOM, [f"({node.name})" if node.name in BARE else node.name]  # a name that would take what follows for its argument
+        case Binary():
+            return _infix(node)
+        case Unary():
+            if node.operator in _FUNCTIONS:
+                return ATOM, [_FUNCTIONS[node.operator], "(", (node.operand, EXPRESSION), ")"]
+            if node.operator == "not":
+                return NEGATION, ["not ", (node.operand, NEGATION)]
+            return UNARY, [node.operator, (node.operand, UNARY)]
+        case Call():
+            callee: Part = (node.callee, ATOM)
+            if isinstance(node.callee, Name):
+                callee = "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
+            keywords = [[f"{name}=", (value, EXPRESSION)] for name, value in node.keywords]
+            items = [*([(argument, EXPRESSION)] for argument in node.arguments), *keywords]
+            return ATOM, [callee, "'" * node.primes, "(", *_joined(items), ")"]
+        case Attribute():
+            return ATOM, [*_base(node.base), ".", node.name]
+        case Subscript():
+            comma = "," if node.tuple_ and len(node.items) == 1 else ""
+            return ATOM, [*_base(node.base), "[", *_joined([[(item, EXPRESSION)] for item in node.items]), comma, "]"]
+        case Sequence():
+            comma = "," if node.bracket == "(" and len(node.items) == 1 else ""
+            closing = ")" if node.bracket == "(" else "]"
+            return ATOM, [node.bracket, *_joined([[(item, EXPRESSION)] for item in node.items]), comma, closing]
+        case Slice():
+            return ATOM, [part for i, bound in enumerate(node.parts) for part in (":" * (i > 0), *([(bound, EXPRESSION)] if bound else []))]
+        case Conditional():
+            return EXPRESSION, [(node.value, DISJUNCTION), " if ", (node.condition, DISJUNCTION), " else ", (node.otherwise, EXPRESSION)]
+        case Text():
+            quote = '"' if "'" in node.value else "'"
+            return ATOM, [f"{quote}{node.value}{quote}"]
+        case Dots():
+            return ATOM, ["..."]
+    raise TypeError(type(node).__name__)
+
+
+def _number(value: float) -> tuple[int, list[Part]]:
+    if value is DEGREE:
+        return TERM, ["pi/180"]
+    text = repr(value)
+    text = "1e999" if text == "inf" else text
+    return (UNARY if text.startswith("-") else ATOM), [text]
+
+
+def _base(node: Node) -> list[Part]:
+    """What a dot or an index follows, which a number is not."""
+    return ["(", (node, EXPRESSION), ")"] if isinstance(node, Number) else [(node, ATOM)]
+
+
+def _infix(node: Binary) -> tuple[int, list[Part]]:
+    power = MASK if node.operator == "|" else BINDING[node.operator]
+    sign = node.operator if node.operator in _CLOSE else f" {node.operator} "
+    left, right = power, power + 1
+    if power == POWER:
+        left, right = ATOM, UNARY
+    elif power == COMPARISON:
+        left = MASK
+    return power, [(node.left, left), sign, (node.right, right)]
+
+
+def _joined(items: list[list[Part]]) -> list[Part]:
+    return [part for i, item in enumerate(items) for part in ([", ", *item] if i else item)]

@@ -1,0 +1,169 @@
+"""What a person sees on a terminal of 80 columns: tables, what is too wide for them, colours of failures, and a prompt."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("pty", reason="terminals of POSIX systems")
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+@pytest.fixture
+def on_a_terminal(tmp_path):
+    """Run gradcli on a terminal, type lines into it when it waits for them, and give what it shows and its exit code."""
+
+    def run(*arguments, typed=(), columns=80, **variables):
+        import fcntl
+        import pty
+        import select
+        import struct
+        import termios
+
+        dropped = ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS", "LINES", "TERMINAL_WIDTH")
+        environment = {name: value for name, value in os.environ.items() if name not in dropped}
+        environment |= {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **variables}
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(tmp_path)
+            os.execvpe(sys.executable, [sys.executable, "-m", "gradcli", *arguments], environment)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        shown, waiting, until = b"", list(typed), time.monotonic() + 60
+        while time.monotonic() < until:
+            if waiting and CONTROL.sub("", shown.decode(errors="replace")).endswith("> "):
+                os.write(terminal, waiting.pop(0))
+                shown += b"\0"  # so that it waits for the next prompt
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    shown += os.read(terminal, 1 << 16)
+                except OSError:  # the other end is closed
+                    break
+        return shown.replace(b"\0", b"").replace(b"\r\n", b"\n").decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+    return run
+
+
+def test_a_matrix_stands_below_the_table_where_it_is_too_wide(on_a_terminal):
+    shown, code = on_a_terminal("eval", "sum(w*x)", "w=-reshape(arange(1, 49), (6, 8))/7", "x=ones((6, 8))", "--wrt", "x")
+    lines = STYLE.sub("", shown).splitlines()
+    begin, end = lines.index("  x ="), next(i for i, line in enumerate(lines) if "agree with" in line)
+    numbers = [float(word) for word in re.findall(r"[-\d.]+", " ".join(lines[begin + 1 : end]).partition("d/dx")[0])]
+    assert (code, numbers) == (0, [-i / 7 for i in range(1, 49)])
+    assert max(map(len, lines)) <= 80
+    assert end - begin - 1 <= 18  # eight numbers of twenty characters in three lines
+
+
+def test_formulas_and_notes_are_broken_between_words(on_a_terminal):
+    long = "abs(x)**1.5 + x**2*sin(x)*exp(y)/(1+x**2)**3 + log(1+x*y)"
+    shown, code = on_a_terminal("eval", long, "x=0", "y=0.12345678901234567", "--no-check")
+    lines = STYLE.sub("", shown).splitlines()
+    assert (code, max(map(len, lines)) <= 80) == (0, True)
+    formula = " ".join(line.strip() for line in lines[lines.index(next(line for line in lines if line.startswith("  d/dx"))) :])
+    assert formula.startswith("d/dx = ")
+    assert formula.partition("d/dy")[0].count("(") == formula.partition("d/dy")[0].count(")")
+    shown, _ = on_a_terminal("eval", "x*a", "x=1", *(f"an_unused_name_of_a_long_kind_{i}=0.12345678901234567" for i in range(3)), "a=nan")
+    notes = [line for line in STYLE.sub("", shown).splitlines() if line.startswith(("  note", " " * 9))]
+    assert max(map(len, notes)) <= 80
+
+
+def test_what_fits_stays_in_the_table(on_a_terminal):
+    shown, code = on_a_terminal("eval", "3*a**3 - b**2", "a=2,3", "b=6,4")
+    assert (code, STYLE.sub("", shown)) == (0, """\
+3*a**3 - b**2
+  = [-12., 65.]   float64, shape (2,)
+  seed   ones, the gradient of the sum
+╭───┬─────────────┬───────┬────────────╮
+│   │ gradient    │ check │ derivative │
+├───┼─────────────┼───────┼────────────┤
+│ a │ [36., 81.]  │ agree │ 9*a**2     │
+│ b │ [-12., -8.] │ agree │ -2*b       │
+╰───┴─────────────┴───────┴────────────╯
+  ✓ agree with sympy's derivative, to 17 digits
+""")  # fmt: skip
+
+
+CASES = "x = 2\nassert x**2 == 5\nx**2\nsqr(x)\nassert x == 3  # xfail: known\n"
+FAILURES = """\
+{red}assert is false{off}: right 5.0, left 4.0 (off by 1, relative 0.25, 1.13e+15 ulp)
+{dim}  --> c.grad:2:1{off}
+2 | assert x**2 == 5
+
+{red}error[unknown-name]{off}: unknown function 'sqr'
+  --> c.grad:4:1
+4 | sqr(x)
+  | {caret}^^^{off}
+  = {help}help{off}: did you mean 'sqrt'?
+
+{red}1 failed, 1 error, 1 passed, 1 xfailed in # s{off}
+"""
+COLOURED = FAILURES.format(red="\x1b[1;31m", dim="\x1b[2m", caret="\x1b[31m", help="\x1b[36m", off="\x1b[0m")
+PLAIN = FAILURES.format(red="", dim="", caret="", help="", off="")
+
+
+def timeless(text):
+    return re.sub(r"in \d+\.\d\d s", "in # s", text)
+
+
+def test_failures_have_colours(on_a_terminal, tmp_path):
+    (tmp_path / "c.grad").write_text(CASES)
+    shown, code = on_a_terminal("check", "c.grad", "--no-cache")
+    assert (code, timeless(shown).endswith(COLOURED)) == (2, True)
+    assert timeless(on_a_terminal("check", "c.grad", "--no-cache", "--color", "never")[0]).endswith(PLAIN)
+    assert timeless(on_a_terminal("check", "c.grad", "--no-cache", NO_COLOR="1")[0]).endswith(PLAIN)
+
+
+def test_colours_where_they_are_asked_for(call_cli, tmp_path):
+    (tmp_path / "c.grad").write_text(CASES)
+    assert timeless(call_cli("check", "c.grad", "--color", "always").stdout) == COLOURED
+    assert timeless(call_cli("check", "c.grad").stdout) == PLAIN
+    verbose = call_cli("check", "c.grad", "--color", "always", "-v").stdout.splitlines()[:4]
+    assert verbose == [
+        "\x1b[1;31mfailed\x1b[0m   c.grad:2:1  assert x**2 == 5  mismatch", "\x1b[32mpassed\x1b[0m   c.grad:3:1  x**2  agree",
+        "\x1b[1;31merror\x1b[0m    c.grad:4:1  sqr(x)", "\x1b[33mxfailed\x1b[0m  c.grad:5:1  assert x == 3  known",
+    ]  # fmt: skip
+
+
+def test_quiet_checks_of_folders(call_cli, tmp_path):
+    for name in ("b/c.grad", "a.grad", ".hidden/no.grad", "b/notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("assert 1 == 1\n" if "no" not in name else "assert 1 == 2\n")
+    done = call_cli("check", ".", "-q")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (tmp_path / "b" / "r.jsonl").write_text('{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}}\n')
+    done = call_cli("check", ".", "-q")
+    assert (done.returncode, timeless(done.stdout).splitlines()[-1]) == (1, "1 failed, 2 passed in # s")
+    assert "b/r.jsonl:1" in done.stdout
+    lines = call_cli("check", ".", "-v").stdout.splitlines()[:3]
+    assert [line.split()[1] for line in lines] == ["a.grad:1:1", "b/c.grad:1:1", "b/r.jsonl:1"]
+
+
+REFUSED = {
+    "quiet json": (["-q", "--format", "json"],
+        ["--quiet is about the text report, which is not asked for", " = help: leave --quiet out"]),
+    "coloured json": (["--color", "always", "--report", "json=-"],
+        ["--color always is about the text report, which is not asked for", " = help: leave --color always out"]),
+    "quiet and verbose": (["-q", "-v"], ["--verbose and --quiet exclude each other", " = help: leave one of them out"]),
+    "another colour": (["--color", "blue"], ["--color must be one of auto, always, never, not 'blue'"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "lines"), REFUSED.values(), ids=REFUSED)
+def test_options_without_effect(call_cli, options, lines):
+    done = call_cli("check", "-e", "1", *options)
+    assert (done.returncode, done.stderr.splitlines()) == (2, [f"error[usage]: {lines[0]}", *lines[1:]])
+
+
+def test_lines_are_edited_at_the_prompt(on_a_terminal):
+    pytest.importorskip("readline")
+    typed = [b"x**3\x7f2\r", b"\x1b[A + 1\r", b"sum([x,\r", b"2])\r", b"\x04"]  # a letter taken back; the line before, called back
+    shown, code = on_a_terminal("eval", "-", "x=3", "--no-check", "--no-formula", typed=typed)
+    plain = CONTROL.sub("", shown)
+    assert code == 0
+    assert re.findall(r"^  = (\S+)", plain, re.MULTILINE) == ["9.0", "10.0", "5.0"]
+    assert "x**2 + 1\n  = 10.0" in plain
