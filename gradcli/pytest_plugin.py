@@ -241,7 +241,7 @@ def _shown(path: Path) -> str:
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
-    from gradcli.query.outcome import line_of
+    from gradcli.query.outcome import LONGEST_NAME, line_of
     from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):

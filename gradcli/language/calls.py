@@ -11,6 +11,7 @@ from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
 from gradcli.language.names import Function, Indices, Results
+from gradcli.language.tree import Attribute, Call, Node
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
@@ -20,6 +21,7 @@ from gradcli.ops.registry import named
 from gradcli.ops.spec import Op
 
 _UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
+_ROWS = (tuple, list, Indices)
 
 
 def call(builder: Builder, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
@@ -55,6 +57,8 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if composition is not None:
         return expanded(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
+    if any(type(argument) in _ROWS for argument in given.values()):
+        given = {name: _rows(argument) if name in record.operands else argument for name, argument in given.items()}
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
         return builder.call_op(record, operands, static)
@@ -62,6 +66,11 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.results)
     return made
+
+
+def _rows(argument: Any) -> Any:
+    """Tuples as lists, which are arrays."""
+    return [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
 
 
 def _as_ufunc(found: Signature) -> Signature:
@@ -129,6 +138,12 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
     given = known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
     return converted(builder, given, dtype, f"{dtype.name}()")
+
+
+def is_pair(node: Call, nodes: list[Node]) -> bool:
+    """Whether ``.values`` or ``.indices`` follows a call."""
+    after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
+    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

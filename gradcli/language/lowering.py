@@ -279,7 +279,7 @@ class Lowering:
         if target.base is not None:
             if isinstance(target.base, objects.Instance):
                 return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if _is_pair(node, frame):
+            if calls.is_pair(node, frame.nodes):
                 return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
             library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
             target = Function(target.name, library, target.base)
@@ -334,12 +334,6 @@ class Lowering:
             return made
         frame.expansions[node.place] = made
         return made.result
-
-
-def _is_pair(node: Call, frame: Frame) -> bool:
-    """Whether ``.values`` or ``.indices`` follows a call."""
-    after = frame.nodes[node.place + 1] if node.place + 1 < len(frame.nodes) else None
-    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 _PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}

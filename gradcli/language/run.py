@@ -38,6 +38,7 @@ from gradcli.language.tree import (
 )
 from gradcli.language.unpacking import parts_of
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.structure import detach
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
@@ -230,7 +231,7 @@ class Program:
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
-        if isinstance(result, tuple):
+        if isinstance(result, tuple) and not isinstance(result, DType):
             error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
             raise error.at(expression.root.span, source)
         return self.lowering.coerced(result, expression, source)

@@ -71,7 +71,7 @@ class Scope:
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
     serial: int = 0
-    without_sympy: bool = False  # sympy is not asked: names hold trial points after the first, or columns of them
+    in_passing: bool = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
 from gradcli.language.parts import Part, ends
 from gradcli.language.tokens import END, NAME, RESERVED, SYMBOL, Token, tokenize
-from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Lost, Name, Query, Statement
+from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.language.unpacking import binds_several, equals_of, several
 
 # Words that statements of Python begin with; first_words.py is asked about these.
@@ -35,12 +35,16 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
         )  # fmt: skip
         return
     if type(source) is not Source:
-        yield from _pasted(source)
+        from gradcli.language import pasted
+
+        yield from pasted.refused(source)
         return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        yield from _unreadable(source, error)
+        from gradcli.language.foreign import explained_text
+
+        yield explained_text(source, error)
         return
     start = 0
     for stop in ends(source, tokens):
@@ -52,36 +56,12 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
             except AmbiguousError as error:
                 yield with_readings(error)
             except ParseError as error:
-                yield from _in_python_s_words(source, tokens, start, stop, error)
+                from gradcli.language import pasted
+
+                yield from pasted.in_python_s_words(source, tokens, start, stop, error, tokens[start].text in PYTHON_WORDS)
         start = stop + 1
 
 
-def _pasted(source: Source) -> Iterator[Statement | ParseError]:
-    """A block of Python's statements, or what Python printed, which is refused."""
-    from gradcli.language import first_words, foreign
-
-    yield first_words.refused(source)
-    if names := foreign.names_bound_in(source.text):
-        yield Lost(source, Span(0, len(source.text)), names)
-
-
-def _unreadable(source: Source, error: ParseError) -> Iterator[Statement | ParseError]:
-    from gradcli.language import foreign
-
-    yield foreign.explained_text(source, error)
-
-
-def _in_python_s_words(source: Source, tokens: list[Token], start: int, stop: int, error: ParseError) -> Iterator[Statement | ParseError]:
-    """An error, and the names that have no value because of it: of what is Python and out of the language, in its words."""
-    from gradcli.language import foreign
-
-    if tokens[start].text not in PYTHON_WORDS:
-        error = foreign.explained(source, tokens, start, stop, error)
-    yield error
-    first, last = tokens[start], tokens[stop - 1]
-    text = source.text[first.start : last.start + len(last.text)]
-    if names := foreign.names_bound_in(text):
-        yield Lost(source, Span(first.start, first.start + len(text)), names)
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
@@ -168,7 +148,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
 
 def _is_of_statements(method: str) -> bool:
     """Whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
-    return method in _METHODS or (method.endswith("_") and not method.startswith("_"))
+    return method in _METHODS or (method[-1:] == "_" != method[:1])
 
 
 def query(part: Part) -> Query:

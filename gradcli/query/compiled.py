@@ -67,7 +67,7 @@ def compile(expression: Any = None, *, dtype: Any = "float64", limits: Limits = 
     options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect")
     for name in pytorch:
         if name not in options:
-            close = suggestion(name, list(options))
+            close = suggestion(name, [*options])
             raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
     if of_functions:
         return expression if expression is not None else lambda function: function

@@ -5,15 +5,13 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.formula_claims import smaller_domain
 from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
@@ -26,10 +24,10 @@ from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
+from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_lack
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
-_TINY = 2.0**-511  # the square root of the smallest normal float
 _AROUND = 3  # points of the domain around which formulas are tried, too
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
@@ -132,13 +130,13 @@ class SampledPoints:
             scope.replaced = replaced
 
     @contextmanager
-    def _without_sympy(self) -> Iterator[None]:
-        """The same function again: what sympy's derivative of it is good for has been seen."""
-        self.program.scope.without_sympy = True
+    def _passing(self) -> Iterator[None]:
+        """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
+        self.program.scope.in_passing = True
         try:
             yield
         finally:
-            self.program.scope.without_sympy = False
+            self.program.scope.in_passing = False
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
@@ -159,24 +157,26 @@ class SampledPoints:
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value
         inside = 0
+        gravest: dict[Any, Any] = {}
         agreeing = self._agreeing(candidates)
         for place, point in enumerate(candidates):
             if best is not None and place in agreeing:
                 inside += 1
                 continue
-            with self._without_sympy() if inside else nullcontext():
+            with self._passing():
                 record = self._asked(point, place if inside < _AROUND and place < 2 * _AROUND else None)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
-            without = {**_without_value(record), **without}
-            if not _inside(record) or record.check is None or _is_underflow(record.check):
+            without = {**what_claims_lack(record), **without}
+            if not inside_domain(record) or record.check is None or is_underflow(record.check):
                 continue
             inside += 1
-            if best is None or best.check is None or record.check.worst > best.check.worst:
-                best = record
             if record.check.worst is Verdict.MISMATCH:
-                best = self._simplest(point, record)
-                break
+                return self._simplest(point, record), inside
+            if best is None or best.check is None or record.check.worst > best.check.worst:
+                best, gravest = record, point
+        if best is not None:
+            best = self._asked(gravest)
         for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
             if claim.verdict is Verdict.AGREE and claim.reason is None:
                 claim.reason = without.get(i)
@@ -211,7 +211,7 @@ class SampledPoints:
         inside = np.flatnonzero(self._finite_at(query, columns, quick))
         if inside.size < 2:
             return frozenset()
-        with self._without_sympy(), self.bound({name: column[inside] for name, column in columns.items()}):
+        with self._passing(), self.bound({name: column[inside] for name, column in columns.items()}):
             record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
         agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
         return frozenset(inside.tolist()) if agree else frozenset()
@@ -253,40 +253,6 @@ class SampledPoints:
             else:
                 break
         return record
-
-
-def _inside(record: Record) -> bool:
-    """Whether a point is in the domain of what was asked."""
-    if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
-        return False
-    if _without_value(record):
-        return False  # outside of the claim's own domain, at a point that nobody asked for
-    told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
-    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
-
-
-def _without_value(record: Record) -> dict[int, str]:
-    """The claims, by their places, that have no value at a point where the function has, and what is to be said of them."""
-    if record.check is None:
-        return {}
-    found = {}
-    for i, claim in enumerate(record.check.claims):
-        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
-            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
-            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
-    return found
-
-
-def _is_underflow(check: Check) -> bool:
-    """Whether a mismatch is of numbers that only overflow and underflow tell from zero: at points of our choice, no fault."""
-    parts = [part for part in (check.value, *check.variables.values()) if part is not None and part.verdict is Verdict.MISMATCH]
-    worst = [part.worst for part in parts if part.worst is not None]
-    return (
-        check.worst is Verdict.MISMATCH
-        and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims)
-        and len(worst) == len(parts)
-        and all(abs(w.engine - w.reference) < _TINY for w in worst)
-    )
 
 
 def _explain(record: Record) -> None:

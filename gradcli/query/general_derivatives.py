@@ -148,7 +148,7 @@ def _needs(program: Program, subject: Subject) -> Needs:
     scope, query, listed = program.scope, subject.query, subject.names or ()
     needs = needs_of(query, scope, listed)
     expressions = [query.expression, *(e for deferral in needs.bindings for e in expressions_of(deferral.binding))]
-    bound = {*scope.names, *scope.functions, *(deferral.binding.name for deferral in needs.bindings)}
+    bound = {*scope.names, *scope.functions, *(name for deferral in needs.bindings for name in deferral.names)}
     given = {*bound, *NAMED, *listed}
     free = [name for name in mentioned(expressions, scope.functions, given) if name not in given]
     refuse_glued(query, free, listed, scope.names)
