@@ -144,7 +144,8 @@ def _in_sympy(name: str, reference: Any, slope: Any) -> Any:
 def _gamma_slope(sign: int) -> Any:
     def slope(s: Any, values: Any, orders: Any) -> Any:
         a, x = values
-        return sign * s.diff(s.exp((a - 1) * s.log(x) - x - s.loggamma(a)), a, orders[0])
+        at = s.Dummy(positive=True)
+        return sign * s.diff(s.exp((at - 1) * s.log(x) - x - s.loggamma(at)), at, orders[0]).subs(at, a)
 
     return slope
 
@@ -243,16 +244,21 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     if x == 0 or x == 1:
         return m.zero if n or k or not x else m.one
 
+    def below(a: Any, b: Any, x: Any) -> Any:
+        """By the hypergeometric series whose terms are all positive: mpmath's own function fails where b is a whole number."""
+        return m.power(x, a) * m.power(1 - x, b) / (a * m.beta(a, b)) * m.hyp2f1(a + b, 1, a + 1, x)
+
     def part(m: Any, a: Any, b: Any, x: Any) -> Any:
-        return m.betainc(a, b, 0, x, regularized=True) if x * (a + b) <= a else 1 - m.betainc(b, a, 0, 1 - x, regularized=True)
+        return below(a, b, x) if x * (a + b) <= a else 1 - below(b, a, 1 - x)
 
     return _differentiated(part, (n, k))(m, a, b, x)
 
 
 def _beta_slope(s: Any, values: Any, orders: Any) -> Any:
-    a, b, x = values
+    p, q, x = values
+    a, b = s.Dummy(positive=True), s.Dummy(positive=True)
     logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)
-    return s.diff(s.exp(logarithm), a, orders[0], b, orders[1])
+    return s.diff(s.exp(logarithm), a, orders[0], b, orders[1]).subs({a: p, b: q})
 
 
 def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
