@@ -33,14 +33,6 @@ class Instance:
         return f"{self.of.name}(...), which is no number,"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Bound:
-    """What a name stands for that is no value, and whether that depends on names with values."""
-
-    object: Any
-    mentions: bool
-
-
 def is_object(result: Any) -> bool:
     """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
     kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
