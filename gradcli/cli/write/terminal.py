@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from gradcli.errors import display_width
-from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
 from gradcli.report.text import error_text
