@@ -217,7 +217,9 @@ class Runner:
         from gradcli.query.programs import Programs
 
         programs = Programs()
-        return programs.fresh(self.policy.state, programs.loader(self.folder))
+        program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
+        program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
+        return program
 
 
 def _configuration(config: pytest.Config) -> Configuration:
@@ -239,7 +241,7 @@ def _shown(path: Path) -> str:
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
-    from gradcli.query.outcome import line_of
+    from gradcli.query.outcome import LONGEST_NAME, line_of
     from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):

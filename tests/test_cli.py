@@ -85,7 +85,7 @@ def test_expressions_and_bindings(records, arguments, value, grad):
         pytest.param(["x", "x=1", "--jacobian", "--hessian"], "", ["--jacobian", "--hessian"], id="two modes"),
         pytest.param(["-", "-f", "-"], "1", ["twice"], id="standard input twice"),
         pytest.param(["x", "x=@none.npy"], "", ["error[input]", "none.npy"], id="no such data"),
-        pytest.param(["x*b", "x=1"], "", ["error[missing-value]", "'b'", "1 | x*b", "  |   ^", "b=..."], id="a rendered error"),
+        pytest.param(["x*b", "x=1"], "", ["error[missing-value]", "'b'", "1 | x*b", "  |   ^", "b=1"], id="a rendered error"),
         pytest.param(["x", "x=1", "--jvp", "nope=1"], "", ["error[missing-value]", "'nope'"], id="a tangent of nothing"),
         pytest.param(["x**2", "x=1,2", "--seed", "1,0,0"], "", ["error[shape]", "(3,)", "(2,)"], id="a seed of another shape"),
         pytest.param(["x**2", "x=1,2", "--seed", "2"], "", ["error[shape]", "()", "(2,)"], id="a scalar seed of an array"),

@@ -97,7 +97,7 @@ def test_bad_records_take_their_places(records):
 
 
 X = {"id": "bad", "expr": "x**2", "at": {"x": 2}}
-FIELDS = "id, expr, at, wrt, seed, expect, meta, skip, xfail, rtol, atol"
+FIELDS = "id, expr, at, wrt, seed, expect, meta, skip, xfail, rtol, atol, dialect"
 FAULTS = {
     "a misspelt field": ({"expects": {"grad": {"x": 5}}}, "unknown-field", "a record has no field 'expects'", "did you mean 'expect'?"),
     "a field of one's own": ({"comment": 1}, "unknown-field", "a record has no field 'comment'",

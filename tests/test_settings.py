@@ -12,7 +12,7 @@ from gradcli.files.settings import Configuration, Settings, read
 WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
     "verbose = true": "has no setting 'verbose'\n"
-    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, report",
+    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, report, dialect",
     'fail-on = ["mismach"]': "fail-on cannot be 'mismach'\n = help: did you mean 'mismatch'?",
     "fail-on = 'mismatch, kinks'": "fail-on cannot be 'kinks'\n = help: did you mean 'kink'?",
     "fail-on = ['none', 'kink']": "fail-on: 'none' stands alone\n = help: write none, or the verdicts",
@@ -66,10 +66,10 @@ def test_a_file_with_a_bom_and_every_setting(tmp_path):
     path = tmp_path / "pyproject.toml"
     path.write_bytes(
         b"\xef\xbb\xbf[tool.gradcli]\r\nfail-on = 'kink, mismatch'\r\nconvention = 'jax'\r\nrtol = 1\r\natol = 0.5\r\npoints = 3\r\n"
-        b"random-state = 0\r\ntimeout = 2\r\njobs = 2\r\nreport = ['json=-', 'junit=out/x.xml']\r\n"
+        b"random-state = 0\r\ntimeout = 2\r\njobs = 2\r\nreport = ['json=-', 'junit=out/x.xml']\r\ndialect = 'torch'\r\n"
     )
     report = ("json=-", f"junit={tmp_path.resolve() / 'out/x.xml'}")
-    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path)
+    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path, "torch")
 
 
 @pytest.mark.parametrize("word", ["[]", "''", "'none'", "['none']"])

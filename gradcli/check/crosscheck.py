@@ -47,7 +47,7 @@ def cross_check(
     from gradcli.check import verdict_cache
 
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention, scope.without_sympy)
+    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention, scope.in_passing)
     known = verdict_cache.recalled(key)
     if known is None:
         known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
@@ -88,7 +88,7 @@ def _decided(
     try:
         with deadline(timeout):
             check = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
-            if check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
+            if not scope.in_passing and check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
                 check.repairs = _repairs(scope, root, wrt, record)
     except OutOfTime:
         return _undetermined(wrt, "the time limit that was given (--timeout) was reached", record)

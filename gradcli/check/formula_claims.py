@@ -85,8 +85,9 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
         result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))
         result.mask = compared.mask
-        without = math.isnan(compared.computed[worst]) and not m.isinf(said.ravel()[worst])
-        result.reason = f"the formula has no value here, where the {claim.about} has" if without else f"the formula is not the {claim.about}"
+        result.reason = f"the formula is not the {claim.about}"
+        if math.isnan(compared.computed[worst]) and not m.isinf(said.ravel()[worst]):
+            result.reason = f"the formula has no value here, where the {claim.about} has"
         off = compared.engine[worst] - compared.reference[worst]
         result.difference = discrepancy(m, judge, claim, judge.every_leaf(claim.formula), place, off)
     elif verdict is Verdict.UNDEFINED:

@@ -66,7 +66,7 @@ class Judge:
     @property
     def fits_sympy(self) -> bool:
         """Whether sympy differentiates the whole function in reasonable time; at one of several trial points will do."""
-        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.without_sympy
+        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.in_passing
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""

@@ -50,13 +50,13 @@ def departure(judge: Judge) -> Departure | None:
         wrong = _first_wrong(found.get(node), truth[node], m)
         if wrong is not None and node is not judge.root:
             consumers = [other for other in reversed(order) if node in other.operands and other in found] or [judge.root]
-            index, said, true = wrong
+            index, said, true, beyond = wrong
             made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
-            return Departure(_text(judge, node), made_by, index, said, true, _place(judge, consumers[0]))
+            return Departure(_text(judge, node), made_by, index, said, true, _place(judge, consumers[0]), beyond)
     return None
 
 
-def _first_wrong(found: Any, truth: np.ndarray, m: Any) -> tuple[tuple[int, ...], float, float] | None:
+def _first_wrong(found: Any, truth: np.ndarray, m: Any) -> tuple[tuple[int, ...], float, float, str | None] | None:
     said = np.zeros(truth.shape) if found is None else np.broadcast_to(np.asarray(found, float), truth.shape)
     exact = Algebra.map(plain, truth)
     largest = max((abs(float(v)) for v in exact.ravel() if m.isfinite(v)), default=0.0)
@@ -65,7 +65,7 @@ def _first_wrong(found: Any, truth: np.ndarray, m: Any) -> tuple[tuple[int, ...]
             continue
         if not math.isfinite(s) or abs(s - float(t)) > _DEPARTS * max(abs(float(t)), 1e-6 * largest):
             index = tuple(int(p) for p in np.unravel_index(i, truth.shape)) if truth.shape else ()
-            return index, s, float(t)
+            return index, s, float(t), f"{m.nstr(t, 6)}, too large for floats" if math.isinf(float(t)) else None
     return None
 
 

@@ -81,6 +81,25 @@ def folder() -> Path | None:
     return home / ".cache" / "gradcli" if home is not None and home.is_absolute() else None
 
 
+def files() -> list[Path]:
+    """What is kept: entries, and hashes of code. Files that are not ours are not among them, whatever folder was named."""
+    where = folder()
+    if where is None:
+        return []
+    patterns = ("[0-9a-f][0-9a-f]/*.json", "[0-9a-f][0-9a-f]/.new.*", "code/*.txt", "code/.new.*")
+    return [path for pattern in patterns for path in where.glob(pattern) if path.is_file()]
+
+
+def clear() -> None:
+    """Remove all of it, and the folders that are empty then."""
+    found = files()
+    for path in found:
+        path.unlink(missing_ok=True)
+    for place in {path.parent for path in found}:
+        with suppress(OSError):
+            place.rmdir()
+
+
 def _home() -> Path | None:
     """The user's folder: by the list of users where HOME is empty, which is not the root of the file system."""
     try:
@@ -95,7 +114,7 @@ def _home() -> Path | None:
 
 def key_of(
     root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
-    convention: str | None, without_sympy: bool,
+    convention: str | None, in_passing: bool,
 ) -> str:  # fmt: skip
     """The key of a verdict."""
     digest = hashlib.sha256(_versions().encode())
@@ -114,7 +133,7 @@ def key_of(
             _array(digest, say, node.payload.name, values[node])
         else:
             _array(digest, say, type(node.payload).__name__, node.payload)
-    say(precision, convention, without_sympy, [(name, places[x]) for name, x in wrt.items()], places[root])
+    say(precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root])
     for part in computed:
         _array(digest, say, "computed", part)
     for claim in claims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -12,11 +13,13 @@ from typer.core import TyperGroup
 
 from gradcli.cli.commands import STYLE
 
+_COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
+
 
 class Commands(TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
-    names = ("eval", "diff", "check", "functions")
+    names = ("eval", "diff", "check", "functions", "help", "info", "cache")
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.names)
@@ -25,11 +28,15 @@ class Commands(TyperGroup):
         for name in [cmd_name] if cmd_name in self.names else self.names:  # all, of which typer suggests the closest one
             if name not in self.commands:
                 self.commands[name] = typer.main.get_command(import_module(f"gradcli.cli.commands.{name}").app)
+                if _COMPLETING:
+                    from gradcli.cli.completion import prepare
+
+                    prepare(self.commands[name])
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Lead to a command from an expression or a file without one."""
-        if args and args[0] not in self.names and not args[0].startswith("--"):
+        if args and not ctx.resilient_parsing and args[0] not in self.names and not args[0].startswith("--"):
             from gradcli.cli.inputs.hints import command_of
             from gradcli.errors import UsageError, suggestion
 
@@ -40,7 +47,7 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(
-    **STYLE, cls=Commands, no_args_is_help=True,
+    **{**STYLE, "add_completion": _COMPLETING or sys.argv[1:2] == [] or sys.argv[1].startswith("-")}, cls=Commands, no_args_is_help=True,
     help="The gradient calculator: values, exact gradients, derivative formulas, and a verdict on them.",
     epilog="Example: gradcli eval '3*a**3 - b**2' a=2,3 b=6,4",
 )  # fmt: skip

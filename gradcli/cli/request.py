@@ -27,6 +27,7 @@ class Request(Fixed):
     limit: list[str]
     quiet: bool
     color: str
+    dialect: str | None
 
 
 class EvalRequest(Request):

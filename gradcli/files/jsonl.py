@@ -17,9 +17,10 @@ import numpy as np
 from gradcli.errors import GradcliError, InputError, UnknownFieldError, suggestion
 from gradcli.files.arrays import array_of, load_array
 from gradcli.limits import Limits
+from gradcli.ops.calling.prefixes import DIALECTS
 
-FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol")
-_PART_OF_IDENTITY = ("expect", "at", "seed", "wrt")
+FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol", "dialect")
+_PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
 _DEEPEST = 64  # levels of what is copied as it is
 
 
@@ -48,6 +49,7 @@ class InputRecord:
     xfail: str | None = None
     rtol: float | None = None
     atol: float | None = None
+    dialect: str | None = None  # of its program, where that shows none
     given: dict[str, Any] = field(default_factory=dict)
 
 
@@ -87,8 +89,16 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
     return InputRecord(
         expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed")),
         tuple(_expected(data.get("expect"))), data.get("meta"), _reason("skip", data.get("skip")), _reason("xfail", data.get("xfail")),
-        _tolerance("rtol", data.get("rtol")), _tolerance("atol", data.get("atol")), _given(data),
+        _tolerance("rtol", data.get("rtol")), _tolerance("atol", data.get("atol")), _dialect(data.get("dialect")), _given(data),
     )  # fmt: skip
+
+
+def _dialect(word: Any) -> str | None:
+    if word is None or word in DIALECTS:
+        return None if word is None else str(word)
+    close = suggestion(word, list(DIALECTS)) if isinstance(word, str) else None
+    said = f"'{word}'" if isinstance(word, str) else _kind(word)
+    raise InputError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {said}", help=f"did you mean '{close}'?" if close else None)
 
 
 def _given(data: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.errors import UsageError, suggestion
+from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.report.verdicts import Verdict
 
 VERDICTS = tuple(v.word for v in Verdict)
@@ -37,6 +38,7 @@ class Settings:
     jobs: int | None = None  # this and the next are about a whole run
     report: tuple[str, ...] | None = None
     path: Path | None = None  # of the file that says so
+    dialect: str | None = None
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -68,7 +70,7 @@ NUMBERS = {
     "rtol": Number(), "atol": Number(), "points": Number(whole=True, least=1), "random-state": Number(whole=True),
     "timeout": Number(above=True), "jobs": Number(whole=True, least=1),
 }  # fmt: skip
-KEYS = ("fail-on", "convention", *NUMBERS, "report")
+KEYS = ("fail-on", "convention", *NUMBERS, "report", "dialect")
 
 
 class Configuration:
@@ -143,11 +145,18 @@ def _checked(key: str, value: Any, path: Path) -> Any:
     words = _listed(value)
     if key == "convention" and isinstance(value, str):
         return one_of(what, value, CONVENTIONS)
+    if key == "dialect" and isinstance(value, str):
+        return one_of(what, value, DIALECTS)
     if key == "fail-on" and words is not None:
         return verdicts(what, words)
     if key == "report" and words is not None:
         return tuple(_inside(what, word, path) for word in words)
-    wanted = {"fail-on": 'fail-on = ["mismatch"]', "convention": 'convention = "torch"', "report": 'report = ["junit=gradients.xml"]'}
+    wanted = {
+        "fail-on": 'fail-on = ["mismatch"]',
+        "convention": 'convention = "torch"',
+        "dialect": 'dialect = "torch"',
+        "report": 'report = ["junit=gradients.xml"]',
+    }
     raise UsageError(f"{what} cannot be {value!r}", help=f"write {wanted[key]}")
 
 

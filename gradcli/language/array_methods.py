@@ -100,18 +100,18 @@ def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
 
 
 def _entry(builder: Builder, x: Any, index: Any = ()) -> Any:
-    """The number at an index, or the only one; a constant, as it is there."""
+    """The number at an index, or the only one; who calls it says whether gradients stop there (reading.py)."""
     node = builder.value(x)
     if not index:
         if math.prod(node.shape) != 1:
             raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")
-        return detach(shapes.reshape(node, shape=()) if node.shape else node)
+        return shapes.reshape(node, shape=()) if node.shape else node
     places = [builder.integer(part) for part in index]
     if len(places) == 1:
         node = shapes.reshape(node, shape=(-1,))
     elif len(places) != node.ndim:
         raise ShapeError(f"item() needs one index, or {node.ndim}")
-    return detach(shapes.getitem(node, index=tuple(places)))
+    return shapes.getitem(node, index=tuple(places))
 
 
 def _flattened(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:

@@ -57,7 +57,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
         function = qualified(name, path, library)
         if function != name or (library == library_of(base) and has(base, name) and callables.exists(name, library)):
             return Function(function, library)
-    if is_part(name, library_of(base)):
+    if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
         return Module(path)
     from gradcli.language import library_names
 

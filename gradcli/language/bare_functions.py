@@ -42,7 +42,7 @@ def takes_power(stacks: Stacks) -> bool:
     if place == stacks.base or operators[place - 1][0] != POWER or len(stacks.values) < 2:
         return False
     base = stacks.values[-2]
-    return type(base) is Name and base.name in BARE and base.end <= operators[place - 1][1].start
+    return type(base) is Name and base.name in BARE and base.end - base.start == len(base.name)
 
 
 def apply_power(stacks: Stacks, token: Token) -> None:

@@ -49,6 +49,8 @@ def _close(stacks: Stacks, token: Token) -> None:
     stacks.push(node)
     after = stacks.tokens[stacks.at]
     if begins_value(after) and after.text != "√":
+        if stacks.doubts is None:
+            stacks.doubts = {}
         stacks.doubts[_level(stacks)] = bracket.opener.start, node.end
 
 
@@ -67,7 +69,7 @@ def _goes_on(stacks: Stacks, place: int) -> bool:
 
 def _refuse_four(stacks: Stacks, token: Token, partner: int) -> None:
     """Raise for ``|x|y|z|``, where either pair may stand inside of the other."""
-    doubt = stacks.doubts.get(_level(stacks))
+    doubt = stacks.doubts.get(_level(stacks)) if stacks.doubts else None
     if doubt is None:
         return
     start, end = doubt

@@ -73,5 +73,31 @@ def item(builder: Builder, x: Any) -> Any:
     return shapes.reshape(node, shape=()) if node.shape else node
 
 
-FUNCTIONS = {**CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, **dict.fromkeys(("contiguous", "double", "float"), as_is)}
-ALIASES = {"random": "rand", "standard_normal": "randn"}
+def cho_factor(builder: Builder, x: Any, lower: Any = False) -> Any:
+    """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
+    below, matrix = bool(builder.static(lower)), builder.value(x)
+    factor = builder.call_op(find("cholesky"), [matrix], {"upper": not below})
+    rest = builder.call_op(find("triu" if below else "tril"), [matrix], {"k": 1 if below else -1})  # which SciPy leaves as it was
+    return factor + rest, below
+
+
+def cho_solve(builder: Builder, c_and_lower: Any, y: Any) -> Any:
+    """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor. Raises ArgumentError for any other pair."""
+    if not isinstance(c_and_lower, tuple) or len(c_and_lower) != 2:
+        raise ArgumentError("cho_solve needs a factor and whether it is the lower one", help="write cho_solve((L, True), b)")
+    factor, below = builder.value(c_and_lower[0]), bool(builder.static(c_and_lower[1]))
+    triangle = builder.call_op(find("tril" if below else "triu"), [factor], {"k": 0})
+    right = builder.value(y)
+    column = shapes.reshape(right, shape=(*right.shape, 1)) if right.ndim == 1 else right
+    found = builder.call_op(find("cholesky_solve"), [column, triangle], {"upper": not below})
+    return shapes.reshape(found, shape=right.shape) if right.ndim == 1 else found
+
+
+FUNCTIONS = {
+    **CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
+    **dict.fromkeys(("contiguous", "double", "float"), as_is),
+}  # fmt: skip
+ALIASES = {
+    "random": "rand", "standard_normal": "randn",
+    **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
+}  # fmt: skip

@@ -11,6 +11,7 @@ from gradcli.language import builtin_functions, objects
 from gradcli.language.builder import Builder
 from gradcli.language.callables import IDENTITIES, exists
 from gradcli.language.names import Function, Indices, Results
+from gradcli.language.tree import Attribute, Call, Node
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
@@ -19,13 +20,8 @@ from gradcli.ops.expansions import Expansion, calls_in, expanded
 from gradcli.ops.registry import named
 from gradcli.ops.spec import Op
 
-# Methods of tensors that are no methods of arrays, or mean something else.
-_TORCH_METHODS = frozenset((
-    "add", "div", "divide", "flip", "repeat", "select", "split", "squeeze", "sub", "subtract", "true_divide", "where",
-))  # fmt: skip
 _UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
-# Methods of tensors alone, where NumPy's function of that name means something else.
-_TENSORS_ALONE = frozenset({"cov", "cross", "median", "nan_to_num", "nanmedian"})
+_ROWS = (tuple, list, Indices)
 
 
 def call(builder: Builder, name: str, library: str, arguments: list[Any], keywords: dict[str, Any], bare: bool = False) -> Any:
@@ -61,6 +57,8 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if composition is not None:
         return expanded(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
+    if any(type(argument) in _ROWS for argument in given.values()):
+        given = {name: _rows(argument) if name in record.operands else argument for name, argument in given.items()}
     operands, static = binding.prepared(builder, record, name, found, given)
     if isinstance(record, Op):
         return builder.call_op(record, operands, static)
@@ -68,6 +66,11 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
         made.result = Results.of(made.result, record.results)
     return made
+
+
+def _rows(argument: Any) -> Any:
+    """Tuples as lists, which are arrays."""
+    return [_rows(part) for part in argument] if type(argument) in (tuple, list, Indices) else argument
 
 
 def _as_ufunc(found: Signature) -> Signature:
@@ -137,6 +140,12 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
     return converted(builder, given, dtype, f"{dtype.name}()")
 
 
+def is_pair(node: Call, nodes: list[Node]) -> bool:
+    """Whether ``.values`` or ``.indices`` follows a call."""
+    after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
+    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
+
+
 def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``x.max(1)`` where ``.values`` or ``.indices`` follows, which PyTorch's results have; what it gives and raises as `call`."""
     name = f"Tensor.{function.name}" if exists(f"Tensor.{function.name}", TORCH) else function.name
@@ -144,24 +153,8 @@ def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywor
     return call(builder, name, TORCH, given, keywords)
 
 
-def _is_pytorch_s(name: str, arguments: list[Any], keywords: dict[str, Any]) -> bool:
-    """Whether only PyTorch's method takes these arguments: a flag where NumPy's has a dtype or ``out``, or keywords of its own."""
-    flags = [place for place, argument in enumerate(arguments, 1) if isinstance(getattr(argument, "payload", None), bool)]
-    if not (flags or keywords):
-        return False
-    ours, theirs = lookup(name, NUMPY), lookup(name, TORCH)
-    if ours is None or theirs is None or ours is theirs:
-        return False
-    parameters = ours.parameters
-    if any(place < len(parameters) and parameters[place].name in ("dtype", "out", "ddof") for place in flags):
-        return True
-    known = {spelling for parameter in parameters for spelling in parameter.spellings}
-    more = {spelling for parameter in theirs.parameters for spelling in parameter.spellings} - known
-    return not more.isdisjoint(keywords)
-
-
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.name(...)``: the function of that name with x as its first argument; what it gives and raises as `call`."""
+    """``x.name(...)`` as the library of a method has it: the function of that name with x as its first argument; as `call`."""
     name, base = function.name, function.base
     if isinstance(base, objects.Instance):
         return call_object(builder, base, name, arguments, keywords)
@@ -170,14 +163,9 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
     if name == "dim":
         binding.bind(builder, name, Signature(name, ()), arguments, keywords)
         return builder.graph.constant(builder.value(base).ndim)
-    if name == "transpose":
-        # of two axes PyTorch's, which exchanges them; of a tuple or of all axes NumPy's
-        exchanges = len(arguments) + len(keywords) == 2 and (builder.value(base).ndim != 2 or keywords)
-        return call(builder, name, TORCH if exchanges else NUMPY, [base, *arguments], keywords)
-    if exists(f"Tensor.{name}", TORCH):
-        return call(builder, f"Tensor.{name}", TORCH, [base, *arguments], keywords)
-    if exists(f"ndarray.{name}", NUMPY):
-        return call(builder, f"ndarray.{name}", NUMPY, [base, *arguments], keywords)
-    torch_only = name in _TENSORS_ALONE or (name in _TORCH_METHODS and "axis" not in keywords) or "dim" in keywords or "keepdim" in keywords
-    torch_only = torch_only or _is_pytorch_s(name, arguments, keywords)
-    return call(builder, name, TORCH if torch_only and exists(name, TORCH) else function.library, [base, *arguments], keywords)
+    library = function.library
+    own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
+    found = next(
+        (n, lib) for n, lib in ((own, library), (name, library), (name, NUMPY), (f"Tensor.{name}", TORCH), (name, TORCH)) if exists(n, lib)
+    )
+    return call(builder, *found, [base, *arguments], keywords)

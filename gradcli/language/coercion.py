@@ -46,7 +46,11 @@ class Coercion:
             raise missing_value(self.scope, result)
         if isinstance(result, (bool, int, float)):
             return self.graph.constant(result)
-        help = "write [x, y] for an array; a comma is never a decimal point" if isinstance(result, tuple) else None
+        help = (
+            "write [x, y] for an array; a comma is never a decimal point"
+            if isinstance(result, tuple) and not isinstance(result, DType)
+            else None
+        )
         raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
 
     def whole(self, result: Any, of: Use | None = None) -> Expr:

@@ -51,6 +51,9 @@ def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
     if kind.name.startswith("bool"):
         if node.kind == "bool":
             return node
+        if _known(node).is_constant:
+            made: Expr = logic.not_equal(node, 0)
+            return made
     elif node.kind != "bool" and ((kind.name in _WHOLE and builder.is_integral(node)) or _holds_whole(kind, node)):
         return node
     raise UnreadArgumentError(
@@ -59,10 +62,16 @@ def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
     )
 
 
-def _holds_whole(kind: DType, node: Expr) -> bool:
-    """Whether a dtype of whole numbers leaves these entries as they are, which are known."""
+def _known(node: Expr) -> Expr:
+    """What is repeated in an array, or the array."""
     while node.op is shapes.broadcast_to:
         node = node.operand
+    return node
+
+
+def _holds_whole(kind: DType, node: Expr) -> bool:
+    """Whether a dtype of whole numbers leaves these entries as they are, which are known."""
+    node = _known(node)
     return kind.name in _WHOLE and node.is_constant and bool(np.all(np.mod(np.asarray(node.payload, float), 1) == 0))
 
 
@@ -126,7 +135,7 @@ def identity(builder: Builder, n: Any, dtype: Any = None) -> Expr:
 
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
     """A value or a nested list as an array."""
-    return _typed(builder, "array", builder.value(x), dtype)
+    return _typed(builder, "array", builder.value(list(x) if isinstance(x, tuple) else x), dtype)
 
 
 def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Expr:

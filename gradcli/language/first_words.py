@@ -11,7 +11,11 @@ from gradcli.errors import ParseError, Source, Span
 from gradcli.language.foreign import explained, explained_text
 from gradcli.language.foreign_words import BRANCH, OPENING, STOPS, Piece, Words, closes, formatted, refused_as
 from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, tokenize
+from gradcli.ops.calling.prefixes import ROOTS
 from gradcli.ops.fixed import Fixed
+
+_IN_PLACE = {"zero_": "zeros_like({0})", "fill_": "full_like({0}, {1})", "copy_": "{1}"}  # what is not called so without the _
+_OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
 
 
 class Reading(Fixed):
@@ -42,6 +46,8 @@ def reading(source: Source, tokens: Sequence[Token], start: int, stop: int) -> R
 def _of_a_value(piece: Piece) -> Reading:
     """``x.requires_grad_()``, ``x.requires_grad = True``, ``y.backward()``, ``x.add_(1)``, ``x.sort()``."""
     name, method = piece.token(0).text, piece.token(2)
+    if name in ROOTS:
+        return _USUAL
     third, last = piece.token(3), piece.token(piece.stop - piece.start - 1)
     if method.text == "requires_grad" and third.text == "=" and third.kind == SYMBOL:
         if piece.token(4).text == "True" and piece.token(5).kind == END:
@@ -52,17 +58,16 @@ def _of_a_value(piece: Piece) -> Reading:
     inner = piece.text(piece.token(4), piece.token(piece.stop - piece.start - 2)) if piece.stop - piece.start > 5 else ""
     if method.text in ("requires_grad_", "retain_grad") and inner in ("", "True", "requires_grad=True"):
         return _NOTHING
-    if method.text.endswith("_"):
-        words = Words(
-            f"'{method.text}' changes a value in place: a value stays as it is", f"write {name} = {name}.{method.text[:-1]}({inner})"
-        )
+    if method.text.endswith("_") and method.text not in _OF_NUMPY:
+        new = _IN_PLACE.get(method.text, "{0}." + method.text[:-1] + "({1})").format(name, inner)
+        words = Words(f"'{method.text}' changes a value in place: a value stays as it is", f"write {name} = {new}")
         return Reading(error=refused_as(piece, words, method))
     if method.text == "backward":
         words = Words("there is no backward(): the gradients of a result come with it", f"write {name}")
         return Reading(error=refused_as(piece, words, method))
     if method.text == "zero_grad":
         return Reading(error=refused_as(piece, Words("gradients do not add up here: there is nothing to clear", "leave it out"), method))
-    if method.text == "sort":
+    if method.text == "sort" and (not inner or piece.token(5).text == "="):
         words = Words(f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", f"write sort({name})")
         return Reading(error=refused_as(piece, words, method))
     return _USUAL

@@ -13,7 +13,7 @@ from gradcli.ops.expansions import Expansion
 class Frame:
     """An expression in a statement, or the body of a function in one call of it."""
 
-    __slots__ = ("coerced", "expansions", "expression", "finish", "locals", "results", "source", "statement")
+    __slots__ = ("coerced", "expansions", "expression", "finish", "locals", "results", "shown", "source", "statement")
 
     def __init__(
         self,
@@ -28,6 +28,7 @@ class Frame:
         self.finish = finish  # what makes the call's result of the body's
         self.results: list[Any] = []  # of the nodes so far
         self.expansions: dict[int, Expansion | None] = {}  # by places of calls of functions made of operations; None for a user's
+        self.shown: Any = None  # what the statement shows of its dialect, once that has been asked for
         self.coerced: Any = None  # the node that the whole result was taken for, where it was none
 
     @property

@@ -33,7 +33,7 @@ def _look_closely(stacks: Stacks, token: Token, power: int) -> None:
             base, text = stacks.values[-2], stacks.source.text
             if type(stacks.values[-1]) is Number:
                 shown = text[base.start : token.start].strip()
-                stacks.notes.append((None, f"{shown}/... divides by what follows: write {written_power(text, base)}^(1/2) for a root"))
+                stacks.notes += ((None, f"{shown}/... divides by what follows: write {written_power(text, base)}^(1/2) for a root"),)
         if stacks.applied:
             from gradcli.language.bare_functions import refuse_quotient
 

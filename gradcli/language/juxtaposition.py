@@ -224,7 +224,7 @@ def _note_exponent(stacks: Stacks, token: Token) -> None:
     glued = left.kind == NUMBER and token.start == left.start + len(left.text)
     if glued and "e" in left.text.lower():
         mantissa, letter, exponent = re.split("([eE])", left.text)
-        stacks.notes.append((letter, f"{left.text} is a number here; with {letter}: {mantissa}*{letter}*{exponent}*{token.text}"))
+        stacks.notes += ((letter, f"{left.text} is a number here; with {letter}: {mantissa}*{letter}*{exponent}*{token.text}"),)
 
 
 def refuse_side_by_side(stacks: Stacks, token: Token) -> NoReturn:

@@ -82,10 +82,10 @@ class TypeOfTensors(Thing, DType):
     """``torch.LongTensor``: a dtype, and a function that makes a tensor of it from a list."""
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        if len(arguments) != 1 or keywords or not isinstance(arguments[0], (list, tuple)):
+        made = array(builder, arguments[0]) if len(arguments) == 1 and not keywords else None
+        if made is None or not made.shape:
             raise ArgumentError("a tensor is made of a list here", help="write torch.tensor([1., 2.])")
-        made = array(builder, list(arguments[0]))
-        return made if self.name == "float" else detach(converted(builder, made, DType(self.name), f"{self.name} numbers"))
+        return detach(made if self.name == "float" else converted(builder, made, DType(self.name), f"{self.name} numbers"))
 
 
 _TENSOR_TYPES = {

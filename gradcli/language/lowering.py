@@ -22,6 +22,7 @@ from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
 from gradcli.language.masks import CONDITIONS, refuse_complement, refuse_other_readings
 from gradcli.language.names import FreeVariable, Function, Module, Thing
+from gradcli.language.reading import Reading
 from gradcli.language.rereading import as_read
 from gradcli.language.scope import Scope
 from gradcli.language.tree import (
@@ -44,7 +45,8 @@ from gradcli.language.tree import (
 from gradcli.language.undefined_names import refuse_as_factor, refuse_bound_function, unknown_function
 from gradcli.ops import registry
 from gradcli.ops.calling.classes import CALL
-from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType
+from gradcli.ops.calling.meanings import DIALECT_OF
+from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.expansions import Expansion
@@ -60,8 +62,17 @@ class Lowering:
         self.mentions = False  # whether the last expression mentioned a bound name
         self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
         self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
+        self.reading = Reading(self.coercion)
+        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
+        dialect = self.scope.dialect
+        found = dialect.decided or (next(iter(self.touched)) if len(self.touched) == 1 else None) or dialect.wanted()
+        return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
         """What an expression stands for, in any of the forms above.
@@ -203,18 +214,26 @@ class Lowering:
             return self._object(name)
         if name == "None":
             return None
+        if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:
+            return self._module(found.path) if isinstance(found, Module) else found
         if name in NAMED and name not in self.scope.failed:
             if name == "E":
                 self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
-            return Module(ROOTS[name])
+            return self._module(ROOTS[name])
         if name in OF_PYTHON:
             from gradcli.language.python_names import NAMES
 
             if name in NAMES:
                 return NAMES[name]
         return FreeVariable(name)
+
+    def _module(self, path: str) -> Module:
+        dialect = DIALECT_OF.get(owner(path))
+        if dialect is not None:
+            self.touched.add(dialect)
+        return Module(path)
 
     def _object(self, name: str) -> Any:
         bound = self.scope.objects[name]
@@ -244,19 +263,32 @@ class Lowering:
             return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
         if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
+        if isinstance(target, Thing):
+            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, Function):
-            if target.base is not None:
-                if _is_pair(node, frame):
-                    return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
-                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if target.name in DERIVATIVES and not exists(target.name, target.library):
-                return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
-            return self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
+            return self._call_of_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
             return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
         if isinstance(target, DType):
             return calls.conversion(self.coercion, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write * to multiply").at(callee.span)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
+
+    def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A function of a library, or a method."""
+        if target.base is not None:
+            if isinstance(target.base, objects.Instance):
+                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
+            if calls.is_pair(node, frame.nodes):
+                return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
+            library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
+            target = Function(target.name, library, target.base)
+            made = self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
+            return self.reading.settled(made, node, frame, target, [target.base])
+        if target.name in DERIVATIVES and not exists(target.name, target.library):
+            return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
+        made = self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
+        return self.reading.settled(made, node, frame, target, arguments)
 
     def _call_of_name(self, node: Call, callee: Name, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         name = callee.name
@@ -265,6 +297,10 @@ class Lowering:
             return self._inlining.call(node, frame, definition, arguments, keywords)
         if self.scope.objects and name in self.scope.objects:
             return self._call_of(self._object(name), node, frame, arguments, keywords)
+        if (self.scope.imported or self.scope.everything) and name not in self.scope.names and name not in frame.locals:
+            target = self.reading.imported(name)
+            if target is not None:
+                return self._call_of(target, node, frame, arguments, keywords)
         if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
             op = operation(name)
             if op is not None:  # most calls, in a third of the time
@@ -280,11 +316,12 @@ class Lowering:
 
             routine = python_names.FUNCTIONS.get(name) or sympy_names.FUNCTIONS.get(name)
             if routine is not None:
-                return self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
+                made = self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
+                return self.reading.converted(made, node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
             if len(arguments) == 1 and not keywords and (name in self.scope.names or name in frame.locals):
                 refuse_bound_function(self.scope, node, frame)
-            library = NUMPY if exists(name, NUMPY) else TORCH
+            library = self.reading.bare(node, frame, name, arguments, [*keywords])
             return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
         if (of := objects.bare(name)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
@@ -297,12 +334,6 @@ class Lowering:
             return made
         frame.expansions[node.place] = made
         return made.result
-
-
-def _is_pair(node: Call, frame: Frame) -> bool:
-    """Whether ``.values`` or ``.indices`` follows a call."""
-    after = frame.nodes[node.place + 1] if node.place + 1 < len(frame.nodes) else None
-    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 _PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}

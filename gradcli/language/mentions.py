@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 
 from gradcli.language.callables import is_function
-from gradcli.language.tree import Assertion, Attribute, Binding, Call, Definition, Expression, Name, Query, Statement
+from gradcli.language.tree import (
+    Assertion,
+    Attribute,
+    Binding,
+    Call,
+    DataBinding,
+    Definition,
+    Expression,
+    Import,
+    Name,
+    Query,
+    Several,
+    Statement,
+)
 from gradcli.ops.calling.prefixes import ROOTS
 
 
@@ -14,7 +27,22 @@ def expressions_of(statement: Statement) -> list[Expression]:
     if isinstance(statement, Assertion):
         sides = [side for relation in statement.relations for side in (relation.left, relation.right)]
         return sides if statement.within is None else [*sides, statement.within]
+    if isinstance(statement, Several):
+        parts = statement.bindings[:1] if statement.shared else statement.bindings
+        return [binding.expression for binding in parts]
     return [statement.expression] if isinstance(statement, (Query, Binding, Definition)) else []
+
+
+def names_bound_by(statement: Statement) -> list[str]:
+    """The names to which a statement binds values."""
+    if isinstance(statement, Several):
+        return [binding.name for binding in statement.bindings]
+    return [statement.name] if isinstance(statement, (Binding, DataBinding)) else []
+
+
+def names_imported_by(statement: Statement) -> list[str]:
+    """The names that an import line binds."""
+    return [item.alias for item in statement.items] if isinstance(statement, Import) else []
 
 
 def words_of(statement: Statement) -> set[str]:

@@ -83,13 +83,15 @@ def described(result: Any) -> str:
     """What a result is, in the words of a message."""
     if isinstance(result, str):
         return f"the string {result!r}"
+    if isinstance(result, (Thing, DType)):
+        return f"'{result.written}'" if isinstance(result, Thing) else f"the dtype '{result.name}'"
+    words: str = getattr(result, "words", f"a {type(result).__name__}")
     if isinstance(result, tuple):
         return "a tuple"
     if isinstance(result, Module):
         return f"the library prefix '{result.path}'"
     if isinstance(result, Function):
         return f"the function '{result.name}'"
-    if isinstance(result, (Thing, DType)):
-        return f"'{result.written}'" if isinstance(result, Thing) else f"the dtype '{result.name}'"
-    words: str = getattr(result, "words", f"a {type(result).__name__}")
+    if type(result).__name__ == "Range":
+        return "a slice"
     return "None" if result is None else words

@@ -37,7 +37,7 @@ name of the rule that it reads: from `expression` to `power` a rule is a binding
 
 from __future__ import annotations
 
-from gradcli.errors import Source, Span
+from gradcli.errors import Source
 from gradcli.language.atoms import atom
 from gradcli.language.brackets import ARGUMENTS, SUBSCRIPTS, closed, colon, comma, inside, opened, refuse_open
 from gradcli.language.infix import expression, infix
@@ -72,10 +72,14 @@ def parsed(source: Source, tokens: list[Token], at: int, stop: int, values: froz
     if expects_atom:
         stacks.missing_value(stacks.end)
     stacks.reduce(EXPRESSION, 0)
-    made = Expression(stacks.values.pop(), stacks.nodes, implied=stacks.implied, notes=tuple(stacks.notes))
+    made = Expression(stacks.values.pop(), stacks.nodes)
+    if stacks.implied:
+        made.implied = True
+    if stacks.notes:
+        made.notes = stacks.notes
     if stacks.called:
         made.called, made.source = frozenset(stacks.called), source
-        made.span = Span(tokens[min(at, 1)].start, stacks.end.start)
+        made.span = tokens[1 if at else 0][2], stacks.end[2]
     return made
 
 
@@ -110,7 +114,7 @@ def postfix(stacks: Stacks, token: Token) -> bool:
             colon(stacks, token, stacks.finished())
             return True
         if text == "=":
-            stacks.fail("'=' can only follow a name at the start of a statement", token.span, "write == to compare")
+            stacks.fail("'=' can only follow a name at the start of a statement", token.span, "write x == y to compare")
     elif kind == NAME and text in ("if", "else"):
         expression(stacks, token)
         return True

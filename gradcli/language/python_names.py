@@ -14,7 +14,6 @@ from gradcli.language.library_names import Interpreter
 from gradcli.language.things import routines
 from gradcli.ops import registry
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.structure import detach
 
 
 def _single(builder: Builder, x: Any, name: str) -> Expr:
@@ -26,11 +25,10 @@ def _single(builder: Builder, x: Any, name: str) -> Expr:
 
 
 def float_(builder: Builder, x: Any = 0) -> Any:
-    """A Python float: of a string the number it is, of a number that number, as a constant to every derivative."""
+    """A Python float: of a string the number it is, of a number that number; who calls it says whether gradients stop there."""
     if isinstance(x, str):
         return builder.graph.constant(known_number(x))
-    node = as_float(builder, _single(builder, x, "float"), "float", "float")
-    return node if node.is_constant else detach(node)
+    return as_float(builder, _single(builder, x, "float"), "float", "float")
 
 
 def int_(builder: Builder, x: Any = 0) -> Any:

@@ -30,10 +30,10 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
     if not values:
         return expression
     key = frozenset(values)
+    if expression.readings is None or len(expression.readings) >= _MOST:
+        expression.readings = {}
     found = expression.readings.get(key)
     if found is None:
-        if len(expression.readings) >= _MOST:
-            expression.readings.clear()
         found = expression.readings[key] = read_again(expression, key)
     return found
 

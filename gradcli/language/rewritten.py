@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from gradcli.language.textbook_functions import BARE
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -62,7 +63,7 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
         case Number():
             return _number(node.value)
         case Name():
-            return ATOM, [node.name]
+            return ATOM, [f"({node.name})" if node.name in BARE else node.name]  # a name that would take what follows for its argument
         case Binary():
             return _infix(node)
         case Unary():
@@ -73,8 +74,8 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
             return UNARY, [node.operator, (node.operand, UNARY)]
         case Call():
             callee: Part = (node.callee, ATOM)
-            if isinstance(node.callee, Name) and node.callee.name == "log" and "log" not in own:
-                callee = "ln"
+            if isinstance(node.callee, Name):
+                callee = "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
             keywords = [[f"{name}=", (value, EXPRESSION)] for name, value in node.keywords]
             items = [*([(argument, EXPRESSION)] for argument in node.arguments), *keywords]
             return ATOM, [callee, "'" * node.primes, "(", *_joined(items), ")"]

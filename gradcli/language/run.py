@@ -13,15 +13,32 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
-from gradcli.language.mentions import mentioned, words_of
+from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.objects import Bound, is_object
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
-from gradcli.language.tree import Assertion, Binding, Call, DataBinding, Definition, Expression, Lost, Name, Query, Relation, Statement
+from gradcli.language.tree import (
+    Assertion,
+    Binding,
+    Call,
+    DataBinding,
+    Definition,
+    Expression,
+    Import,
+    Lost,
+    Name,
+    Query,
+    Relation,
+    Several,
+    Statement,
+)
+from gradcli.language.unpacking import parts_of
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.structure import detach
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
@@ -69,6 +86,14 @@ class Lowered:
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
 
 
+class Value(NamedTuple):
+    """What a name is to be bound to."""
+
+    node: Expr
+    mentions: bool  # whether its text mentions a name
+    static_uses: dict[StaticUse, None]
+
+
 class Program:
     """A scope and what runs statements in it."""
 
@@ -77,6 +102,35 @@ class Program:
         self.lowering = Lowering(scope)
         self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
+    def sources(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Source]:
+        """The logical lines of the program as they come; what they show of its dialect is noted.
+
+        The lines to come are looked at when the meaning of a name depends on them, but for those of a ``stream``, which is answered
+        line by line.
+        """
+        scope, limits = self.scope, self.scope.limits
+        if not stream:
+            ahead = Ahead(lines)
+            lines = ahead
+
+            def rest() -> Iterator[Source]:
+                for source in sources(ahead.rest(), name, limits):
+                    yield Source(source.text, name, source.first_line + ahead.count)
+
+            scope.dialect.foresee(rest, costly=name is not None)
+        for source in sources(lines, name, limits):
+            scope.dialect.note(source, scope.names)
+            yield source
+
+    def statements(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Statement | GradcliError]:
+        """The statements of the program as its lines come, as `sources`; an error takes the place of one that cannot be read."""
+        for source in self.sources(lines, name, stream=stream):
+            yield from parse_statements(source, self.scope.limits.length)
+
+    def foresee(self, lines: Iterable[str]) -> None:
+        """All lines of the program, which are there before it begins: its dialect is theirs."""
+        self.scope.dialect.foresee(lambda: sources(lines, None, self.scope.limits))
+
     def execute(self, statement: Statement) -> Lowered | None:
         """Run one statement; queries and asserts give something to evaluate. Raises any GradcliError, with its place in the text.
 
@@ -84,7 +138,12 @@ class Program:
         """
         self.scope.forget_since(self._kept)
         self.lowering.statement = statement
+        dialect = self.scope.dialect
+        dialect.decided = None
+        self.lowering.touched.clear()
         try:
+            if dialect.conflict is not None:
+                raise dialect.refusal(statement)
             lowered = self._run(statement)
         except GradcliError:
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
@@ -116,6 +175,12 @@ class Program:
         if isinstance(statement, Lost):
             for name in statement.names:
                 self._lose(name, statement)
+            return None
+        if isinstance(statement, Several):
+            self._several(statement)
+            return None
+        if isinstance(statement, Import):
+            self.lowering.reading.take(statement)
             return None
         assert isinstance(statement, Assertion)
         read: list[Expression | None] = []
@@ -166,8 +231,8 @@ class Program:
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
-        if isinstance(result, tuple):
-            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (...)[0]")
+        if isinstance(result, tuple) and not isinstance(result, DType):
+            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
             raise error.at(expression.root.span, source)
         return self.lowering.coerced(result, expression, source)
 
@@ -185,9 +250,7 @@ class Program:
             else:
                 self._load(statement)
         except GradcliError:
-            if name in scope.names:
-                scope.lost[name] = scope.names.pop(name)
-            scope.failed[name] = statement.source.position(statement.span.start)[0]
+            self._failed(statement)
             raise
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement
@@ -203,6 +266,45 @@ class Program:
         leaf = scope.leaves.get(name)
         return leaf is not None and leaf in reachable([scope.names[other] for other in names if other in scope.names])
 
+    def _several(self, statement: Several) -> None:
+        """Bind several names at once, when all that stands on the right has been read."""
+        mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions, self.scope.names)}
+        own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
+        try:
+            values = self._values(statement)
+        except GradcliError:
+            for binding in statement.bindings:
+                self._failed(binding)
+            raise
+        for binding, value in zip(statement.bindings, values, strict=True):
+            made_of_itself = binding in own and binding.name in self.scope.names
+            if binding.name in self.scope.outside and not made_of_itself:
+                self.scope.names[binding.name] = self.scope.leaves[binding.name]
+                continue
+            self._take(binding, value, made_of_itself)
+            self.scope.bindings[self.scope.names[binding.name]] = binding
+
+    def _values(self, statement: Several) -> list[Value]:
+        lowering = self.lowering
+        first = statement.bindings[0]
+        if statement.shared:
+            result = lowering.lower(first.expression, first.source)
+            mentions, uses = lowering.mentions, lowering.coercion.static_uses
+            try:
+                parts = parts_of(lowering.coercion, result, len(statement.bindings))
+            except GradcliError as error:
+                raise error.at(first.expression.root.span, first.source) from None
+            return [Value(part, mentions, uses) for part in parts]
+        found = []
+        for binding in statement.bindings:
+            node = lowering.lower_value(binding.expression, binding.source)
+            found.append(Value(node, lowering.mentions, lowering.coercion.static_uses))
+        return found
+
+    def _failed(self, statement: Binding | DataBinding) -> None:
+        """A name whose binding has an error has no value."""
+        self._lose(statement.name, statement)
+
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name
         try:
@@ -215,13 +317,18 @@ class Program:
             if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
                 raise MissingValueError(
                     f"the value of '{name}' mentions '{name}', which has none yet", span=place, source=statement.source,
-                    help=f"give it one before: {name} = ...",
+                    help=f"give it one before: {name} = 1",
                 ) from None  # fmt: skip
             raise error
-        if not self.lowering.mentions:
-            scope.bind_value(name, self.raw(expr), const=statement.const)
+        self._take(statement, Value(expr, self.lowering.mentions, self.lowering.coercion.static_uses), made_of_itself)
+
+    def _take(self, statement: Binding, value: Value, made_of_itself: bool) -> None:
+        scope, name = self.scope, statement.name
+        scope.imported.pop(name, None)
+        if not value.mentions:
+            scope.bind_value(name, self.raw(value.node), const=statement.const)
             return
-        own = scope.named(expr, name)
+        own = scope.named(value.node, name)
         scope.objects.pop(name, None)
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
@@ -229,8 +336,8 @@ class Program:
         elif statement.const:
             scope.replaced.add(name)
         scope.names[name] = detach(own) if statement.const else own
-        if self.lowering.coercion.static_uses:
-            scope.static_uses[name] = self.lowering.coercion.static_uses
+        if value.static_uses:
+            scope.static_uses[name] = value.static_uses
         else:
             scope.static_uses.pop(name, None)
         scope.failed.pop(name, None)

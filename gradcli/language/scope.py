@@ -11,25 +11,26 @@ import numpy as np
 from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.language.dialect import Dialect
 from gradcli.language.frames import Frame
 from gradcli.language.static_uses import StaticUse
-from gradcli.language.tree import Binding, DataBinding, Definition
+from gradcli.language.tree import Binding, DataBinding, Definition, Several
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
 from gradcli.ops.calling.promotion import kind_of, numpy_dtype
 from gradcli.ops.fixed import Fixed
 
 if TYPE_CHECKING:
-    from gradcli.language.objects import Bound
     from gradcli.language.origins import Origins
 
 
 class Deferred(Fixed):
     """A binding that waits for names to have values."""
 
-    binding: Binding | DataBinding
-    before: Expr | None  # what its own name meant before
-    leaves: dict[str, Expr]  # and its leaf, if there was one
+    binding: Binding | DataBinding | Several
+    names: list[str]  # that it binds
+    before: dict[str, Expr]  # what these meant before
+    leaves: dict[str, Expr]  # and their leaves, if there were any
 
 
 @dataclass(eq=False, repr=False)
@@ -43,7 +44,7 @@ class Scope:
     names: dict[str, Expr] = field(default_factory=dict)  # what they mean in the text that follows
     leaves: dict[str, Expr] = field(default_factory=dict)  # what they mean in results: a leaf, also after x = x/2
     functions: dict[str, Definition] = field(default_factory=dict)
-    objects: dict[str, Bound] = field(default_factory=dict)  # what names stand for that are no values: nn.MSELoss(), F.relu
+    objects: dict[str, Any] = field(default_factory=dict)  # what names stand for that are no values: nn.MSELoss(), F.relu
     values: dict[Expr, Any] = field(default_factory=dict)  # of leaves, in the program's precision
     whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
@@ -54,12 +55,16 @@ class Scope:
     outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
     deferred: list[Deferred] = field(default_factory=list)  # bindings that `gradcli check` tries values for
     lost: dict[str, Expr] = field(default_factory=dict)  # what names meant before a binding that has failed
+    imported: dict[str, Any] = field(default_factory=dict)  # what import lines have bound names to: modules, functions, constants
+    everything: list[str] = field(default_factory=list)  # modules all of whose names were imported
+    dialect: Dialect = field(default_factory=Dialect)
+    detached: dict[Expr, str] = field(default_factory=dict)  # nodes that a conversion has detached, with the conversion
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
     lowered: list[Frame] = field(default_factory=list)  # expressions, and what each node of their trees became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
     serial: int = 0
-    without_sympy: bool = False  # sympy is not asked: names hold trial points after the first, or columns of them
+    in_passing: bool = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
 
@@ -100,7 +105,7 @@ class Scope:
         """The names that are called as something of the program's own."""
         return [*self.functions, *self.objects] if self.objects else self.functions
 
-    def bind_object(self, name: str, bound: Bound) -> None:
+    def bind_object(self, name: str, bound: Any) -> None:
         """Make a name stand for what is no value."""
         self.unbind(name)
         self.objects[name] = bound

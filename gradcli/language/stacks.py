@@ -30,6 +30,13 @@ class Bracket:
 class Stacks:
     """The tokens at:stop of a text, how far they are read, and what waits until more of them are."""
 
+    known: frozenset[str] = frozenset()  # names before brackets that are values
+    applied = False  # whether calls and quotients have to be looked at closely
+    implied = False  # whether anything is written as in a textbook
+    notes: tuple[tuple[str | None, str], ...] = ()
+    bars: dict[int, int] | None = None  # places of bars, each with that of the next one beside it (bars.py)
+    doubts: dict[tuple[int, int], tuple[int, int]] | None = None  # bars with a value right after them, by the bracket they stand in
+
     def __init__(self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str] = frozenset()) -> None:
         before = min(at, 1)  # the token before the expression, which errors may point at
         self.source, self.at = source, before
@@ -40,13 +47,9 @@ class Stacks:
         self.brackets: list[Bracket] = []
         self.base = 0  # how many operators wait outside of the innermost open bracket
         self.nodes: list[Node] = []
-        self.known = known  # names before brackets that are values
-        self.called: set[str] = set()  # other names before brackets
-        self.applied = bool(known)  # whether calls and quotients have to be looked at closely
-        self.implied = False
-        self.notes: list[tuple[str | None, str]] = []
-        self.bars: dict[int, int] | None = None  # places of bars, each with that of the next one beside it (bars.py)
-        self.doubts: dict[tuple[int, int], tuple[int, int]] = {}  # values in bars right before another, by the bracket they stand in
+        self.called: set[str] = set()  # names before brackets, which are read as functions
+        if known:
+            self.known, self.applied = known, True
 
     def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
         raise ParseError(message, span=span, help=help, source=self.source)
@@ -56,7 +59,7 @@ class Stacks:
         if token.kind == END:
             before = self.tokens[self.at - 1] if self.at else token
             self.fail("the expression ends where a value is expected", before.span if before.kind != END else token.span)
-        self.fail(f"expected a value, not {token.text!r}", token.span, "write == to compare" if token.text == "=" else None)
+        self.fail(f"expected a value, not {token.text!r}", token.span, "write x == y to compare" if token.text == "=" else None)
 
     def peek(self) -> Token:
         """The token that is read next."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
+from gradcli.language.dialect import unknown_dialect
+from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, NAME, NUMBER, RESERVED, SYMBOL, Token, tokenize
-from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Lost, Name, Query, Statement
+from gradcli.language.parts import Part, ends
+from gradcli.language.tokens import END, NAME, RESERVED, SYMBOL, Token, tokenize
+from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
+from gradcli.language.unpacking import binds_several, equals_of, several
 
 # Words that statements of Python begin with; first_words.py is asked about these.
 PYTHON_WORDS = frozenset((
@@ -24,6 +26,8 @@ _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
     """The statements of one logical line; an error takes the place of the statement it stands in."""
+    if "#" in source.text and "dialect" in source.text and (error := unknown_dialect(source)) is not None:
+        yield error
     if len(source.text) > limit:
         yield LimitError(
             f"a statement of {len(source.text):,} characters is over the limit of {limit:,}", span=Span(0, 1), source=source,
@@ -31,15 +35,19 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
         )  # fmt: skip
         return
     if type(source) is not Source:
-        yield from _pasted(source)
+        from gradcli.language import pasted
+
+        yield from pasted.refused(source)
         return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        yield from _unreadable(source, error)
+        from gradcli.language.foreign import explained_text
+
+        yield explained_text(source, error)
         return
     start = 0
-    for stop in _ends(source, tokens):
+    for stop in ends(source, tokens):
         if stop > start:
             try:
                 found = statement(source, tokens, start, stop)
@@ -48,60 +56,12 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
             except AmbiguousError as error:
                 yield with_readings(error)
             except ParseError as error:
-                yield from _in_python_s_words(source, tokens, start, stop, error)
+                from gradcli.language import pasted
+
+                yield from pasted.in_python_s_words(source, tokens, start, stop, error, tokens[start].text in PYTHON_WORDS)
         start = stop + 1
 
 
-def _pasted(source: Source) -> Iterator[Statement | ParseError]:
-    """A block of Python's statements, or what Python printed, which is refused."""
-    from gradcli.language import first_words, foreign
-
-    yield first_words.refused(source)
-    if names := foreign.names_bound_in(source.text):
-        yield Lost(source, Span(0, len(source.text)), names)
-
-
-def _unreadable(source: Source, error: ParseError) -> Iterator[Statement | ParseError]:
-    from gradcli.language import foreign
-
-    yield foreign.explained_text(source, error)
-
-
-def _in_python_s_words(source: Source, tokens: list[Token], start: int, stop: int, error: ParseError) -> Iterator[Statement | ParseError]:
-    """An error, and the names that have no value because of it: of what is Python and out of the language, in its words."""
-    from gradcli.language import foreign
-
-    if tokens[start].text not in PYTHON_WORDS:
-        error = foreign.explained(source, tokens, start, stop, error)
-    yield error
-    first, last = tokens[start], tokens[stop - 1]
-    text = source.text[first.start : last.start + len(last.text)]
-    if names := foreign.names_bound_in(text):
-        yield Lost(source, Span(first.start, first.start + len(text)), names)
-
-
-def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
-    """Two dots that a number or a name stands before: no range is read anywhere."""
-    for (kind, text, start), after in pairwise(tokens):
-        end = start + len(text)
-        if after.start == end and after.text.startswith(".") and (text == "." or (kind == NUMBER and text.endswith("."))):
-            raise ParseError(
-                "a range 'a..b' is not read here", span=Span(end - 1, end + 1), source=source,
-                help="write x[a:b] for a slice, linspace(a, b, 5) for points",
-            )  # fmt: skip
-
-
-def _ends(source: Source, tokens: list[Token]) -> Iterator[int]:
-    """The places of the tokens that end statements: each semicolon outside of brackets, and the END."""
-    if ";" in source.text:  # megabytes of text seldom have one
-        depth = 0
-        for i, (kind, text, _) in enumerate(tokens):
-            if kind == SYMBOL:
-                depth += (text in ("(", "[")) - (text in (")", "]"))
-                if text == ";" and depth <= 0:
-                    yield i
-                    depth = 0
-    yield len(tokens) - 1
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
@@ -140,34 +100,12 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     assert span is not None
     tokens = tokenize(source)
     places = [token.start for token in tokens]
-    start, stop = bisect_left(places, span.start), bisect_left(places, span.end)
-    part = Part(source, tokens, start, stop, span)
+    start, stop = (bisect_left(places, place) for place in span)
+    part = Part(source, tokens, start, stop, Span(*span))
     try:
         return (expression.read or plain)(part, values)
     except AmbiguousError as error:
         raise with_readings(error) from None
-
-
-class Part(NamedTuple):
-    """The tokens of one statement, start:stop of those of its line."""
-
-    source: Source
-    tokens: list[Token]
-    start: int
-    stop: int
-    span: Span
-
-    def token(self, place: int) -> Token:
-        """A token by its place in the statement; END after the last."""
-        at = self.start + place
-        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
-
-    def expression(self, place: int, values: frozenset[str] = frozenset()) -> Expression:
-        """All from a place on, as an expression."""
-        at = self.start + place
-        if ".." in self.source.text:
-            _refuse_ranges(self.source, self.tokens[at : self.stop])
-        return parsed(self.source, self.tokens, at, self.stop, values)
 
 
 def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
@@ -178,9 +116,9 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     last = tokens[stop - 1]
     part = Part(source, tokens, start, stop, Span(tokens[start].start, last.start + len(last.text)))
     first = tokens[start]
-    if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
-        return query(part)
     kind, text, _ = part.token(1)
+    if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
+        return several(part) if first.text in ("(", "[", "*") and "=" in source.text and binds_several(part) else query(part)
     if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
         from gradcli.language import first_words
 
@@ -191,6 +129,10 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
             return None
         if reading.tokens is not None:
             return statement(source, reading.tokens, 0, len(reading.tokens) - 1)
+    if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
+        return import_line(part)
+    if kind == SYMBOL and text == "," and equals_of(part):
+        return several(part)
     if first.text == "const" and kind == NAME:
         return constant(part)
     if kind == SYMBOL and text == "=":
@@ -206,7 +148,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
 
 def _is_of_statements(method: str) -> bool:
     """Whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
-    return method in _METHODS or (method.endswith("_") and not method.startswith("_"))
+    return method in _METHODS or (method[-1:] == "_" != method[:1])
 
 
 def query(part: Part) -> Query:
@@ -276,8 +218,9 @@ def _changed(part: Part, values: frozenset[str]) -> Expression:
     for node in (before, whole):
         node.place = len(nodes)
         nodes.append(node)
-    span = None if change.source is None else part.span
-    return Expression(whole, nodes, change.called, frozenset(), change.implied, change.notes, change.source, span, _changed)
+    made = Expression(whole, nodes).like(change)
+    made.span, made.read = part.span, _changed
+    return made
 
 
 def definition(part: Part, equals: int) -> Definition:

@@ -79,7 +79,9 @@ def derivative(source: Source, tokens: list[Token], start: int, stop: int, found
         for node in (name, callee, result):
             node.place = len(nodes)
             nodes.append(node)
-    return Expression(result, nodes, body.called, found.differentials, True, body.notes, source, span)
+    made = Expression(result, nodes).like(body)
+    made.implied, made.differentials, made.source, made.span = True, found.differentials, source, span
+    return made
 
 
 def _closing(tokens: list[Token], at: int, stop: int) -> int | None:

@@ -133,23 +133,36 @@ class Sequence(Node):
         self.bracket, self.items, self.start, self.end = bracket, items, start, end
 
 
-@dataclass(eq=False, repr=False)
 class Expression:
     """A whole expression: its root, and all nodes with operands before their users.
 
     What names stand for may decide what it means: ``x(x + 1)`` is a product where x is a value. It is then read again (`rereading`).
+
+    called         names before brackets, which are read as functions
+    differentials  names that have no value and are no functions, or ``d/dx`` is a quotient
+    implied        whether anything is written as in a textbook: `rewritten` says how it was read
+    notes          what is to be said of it, always or where a name is bound
+    source, span   the tokens that it was read from, where that is needed to read them again
+    read           reads them, given the names that are values; an expression and nothing else, if None
+    readings       what it is where names are values
     """
 
-    root: Node
-    nodes: list[Node]
-    called: frozenset[str] = frozenset()  # names before brackets, which are read as functions
-    differentials: frozenset[str] = frozenset()  # names that have no value and are no functions, or ``d/dx`` is a quotient
-    implied: bool = False  # whether anything is written as in a textbook: `rewritten` says how it was read
-    notes: tuple[tuple[str | None, str], ...] = ()  # what is to be said of it, always or where a name is bound
+    called: frozenset[str] = frozenset()
+    differentials: frozenset[str] = frozenset()
+    implied: bool = False
+    notes: tuple[tuple[str | None, str], ...] = ()
     source: Source | None = None
-    span: Span | None = None  # of the tokens that it was read from
-    read: Callable[..., Expression] | None = None  # reads them, given the names that are values
-    readings: dict[frozenset[str], Expression] = field(default_factory=dict)  # what it is where names are values
+    span: tuple[int, int] | None = None
+    read: Callable[..., Expression] | None = None
+    readings: dict[frozenset[str], Expression] | None = None
+
+    def __init__(self, root: Node, nodes: list[Node]) -> None:
+        self.root, self.nodes = root, nodes
+
+    def like(self, other: Expression) -> Expression:
+        """This one, which was made of another, with what is known of that."""
+        self.called, self.implied, self.notes, self.source = other.called, other.implied, other.notes, other.source
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -179,6 +192,33 @@ class Binding(Statement):
     name_span: Span
     expression: Expression
     const: bool = False
+    part: int | None = None  # its place among the results that the names of one statement share
+
+
+@dataclass(eq=False, repr=False)
+class Several(Statement):
+    """``a, b = ...``: several names at once, each with an expression of its own, or all with the results of one."""
+
+    bindings: list[Binding]
+    shared: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Imported:
+    """One thing that an import line takes: a module, a name out of one, or "*" for all of its names."""
+
+    path: str
+    name: str | None
+    alias: str
+    span: Span
+    aliased: bool = True
+
+
+@dataclass(eq=False, repr=False)
+class Import(Statement):
+    """``import numpy as np``, ``from torch import nn``: names for libraries and for what is in them."""
+
+    items: list[Imported]
 
 
 @dataclass(eq=False, repr=False)

@@ -15,6 +15,15 @@ from gradcli.language.tree import Binary, Call, Name
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 
+# Functions of Python that have others in their place, or none.
+_OF_PYTHON = {
+    "sorted": "write sort(x)",
+    "reversed": "write flip(x, 0)",
+    "enumerate": "write arange(3) for the numbers of entries",
+    "isinstance": "leave it out",
+    **dict.fromkeys(("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"),
+    **dict.fromkeys(("dict", "set", "frozenset", "iter", "next", "str", "repr", "input"), "write [1, 2] for an array"),
+}
 # What programs call by names of their own, which are near to those of functions.
 _OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
 _LONGEST = 40  # characters of a name that may be several names written together
@@ -40,12 +49,12 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
     close = suggestion(name, list(scope.names))
-    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=...")
+    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
 
 
 def two_readings(name: str, parts: list[str]) -> AmbiguousError:
     """The error of letters written together that are names each."""
-    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)} for the product, or give '{name}' a value")
+    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1")
 
 
 def glued(name: str, known: Collection[str]) -> list[str] | None:
@@ -66,6 +75,8 @@ def glued(name: str, known: Collection[str]) -> list[str] | None:
 
 def unknown_function(scope: Scope, name: str) -> GradcliError:
     """The error of calling a name that is no function."""
+    if name in _OF_PYTHON:
+        return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
     if name in _OF_PROGRAMS:
         return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
     close = suggestion(name, [*scope.functions, *callables.all_names()])

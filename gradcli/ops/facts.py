@@ -62,6 +62,7 @@ class Facts(Fixed):
     constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
     commutes   whether its two operands may change places
     folds      the operation of two operands by which a reduction puts its entries together
+    parity     "odd" or "even": of -x it is the opposite of that of x, or the same
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
     """
@@ -79,6 +80,7 @@ class Facts(Fixed):
     constant: Function | None = None
     commutes: bool = False
     folds: str = ""
+    parity: str = ""
     work: Function | None = None
 
 
@@ -87,7 +89,7 @@ class Rewriting(Fixed):
 
     algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
                 "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
-                "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty if it is none of these
+                "exponential", "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty for others
     adds        what it adds up: "entries" of its operand (a mean is their sum but for a factor), or "products" of two operands' entries
     unchanged   whether the result is the operand, but for repeated entries
     repeats     whether entries are repeated along axes
@@ -95,6 +97,11 @@ class Rewriting(Fixed):
     on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
+    means       ``means(*operands, **static)``: the same made of other operations, in which formulas are compared: of tan, sin(x)/cos(x);
+                where it is shorter, it is written as this one again
+    squared     its square, made of other operations: of sin(x), 1 - cos(x)**2; or 1
+    quotients   ``quotients()``: of two functions these, their quotients and their reciprocals: sin, cos, tan, cot, csc, sec
+    doubled     ``doubled(x)``: what it is of 2*x
     as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
     """
 
@@ -105,6 +112,10 @@ class Rewriting(Fixed):
     reshapes: bool = False
     on_objects: bool = False
     simpler: Function | None = None
+    means: Function | None = None
+    squared: Function | int | None = None
+    quotients: Function | None = None
+    doubled: Function | None = None
     as_ufunc: tuple[Any, ...] = ()
 
 

@@ -13,10 +13,12 @@ import numpy as np
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
+from gradcli.ops.calling.prefixes import DIALECTS
 
 MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
 OPTIONS = (  # of evaluate
-    "at", "check", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state", "seed", "timeout", "wrt",
+    "at", "check", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state", "seed",
+    "timeout", "wrt",
 )  # fmt: skip
 _NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
 _WORDS = re.compile(rf"#[^\n]*|({_NAME})")
@@ -99,6 +101,15 @@ def precision_of(dtype: Any) -> str:
     if name not in ("float64", "float32"):
         raise InputTypeError(f"dtype must be float64 or float32, not {dtype!r}")
     return str(name)
+
+
+def dialect_of(dialect: Any) -> str | None:
+    """One of the dialects. Raises InputTypeError."""
+    if dialect is None or dialect in DIALECTS:
+        return None if dialect is None else str(dialect)
+    close = suggestion(dialect, list(DIALECTS)) if isinstance(dialect, str) else None
+    help = f"did you mean '{close}'?" if close else None
+    raise InputTypeError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {dialect!r}", help=help)
 
 
 def limits_of(limits: Any) -> Limits:
@@ -202,6 +213,6 @@ def naming(known: Collection[str], **options: Any) -> Iterator[None]:
 def helped(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
     """The error, whose help does not propose to bind a name by a keyword that is an option."""
     for name in options:
-        if error.help == f"give it one: {name}=...":
+        if error.help == f"give it one: {name}=1":
             error.help = f"give it one: {how(name)}"
     return error

@@ -89,6 +89,18 @@ def summary(record: Function) -> str:
     return text if end < 0 else text[: end + 1]
 
 
+def search(words: list[str]) -> list[tuple[str, Function]]:
+    """The functions that have all words in their names, aliases or descriptions, those with all of them in a name first."""
+    wanted = [word.lower() for word in words]
+    ranked = []
+    for family, record in functions():
+        names = " ".join((record.name, *record.aliases)).lower()
+        text = f"{names} {family} {record.doc}".lower()
+        if all(word in text for word in wanted):
+            ranked.append((not all(word in names for word in wanted), family, record))
+    return [(family, record) for _, family, record in sorted(ranked, key=lambda found: found[0])]
+
+
 def found(name: str) -> tuple[Function, str]:
     """The record that a name means, with or without a library's prefix. Raises UnknownNameError."""
     prefix, _, short = name.rpartition(".")

@@ -17,10 +17,10 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, ParseError, ShapeError, UsageError, suggestion, text_lines
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.mentions import words_of
+from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
+from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
@@ -38,37 +38,40 @@ _PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disab
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 
 
-def value_and_grad(expression: str, wrt: Iterable[str] | None = None, *, dtype: Any = "float64", limits: Limits = DEFAULT) -> Function:
+def value_and_grad(
+    expression: str, wrt: Iterable[str] | None = None, *, dtype: Any = "float64", limits: Limits = DEFAULT, dialect: str | None = None
+) -> Function:
     """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
 
     expression  a program of the language; the result is that of its last query
     wrt         names to differentiate with respect to, also "a, b" (default: every name that it is called with and depends on)
+    dialect     what methods and bare names mean where no prefix or import line says so: "numpy", "torch" or "jax"
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(expression, names_of(wrt), dtype, limits)
+    return Function(expression, names_of(wrt), dtype, limits, dialect)
 
 
 @overload
-def compile(expression: str, *, dtype: Any = ..., limits: Limits = ...) -> Value: ...
+def compile(expression: str, *, dtype: Any = ..., limits: Limits = ..., dialect: str | None = ...) -> Value: ...
 @overload
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
 @overload
 def compile(expression: None = None, **pytorch: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-def compile(expression: Any = None, *, dtype: Any = "float64", limits: Limits = DEFAULT, **pytorch: Any) -> Any:
+def compile(expression: Any = None, *, dtype: Any = "float64", limits: Limits = DEFAULT, dialect: str | None = None, **pytorch: Any) -> Any:
     """A function of an expression's names that gives its value, compiled once for each set of shapes.
 
     A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function computes; with PyTorch's keywords
     alone it is the decorator that does so. Raises UnknownArgument for other keywords, and InputTypeError for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits")
+    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect")
     for name in pytorch:
         if name not in options:
-            close = suggestion(name, options)
+            close = suggestion(name, [*options])
             raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
     if of_functions:
         return expression if expression is not None else lambda function: function
-    return Value(expression, (), dtype, limits)
+    return Value(expression, (), dtype, limits, dialect)
 
 
 class Function:
@@ -76,11 +79,12 @@ class Function:
 
     _options: tuple[str, ...] = ("seed", "out")
 
-    def __init__(self, expression: str, wrt: tuple[str, ...] | None, dtype: Any, limits: Limits) -> None:
+    def __init__(self, expression: str, wrt: tuple[str, ...] | None, dtype: Any, limits: Limits, dialect: str | None = None) -> None:
         self.expression = given.text_of(expression)
         self.wrt = wrt
         self.dtype = given.precision_of(dtype)
         self.limits = given.limits_of(limits)
+        self.dialect = given.dialect_of(dialect)
         self._float = numpy_dtype(FLOAT, self.dtype)
         self._statements: list[Statement] = []
         self._words: set[str] = {*(wrt or ())}
@@ -95,8 +99,7 @@ class Function:
                 )  # fmt: skip
             self._statements.append(statement)
             self._words |= words_of(statement)
-            if isinstance(statement, (Binding, DataBinding)):
-                self._words.add(statement.name)
+            self._words.update(names_bound_by(statement))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.expression!r}>"
@@ -134,7 +137,7 @@ class Function:
     def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
         """The values by the names that the expression has for them."""
         if at is not None and not isinstance(at, Mapping):
-            names = [statement.name for statement in self._statements if isinstance(statement, Binding)]
+            names = [name for statement in self._statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
             taken = {*names, *NAMED, *re.findall(r"(\w+)\s*\(", self.expression)}
             free = sorted(self._words - taken)
             shown = f"{at!r}" if isinstance(at, (int, float)) else "..."
@@ -297,6 +300,8 @@ def overlaps_itself(array: np.ndarray) -> bool:
 
 def _last_query(program: Program, function: Function) -> Lowered:
     found = None
+    program.scope.dialect.asked = function.dialect
+    program.foresee(text_lines(function.expression))
     for statement in function._statements:
         try:
             lowered = program.execute(statement)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
-from gradcli.formulas.simplify import simplify
+from gradcli.formulas.textbook import Effort, Textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -34,7 +34,9 @@ Texts = tuple[dict[str, str | None], dict[str, str] | None]
 Formulas = tuple[str, dict[str, str | None], dict[str, str] | None]
 
 
-def derivative_formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_given: bool, latex: bool) -> Formulas:
+def derivative_formulas(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_given: bool, latex: bool, effort: Effort = "quick"
+) -> Formulas:
     """The kind ("partial" or "gradient"), the formula of each variable (None without a short one), and LaTeX."""
     order = reachable([root])
     entrywise = all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
@@ -43,7 +45,10 @@ def derivative_formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_
     if len(order) > _LARGEST_GRAPH or not _printable_names(scope, order):
         return kind, nothing, {} if latex else None
     try:
-        texts, pictures = _partials(scope, root, wrt, order, latex) if entrywise else _gradients(scope, root, wrt, seed_given, latex)
+        if entrywise:
+            texts, pictures = _partials(scope, root, wrt, order, latex, effort)
+        else:
+            texts, pictures = _gradients(scope, root, wrt, seed_given, latex, effort)
     except (GradcliError, RecursionError):
         return kind, nothing, {} if latex else None
     return kind, texts, pictures
@@ -54,7 +59,7 @@ def _printable_names(scope: Scope, order: list[Expr]) -> bool:
     return all(scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf)
 
 
-def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr], latex: bool) -> Texts:
+def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr], latex: bool, effort: Effort) -> Texts:
     # In a graph of scalars the gradient is the elementwise partial: no seed, no sums, no shapes.
     graph = Graph(scope.limits)
     scalars: dict[Expr, Expr] = {}
@@ -72,7 +77,7 @@ def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr],
     raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
     gradients = dict(zip(inner, raw, strict=True))
     values = {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
-    return _printed(scope, graph, wrt, gradients, SamplePoint(gradients, values, {}, graph), names, latex)
+    return _printed(scope, graph, wrt, gradients, SamplePoint(gradients, values, {}, graph), names, latex, effort)
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
@@ -87,7 +92,7 @@ def _value(scope: Scope, node: Expr) -> Any:
     return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
 
 
-def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool) -> Texts:
+def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool, effort: Effort) -> Texts:
     if "seed" in scope.names:
         return dict.fromkeys(wrt), {} if latex else None
     with_seed = seed_given or math.prod(root.shape) != 1
@@ -96,7 +101,7 @@ def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool,
     engine = _swept(root, wrt, seed)
     names = {node: name for node in order if (name := _constant_name(scope, node)) is not None}
     point = _sample_point(scope, root, wrt, seed if with_seed else None, engine)
-    return _printed(scope, scope.graph, wrt, engine, point, names, latex)
+    return _printed(scope, scope.graph, wrt, engine, point, names, latex, effort)
 
 
 def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
@@ -146,20 +151,24 @@ def _printed(
     point: SamplePoint,
     names: dict[Expr, str],
     latex: bool,
+    effort: Effort,
 ) -> Texts:
     texts: dict[str, str | None] = dict.fromkeys(wrt)
     pictures: dict[str, str] = {}
     taken = {*scope.names, *scope.functions}
+    write = Textbook(graph, effort)
     for name, raw in engine.items():
-        (simple,) = simplify([raw], graph)
-        text = formula(simple, limit=LARGEST, names=names, taken=taken)
-        if text is None or not _evaluates_to(simple, point.gradients[name], point, scope.precision):
-            continue
-        texts[name] = text
-        if latex:
-            from gradcli.formulas.latex import latex as to_latex
+        for simpler in (write, write.plainly):
+            simple = simpler(raw)
+            text = formula(simple, limit=LARGEST, names=names, taken=taken)
+            if text is None or not _evaluates_to(simple, point.gradients[name], point, scope.precision):
+                continue
+            texts[name] = text
+            if latex:
+                from gradcli.formulas.latex import latex as to_latex
 
-            pictures[name] = to_latex(simple, names)
+                pictures[name] = to_latex(simple, names)
+            break
     return texts, pictures if latex else None
 
 

@@ -108,7 +108,7 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
         x = scope.subject(name)
         if x is None:
             close = suggestion(name, [x.payload.name for x in reachable([root]) if x.is_leaf])
-            help = f"did you mean '{close}'?" if close else f"give it one: {name}=..."
+            help = f"did you mean '{close}'?" if close else f"give it one: {name}=1"
             raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
         if x not in depends:
             raise MissingValueError(f"the result does not depend on '{name}', which has a tangent", help="leave its tangent out")

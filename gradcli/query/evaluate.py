@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.run import Lowered, Program, sources
+from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
@@ -38,10 +38,15 @@ _LARGE = 1 << 17  # entries of an array
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def records(program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one template are compiled once."""
+def records(
+    program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None, stream: bool = False
+) -> Iterator[Record]:
+    """The results of a program as its lines come; with a cache, queries of one template are compiled once.
+
+    Of a ``stream`` no line is read before the results of those before it are there.
+    """
     limits = program.scope.limits
-    for source in sources(lines, name, limits):
+    for source in program.sources(lines, name, stream=stream):
         record = None if cache is None else cache.in_scope(program.scope, source, options)
         if record is not None:
             yield record
@@ -73,6 +78,8 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
             _query(program, lowered, options, record)
     except GradcliError as error:
         return _with_error(record, locate(error, program.scope, statement))
+    finally:
+        record.dialect = program.lowering.dialect
     return record
 
 

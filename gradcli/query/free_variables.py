@@ -5,31 +5,29 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.formula_claims import smaller_domain
 from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.mentions import expressions_of, mentioned, names_bound_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
-from gradcli.language.tree import Binding, DataBinding, Query, Statement
+from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
 from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
+from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_lack
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
-_TINY = 2.0**-511  # the square root of the smallest normal float
 _AROUND = 3  # points of the domain around which formulas are tried, too
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
@@ -51,24 +49,27 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
 
     also   names that are meant as variables: those of constants, and those before brackets
     """
-    values = {*scope.names, *also, *(deferral.binding.name for deferral in scope.deferred)}
+    values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
-    if isinstance(statement, Binding) and statement.name in scope.lost:
-        wanted.pop(statement.name, None)  # what it meant before will do
+    own = names_bound_by(statement)
+    for name in own:
+        if name in scope.lost:
+            wanted.pop(name, None)  # what it meant before will do
     bindings: list[Deferred] = []
     for deferral in reversed(scope.deferred):
         binding = deferral.binding
-        if binding.name not in wanted:
+        if wanted.keys().isdisjoint(deferral.names):
             continue
         bindings.append(deferral)
-        del wanted[binding.name]
         more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions, values))
-        if deferral.before is not None:
-            more.pop(binding.name, None)
+        for name in deferral.names:
+            wanted.pop(name, None)
+            if name in deferral.before:
+                more.pop(name, None)
         wanted = {**wanted, **more}
-    given = {*scope.names, *scope.failed, *(name for name in NAMED if name not in also)}
-    if isinstance(statement, Binding) and scope.failed.get(statement.name) == statement.source.position(statement.span.start)[0]:
-        given.discard(statement.name)  # it is this binding that has failed
+    given = {*scope.names, *scope.failed, *scope.imported, *(name for name in NAMED if name not in also)}
+    line = statement.source.position(statement.span.start)[0]
+    given.difference_update([name for name in own if scope.failed.get(name) == line])  # it is this binding that has failed
     return Needs(_apart([name for name in wanted if name not in given], values), bindings[::-1])
 
 
@@ -109,16 +110,15 @@ class SampledPoints:
         """The names with these values; afterwards they are what they were."""
         scope = self.program.scope
         tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
-        names = {*values, *(deferral.binding.name for deferral in self.needs.bindings)}
+        names = {*values, *(name for deferral in self.needs.bindings for name in deferral.names)}
         before = [{name: table[name] for name in names if name in table} for table in tables]
         replaced = set(scope.replaced)
         try:
             for name in names:
                 scope.unbind(name)
             for deferral in reversed(self.needs.bindings):
-                if deferral.before is not None:
-                    scope.names[deferral.binding.name] = deferral.before
-                    scope.leaves.update(deferral.leaves)
+                scope.names.update(deferral.before)
+                scope.leaves.update(deferral.leaves)
             for name, value in values.items():
                 scope.bind_value(name, value)
             yield
@@ -130,13 +130,13 @@ class SampledPoints:
             scope.replaced = replaced
 
     @contextmanager
-    def _without_sympy(self) -> Iterator[None]:
-        """The same function again: what sympy's derivative of it is good for has been seen."""
-        self.program.scope.without_sympy = True
+    def _passing(self) -> Iterator[None]:
+        """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
+        self.program.scope.in_passing = True
         try:
             yield
         finally:
-            self.program.scope.without_sympy = False
+            self.program.scope.in_passing = False
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
@@ -157,24 +157,26 @@ class SampledPoints:
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value
         inside = 0
+        gravest: dict[Any, Any] = {}
         agreeing = self._agreeing(candidates)
         for place, point in enumerate(candidates):
             if best is not None and place in agreeing:
                 inside += 1
                 continue
-            with self._without_sympy() if inside else nullcontext():
+            with self._passing():
                 record = self._asked(point, place if inside < _AROUND and place < 2 * _AROUND else None)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
-            without = {**_without_value(record), **without}
-            if not _inside(record) or record.check is None or _is_underflow(record.check):
+            without = {**what_claims_lack(record), **without}
+            if not inside_domain(record) or record.check is None or is_underflow(record.check):
                 continue
             inside += 1
-            if best is None or best.check is None or record.check.worst > best.check.worst:
-                best = record
             if record.check.worst is Verdict.MISMATCH:
-                best = self._simplest(point, record)
-                break
+                return self._simplest(point, record), inside
+            if best is None or best.check is None or record.check.worst > best.check.worst:
+                best, gravest = record, point
+        if best is not None:
+            best = self._asked(gravest)
         for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
             if claim.verdict is Verdict.AGREE and claim.reason is None:
                 claim.reason = without.get(i)
@@ -209,7 +211,7 @@ class SampledPoints:
         inside = np.flatnonzero(self._finite_at(query, columns, quick))
         if inside.size < 2:
             return frozenset()
-        with self._without_sympy(), self.bound({name: column[inside] for name, column in columns.items()}):
+        with self._passing(), self.bound({name: column[inside] for name, column in columns.items()}):
             record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
         agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
         return frozenset(inside.tolist()) if agree else frozenset()
@@ -253,40 +255,6 @@ class SampledPoints:
         return record
 
 
-def _inside(record: Record) -> bool:
-    """Whether a point is in the domain of what was asked."""
-    if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
-        return False
-    if _without_value(record):
-        return False  # outside of the claim's own domain, at a point that nobody asked for
-    told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
-    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
-
-
-def _without_value(record: Record) -> dict[int, str]:
-    """The claims, by their places, that have no value at a point where the function has, and what is to be said of them."""
-    if record.check is None:
-        return {}
-    found = {}
-    for i, claim in enumerate(record.check.claims):
-        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
-            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
-            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
-    return found
-
-
-def _is_underflow(check: Check) -> bool:
-    """Whether a mismatch is of numbers that only overflow and underflow tell from zero: at points of our choice, no fault."""
-    parts = [part for part in (check.value, *check.variables.values()) if part is not None and part.verdict is Verdict.MISMATCH]
-    worst = [part.worst for part in parts if part.worst is not None]
-    return (
-        check.worst is Verdict.MISMATCH
-        and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims)
-        and len(worst) == len(parts)
-        and all(abs(w.engine - w.reference) < _TINY for w in worst)
-    )
-
-
 def _explain(record: Record) -> None:
     """Say of an error that it may be due to the number that stood for a name."""
     if record.error is not None and record.error.code not in ("evaluation", "missing-value"):
@@ -295,26 +263,30 @@ def _explain(record: Record) -> None:
         error.note = error.note or f"no value is given for {names}: numbers were tried"
 
 
-def deferred(program: Program, binding: Binding, needs: Needs, options: Options) -> Record | None:
+def deferred(program: Program, binding: Binding | Several, needs: Needs, options: Options) -> Record | None:
     """Defer a binding until the names that it needs have values; the record of its error if no number will do."""
     scope = program.scope
-    name, before = binding.name, scope.lost.pop(binding.name, None)
-    leaf = scope.leaves.get(name)
-    scope.failed.pop(name, None)
-    if before is not None:
-        scope.names[name] = before
+    names = names_bound_by(binding)
+    before = {name: scope.lost.pop(name) for name in names if name in scope.lost}
+    leaves = {name: scope.leaves[name] for name in before if name in scope.leaves}
+    for name in names:
+        scope.failed.pop(name, None)
+    scope.names.update(before)
     sampled = SampledPoints(program, binding, needs, options)
     record = sampled.at(next(anywhere(sampled.keys, 0)))
-    scope.names.pop(name, None)
-    scope.lost.pop(name, None)
+    for name in names:
+        scope.names.pop(name, None)
+        scope.lost.pop(name, None)
     if record is None or (record.error is not None and record.error.code == "evaluation"):
-        scope.failed.pop(name, None)
-        scope.deferred.append(Deferred(binding, before, {} if before is None or leaf is None else {name: leaf}))
+        for name in names:
+            scope.failed.pop(name, None)
+        scope.deferred.append(Deferred(binding, names, before, leaves))
         return None
     return record
 
 
-def keep_in_order(scope: Scope, binding: Binding | DataBinding) -> None:
-    """Defer a binding that could be run, too, if others of its name are deferred: it has its place among them."""
-    if any(deferral.binding.name == binding.name for deferral in scope.deferred):
-        scope.deferred.append(Deferred(binding, None, {}))
+def keep_in_order(scope: Scope, binding: Binding | DataBinding | Several) -> None:
+    """Defer a binding that could be run, too, if others of its names are deferred: it has its place among them."""
+    names = names_bound_by(binding)
+    if any(not set(names).isdisjoint(deferral.names) for deferral in scope.deferred):
+        scope.deferred.append(Deferred(binding, names, {}, {}))

@@ -22,7 +22,7 @@ from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.rereading import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Statement
+from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Several, Statement
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import locate, run_statement
@@ -73,13 +73,13 @@ def derivatives(program: Program, lines: Iterable[str], name: str | None, asked:
     definitions: list[Definition] = []
     bindings: list[Binding] = []
     found = False
-    for statement in statements(lines, name, program.scope.limits):
+    for statement in program.statements(lines, name):
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)
         elif not isinstance(statement, Assertion):
             definitions += [statement] if isinstance(statement, Definition) else []
-            bindings += [statement] if isinstance(statement, Binding) else []
+            bindings += [statement] if isinstance(statement, Binding) else statement.bindings if isinstance(statement, Several) else []
             record = _made_ready(program, statement, asked, id)
         if record is not None:
             found = True
@@ -92,9 +92,9 @@ def derivatives(program: Program, lines: Iterable[str], name: str | None, asked:
 def _made_ready(program: Program, statement: Statement | GradcliError, asked: Asked, id: Any) -> DerivativeRecord | None:
     """Run a statement that others build on; the record of its error."""
     record = run_statement(program, statement, asked.options)
-    if record is not None and isinstance(statement, Binding) and (needs := needs_of(statement, program.scope, asked.names or ())):
+    if record is not None and isinstance(statement, (Binding, Several)) and (needs := needs_of(statement, program.scope, asked.names or ())):
         record = deferred(program, statement, needs, asked.options)
-    elif record is None and isinstance(statement, (Binding, DataBinding)):
+    elif record is None and isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(program.scope, statement)
     if record is None:
         return None
@@ -148,7 +148,7 @@ def _needs(program: Program, subject: Subject) -> Needs:
     scope, query, listed = program.scope, subject.query, subject.names or ()
     needs = needs_of(query, scope, listed)
     expressions = [query.expression, *(e for deferral in needs.bindings for e in expressions_of(deferral.binding))]
-    bound = {*scope.names, *scope.functions, *(deferral.binding.name for deferral in needs.bindings)}
+    bound = {*scope.names, *scope.functions, *(name for deferral in needs.bindings for name in deferral.names)}
     given = {*bound, *NAMED, *listed}
     free = [name for name in mentioned(expressions, scope.functions, given) if name not in given]
     refuse_glued(query, free, listed, scope.names)
@@ -201,6 +201,7 @@ def _made(
         present = _present(program, subject, sampled.needs, lowered)
         asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
         options = replace(asked.options, wrt=asked_for, everywhere=True)
+        record.read_as = lowered.read_as
         found = variables(scope, reachable([lowered.value]), options, lowered.static_uses)
         names = list(found.nodes)
         if subject.names is None and sampled.needs.names:

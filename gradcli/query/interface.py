@@ -29,6 +29,7 @@ def evaluate(
     random_state: int = 0,
     timeout: float | None = None,
     limits: Limits = DEFAULT,
+    dialect: str | None = None,
     at: Mapping[str, Any] | None = None,
     **bindings: Any,
 ) -> Record:
@@ -44,6 +45,7 @@ def evaluate(
     mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
                 the Hessian of a scalar times that direction
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
+    dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or import line of the program says so
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
@@ -58,11 +60,13 @@ def evaluate(
     moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
     asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *moving}
     given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
-    with given.naming(known, at=at, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout):
+    with given.naming(
+        known, at=at, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout
+    ):
         values = given.bound(at, bindings, known, _by_name)
         mode, tangents = given.mode_of(mode, directions, seed, known)
         seconds = given.seconds_of(timeout)
-        programs = Programs(given.limits_of(limits), given.precision_of(dtype))
+        programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
         state = given.state_of(random_state)
     for name, value in values.items():
         programs.values[name] = array = given.value_of(name, value)

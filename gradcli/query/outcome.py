@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcli.errors import GradcliError
 from gradcli.language.run import Program
-from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Statement
+from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.policy import FAIL_ON, Policy
@@ -129,11 +129,11 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     if isinstance(statement, GradcliError):
         pass
     elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
-        if isinstance(statement, Binding):
+        if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
         else:
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
-    elif isinstance(statement, (Binding, DataBinding)):
+    elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
     if record is not None:
         record.xfail = xfail

@@ -25,17 +25,28 @@ class Programs:
     limits: Limits = DEFAULT
     precision: str = "float64"
     values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
+    dialect: str | None = None  # of programs that show none
     piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
 
-    def fresh(self, state: int = 0, load: Loader | None = None, values: Mapping[str, Any] | None = None) -> Program:
+    def fresh(
+        self,
+        state: int = 0,
+        load: Loader | None = None,
+        values: Mapping[str, Any] | None = None,
+        dialect: str | None = None,
+        usual: str | None = None,
+    ) -> Program:
         """A program that nothing has run in.
 
         state   the seed of its random numbers
         load    reads the data files that it names; without one, it may name none
         values  those of this program, if they are not those of all
+        dialect what is asked for where it does not show one, if nothing is asked for all
+        usual   what holds where nobody asks
         """
         scope = Scope(self.limits, self.precision, state)
         scope.load = load
+        scope.dialect.asked, scope.dialect.usual = self.dialect or dialect, usual
         scope.outside = dict(self.values if values is None else values)
         for name, value in scope.outside.items():
             scope.bind_value(name, value)

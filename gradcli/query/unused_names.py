@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from gradcli.errors import GradcliError, MissingValueError, suggestion, text_lines
-from gradcli.language.mentions import words_of
+from gradcli.language.mentions import names_bound_by, words_of
 from gradcli.language.run import statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Binding, DataBinding, Statement
+from gradcli.language.tree import Binding, Statement
 from gradcli.limits import Limits
 from gradcli.query.options import Options
 
@@ -29,9 +29,10 @@ class UsedNames:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
-        self.had.update(deferred.binding.name for deferred in scope.deferred)
+        self.had.update(name for deferred in scope.deferred for name in deferred.names)
         for binding in scope.bindings.values():
-            if binding.name not in self.bound:
+            shared = isinstance(binding, Binding) and binding.part is not None  # comes with the others, whether it is wanted or not
+            if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = f" (bound on line {line}{f' of {binding.source.name}' if binding.source.name else ''})"
 
@@ -96,8 +97,7 @@ def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], s
         if isinstance(statement, GradcliError):
             continue
         words |= words_of(statement)
-        if isinstance(statement, (Binding, DataBinding)):
-            bound.add(statement.name)
+        bound.update(names_bound_by(statement))
     return bound, words
 
 

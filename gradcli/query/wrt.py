@@ -100,7 +100,7 @@ def missing(scope: Scope, name: str) -> MissingValueError:
     """The error of a name that is to be differentiated by and has no value."""
     close = suggestion(name, [*scope.names])
     return MissingValueError(
-        f"no value for '{name}', which is to be differentiated", help=f"did you mean '{close}'?" if close else f"give it one: {name}=..."
+        f"no value for '{name}', which is to be differentiated", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1"
     )
 
 
@@ -201,8 +201,19 @@ def remarks(
             if x not in flows:
                 constant[name] = found[-1]
         elif name in zero and x not in flows and (options.wrt is None or x in order):
-            found.append(f"the derivative by {name} is 0: nothing differentiable depends on it")
+            cause = _detaching(scope, order, x)
+            why = f"{cause} stops gradients, as in PyTorch" if cause else "nothing differentiable depends on it"
+            found.append(f"the derivative by {name} is 0: {why}")
     return found, constant
+
+
+def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
+    """The conversion through which alone a result depends on a name, as it is written."""
+    return (
+        next((scope.detached[node] for node in order if node in scope.detached and x in reachable([node])), None)
+        if scope.detached
+        else None
+    )
 
 
 def _is_constant(scope: Scope, name: str) -> bool:

@@ -63,6 +63,7 @@ def as_dict(record: Record) -> dict[str, Any]:
         "source": {"file": record.file, "line": record.line, "column": record.column},
         "expr": well_formed(record.expr),
         **({} if record.read_as is None else {"read_as": well_formed(record.read_as)}),
+        **({} if record.dialect is None else {"dialect": record.dialect}),
         "value": value,
         "shape": None if record.value is None else list(record.shape),
         "dtype": record.dtype,

@@ -80,6 +80,7 @@ class Record:
     jvp: Array = None
     hvp: dict[str, Array] | None = None
     tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp or hvp
+    dialect: str | None = None  # by which the text was read, if not NumPy's
     derivative: dict[str, str | None] | None = None
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None

@@ -10,34 +10,114 @@ class Rule(NamedTuple):
 
     description: str
     severity: str = "major"  # info, minor, major, critical or blocker
+    advice: str = ""  # what to do about it, for `gradcli help`
 
 
 RULES = {
-    "mismatch": Rule("A gradient, or a claim about it, is wrong", "critical"),
-    "assert": Rule("An assert is false", "critical"),
-    "undetermined": Rule("No reference could decide within the limits"),
-    "undefined": Rule("The derivative does not exist as a finite real number"),
-    "ill-conditioned": Rule("Rounding costs all but a few digits", "minor"),
-    "kink": Rule("The function is not differentiable here; the gradient is a convention", "minor"),
-    "agree": Rule("The gradient agrees with its reference", "info"),
-    "skipped": Rule("There was nothing to check", "info"),
-    "none": Rule("The case failed without a verdict"),
-    "xpass": Rule("The case was expected to fail, but passes", "minor"),
-    "error-error": Rule("The case could not be evaluated"),
-    "error-syntax": Rule("The text is not an expression of the language"),
-    "error-ambiguous": Rule("The expression can be read in more than one way"),
-    "error-unknown-name": Rule("A function of this name is not known"),
-    "error-missing-value": Rule("A variable has no value"),
-    "error-argument": Rule("An argument is not usable"),
-    "error-shape": Rule("Shapes do not fit"),
-    "error-type": Rule("A value is of the wrong type"),
-    "error-limit": Rule("A limit on the size of the input was exceeded"),
-    "error-evaluation": Rule("The expression, or its gradient, has no value"),
-    "error-input": Rule("The input cannot be read"),
-    "error-unknown-field": Rule("A record has a field that nobody reads"),
-    "error-output": Rule("The output cannot be written"),
-    "error-usage": Rule("A setting is not usable"),
-}
+    "mismatch": Rule(
+        "A gradient, or a claim about it, is wrong", "critical",
+        'Either the claim is wrong, or the engine is: both values and the entry are said, and for claims what kind of mistake '
+        'it looks like. A mismatch without a claim is a bug of gradcli, to be reported.',
+    ),
+    "assert": Rule(
+        "An assert is false", "critical",
+        'Both sides are evaluated at the bound values, and an assert about names without values is decided at points of its '
+        'domain. Allow rounding by `within 1e-9`.',
+    ),
+    "undetermined": Rule(
+        "No reference could decide within the limits", "major",
+        'The work that a check may take is counted. Ask for less at once (--wrt), check parts of the expression, or check it at '
+        'fewer entries.',
+    ),
+    "undefined": Rule(
+        "The derivative does not exist as a finite real number", "major",
+        'Somewhere a value is outside of the domain, infinite or too large: a note says in which part of the expression it '
+        'begins. `where(condition, ...)` keeps a branch that is not taken out of it.',
+    ),
+    "ill-conditioned": Rule(
+        "Rounding costs all but a few digits", "minor",
+        'The gradient is the right one of these floats, but numbers that nearly cancel have lost its digits. A note has a '
+        'rewrite where one is known; --precision N computes more digits.',
+    ),
+    "kink": Rule(
+        "The function is not differentiable here; the gradient is a convention", "minor",
+        "Both one-sided derivatives are said, and which value is given: PyTorch's, as a rule. Claims may be held to another "
+        'choice by --convention.',
+    ),
+    "agree": Rule(
+        "The gradient agrees with its reference", "info",
+        "The derivative of the function, computed without the engine's rules, is the gradient to within rounding.",
+    ),
+    "skipped": Rule(
+        "There was nothing to check", "info",
+        'The result is no number that depends on a name, or the case is marked with # skip.',
+    ),
+    "none": Rule(
+        "The case failed without a verdict", "major",
+        'What is checked gave neither a value nor an error.',
+    ),
+    "xpass": Rule(
+        "The case was expected to fail, but passes", "minor",
+        'It is marked as xfail, or stands in the baseline: take it out there.',
+    ),
+    "error-error": Rule(
+        "The case could not be evaluated", "major",
+        'The message says what, and the help what to write.',
+    ),
+    "error-syntax": Rule(
+        "The text is not an expression of the language", "major",
+        'The caret stands where the text could not go on. A line is a statement; a newline inside brackets does not end it.',
+    ),
+    "error-ambiguous": Rule(
+        "The expression can be read in more than one way", "major",
+        'Both readings are in use, so that neither is guessed: write the one that is meant.',
+    ),
+    "error-unknown-name": Rule(
+        "A function of this name is not known", "major",
+        '`gradcli functions WORD` looks for a function by words of its description; a function of your own is written f(x) = x**2.',
+    ),
+    "error-missing-value": Rule(
+        "A variable has no value", "major",
+        'Bind it: NAME=2, NAME=2,3 or NAME=@data.npy after the expression, or NAME = ... above it. `gradcli diff` and `check '
+        '-e` need no values.',
+    ),
+    "error-argument": Rule(
+        "An argument is not usable", "major",
+        '`gradcli functions NAME` shows how a function is called, in gradcli, NumPy and PyTorch.',
+    ),
+    "error-shape": Rule(
+        "Shapes do not fit", "major",
+        'Shapes go together as in NumPy, from the last axis backwards; a seed has the shape of the result.',
+    ),
+    "error-type": Rule(
+        "A value is of the wrong type", "major",
+        'Numbers, booleans, strings and pairs stand for each other nowhere.',
+    ),
+    "error-limit": Rule(
+        "A limit on the size of the input was exceeded", "major",
+        '--limit NAME=N raises the limit that is named: length, entries, dimensions, nodes, calls or tangents.',
+    ),
+    "error-evaluation": Rule(
+        "The expression, or its gradient, has no value", "major",
+        'A matrix may be singular, or an index out of range, at these values.',
+    ),
+    "error-input": Rule(
+        "The input cannot be read", "major",
+        'The message names the file, the line, and what is wrong there.',
+    ),
+    "error-unknown-field": Rule(
+        "A record has a field that nobody reads", "major",
+        'A misspelt claim would pass for ever. Fields of your own go under "meta", which is copied to the output.',
+    ),
+    "error-output": Rule(
+        "The output cannot be written", "major",
+        'The disk may be full, or the folder not there; nothing is left half written.',
+    ),
+    "error-usage": Rule(
+        "A setting is not usable", "major",
+        'Options that contradict each other, or that nothing would come of, are refused rather than ignored; --help lists them.',
+    ),
+}  # fmt: skip
 
 
 def rule_of(name: str) -> Rule:

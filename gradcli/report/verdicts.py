@@ -108,11 +108,14 @@ class Departure:
     engine: float
     reference: float
     place: tuple[int, int, int] | None = None  # line, column and end column of the operation
+    beyond: str | None = None  # the reference, where it is too large for floats
 
     @property
     def text(self) -> str:
         index = f" at {list(self.index)}" if self.index else ""
-        return f"the adjoint of '{self.node}'{index} is {self.engine!r}, true {self.reference!r}: made by '{self.made_by}'"
+        return (
+            f"the adjoint of '{self.node}'{index} is {self.engine!r}, true {self.beyond or repr(self.reference)}: made by '{self.made_by}'"
+        )
 
 
 @dataclass(eq=False)

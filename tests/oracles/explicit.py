@@ -82,7 +82,39 @@ _ONE = {  # functions of one number
 }  # fmt: skip
 _BESSEL = {"besselj": mpmath.besselj, "bessely": mpmath.bessely, "besseli": mpmath.besseli, "besselk": mpmath.besselk}
 
+def _slope(function: Function, place: int = 0) -> Function:
+    """The derivative by one argument, as mpmath's differences have it."""
+    return precise(lambda *x: mpmath.diff(function, x, tuple(int(i == place) for i in range(len(x)))))
+
+
+def _below(a: Any, x: Any) -> Any:
+    return mpmath.gammainc(a, 0, x, regularized=True)
+
+
+def _part(a: Any, b: Any, x: Any) -> Any:
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+def _dawson(x: Any) -> Any:
+    return mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x)
+
+
+def _slope_of(function: Function) -> Function:
+    return lambda x: mpmath.diff(function, x)
+
+
+_OF_TWO = {"gammainc": _below, "gammaincc": lambda a, x: 1 - _below(a, x)}
+_OF_ONE = {"exprel": lambda x: mpmath.expm1(x) / x, "dawsn": _dawson, "ellipk": mpmath.ellipk, "ellipe": mpmath.ellipe}
+
 EXPLICIT: dict[str, tuple[Case, ...]] = {
+    **{name: (Case(f"{name}(Q, R)", precise(f), {"Q": _slope(f, 0), "R": _slope(f, 1)}, 1e-11),
+              Case(f"{name}(9*Q, R)", lambda q, r, f=f: precise(f)(9 * q, r), {"R": lambda q, r, f=f: _slope(f, 1)(9 * q, r)}, 1e-11))
+       for name, f in _OF_TWO.items()},
+    "betainc": (Case("betainc(Q, R, P)", lambda q, r, p: precise(_part)(q, r, p), {"P": lambda q, r, p: _slope(_part, 2)(q, r, p)}, 1e-11),
+        Case("betainc(Q, R, P[0])", lambda q, r, p: precise(_part)(q, r, p[0]), {"Q": lambda q, r, p: _slope(_part, 0)(q, r, p[0]), "R": lambda q, r, p: _slope(_part, 1)(q, r, p[0])},
+             1e-11)),
+    **{name: (Case(f"{name}(P)", precise(f), {"P": _slope(f)}, 1e-11), Case(f"grad(sum({name}(V)), V)", _slope(f), {"V": _slope(_slope_of(f))}, 1e-11))
+       for name, f in _OF_ONE.items()},
     **{name: (Case(f"{name}(M)", precise(f)), Case(f"{name}(P)", precise(f)), Case(f"{name}(3*N)", lambda n, f=f: precise(f)(3 * n)))
        for name, f in _ONE.items()},
     **{name: tuple(Case(f"{name}({v}, P*7)", lambda p, f=f, v=v: precise(f)(v, p * 7), {}, 1e-11) for v in (0, 1, 2.5)) for name,
@@ -100,6 +132,10 @@ EXPLICIT: dict[str, tuple[Case, ...]] = {
                          "Q": lambda q, r: precise(lambda s, a: mpmath.zeta(s, a, 1))(1.5 + q, r),
                          "R": lambda q, r: precise(lambda s, a: -s * mpmath.zeta(s + 1, a))(1.5 + q, r)}, 1e-11)),
     "beta": (Case("beta(Q, R)", precise(mpmath.beta), {"Q": precise(_beta), "R": lambda q, r: precise(_beta)(r, q)}),),
+    "lambertw": (Case("lambertw(Q)", precise(mpmath.lambertw), {"Q": precise(lambda q: 1 / (q + mpmath.exp(mpmath.lambertw(q))))}),
+        Case("lambertw(-0.3*Q)", lambda q: precise(lambda x: mpmath.re(mpmath.lambertw(x)))(-0.3 * q)),
+        Case("lambertw(-0.3*Q, -1)", lambda q: precise(lambda x: mpmath.re(mpmath.lambertw(x, -1)))(-0.3 * q)),
+        Case("scipy.special.lambertw(-0.3*Q, k=-1)", lambda q: precise(lambda x: mpmath.re(mpmath.lambertw(x, -1)))(-0.3 * q))),
     "stop_gradient": (Case("stop_gradient(M)", lambda m: m, {"M": np.zeros_like}),),
     "len": (Case("len(M)", lambda m: np.array(2.0)), Case("len(V)", lambda v: np.array(3.0))),
     "matvec": (Case("matvec(A, V)", lambda a, v: (a * v).sum(1)),),

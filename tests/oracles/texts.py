@@ -91,4 +91,44 @@ _SHAPES = [
 ]  # fmt: skip
 MODULES = [f"torch.nn.{text}" for text in (*_LOSSES, *_ACTIVATIONS, *_SHAPES)]
 
-TEXTS: dict[str, list[str]] = {"torch": [*DISTRIBUTIONS, *DIVERGENCES, *MODULES], "jax": []}
+_J = "jax.scipy.stats."
+_OF_STATS = [
+    "norm.logpdf(V, W, Q)", "norm.cdf(V, loc=W, scale=Q)", "norm.pdf(V)", "norm.ppf(Q)", "norm.sf(V)", "norm.logcdf(V)", "uniform.logpdf(Q, 0, 2)",
+    "expon.logpdf(Q)", "expon.logpdf(Q, scale=R)", "gamma.logpdf(Q, 2.5)", "gamma.logpdf(Q, R*4, scale=2)", "beta.logpdf(Q, R*3, 2)", "t.logpdf(V, R*9)",
+    "chi2.logpdf(Q, R*9)", "laplace.logpdf(V, W, Q)", "laplace.cdf(V)", "logistic.logpdf(V)", "logistic.cdf(V)", "cauchy.logpdf(V, W, Q)",
+    "pareto.logpdf(Q + 1, 2.5)", "gumbel_r.logpdf(V)", "gumbel_l.logpdf(V)", "poisson.logpmf(K, Q)", "bernoulli.logpmf(jnp.array([1, 0, 1]), Q)",
+    "geom.logpmf(jnp.array([1, 3, 2]), Q)", "nbinom.logpmf(K, 3.5, Q)", "binom.logpmf(K, 5, Q)", "multivariate_normal.logpdf(V, W, S)", "dirichlet.logpdf(jnp.array([0.2, 0.5, 0.3]), Q*4)",
+    "truncnorm.logpdf(Q, -1.0, 2.0)",
+]  # fmt: skip
+_OF_NN = [
+    *(f"{name}(M)" for name in (
+        "relu", "relu6", "silu", "swish", "gelu", "softplus", "log_sigmoid", "leaky_relu", "hard_tanh", "hard_sigmoid", "hard_silu", "hard_swish", "celu",
+        "elu", "selu", "logsumexp", "standardize", "soft_sign", "squareplus", "sigmoid", "softmax", "log_softmax", "mish", "tanh", "logmeanexp")),
+    "gelu(M, approximate=False)", "gelu(M, True)", "leaky_relu(M, 0.3)", "celu(M, 0.6)", "elu(M, alpha=0.6)", "glu(T)", "glu(C, axis=1)", "squareplus(M, b=2)",
+    "standardize(M, axis=0, epsilon=0.01)", "softmax(M, axis=0)", "log_softmax(T, axis=1)", "logsumexp(M, axis=1, keepdims=True)", "log1mexp(P)",
+    "logmeanexp(M, axis=0)", "one_hot(K, 3)*V", "softplus(30*V)",
+]  # fmt: skip
+_OF_LAX = [
+    "clamp(-0.5, M, 1.0)", "max(M, N)", "min(M, N)", "select(B, M, N)", "rsqrt(P)", "dot(V, W)", "dot(A, S)", "stop_gradient(M)*M", "exp(M)", "logistic(M)",
+    "erf_inv(M/4)", "integer_pow(M, 3)", "reduce_sum(M, axes=(1,))", "reduce_max(M, (0,))", "reduce_min(M, (1,))",
+    "reduce_prod(M, (1,))", "cumsum(M)", "cumsum(M, axis=1)", "cumprod(M, axis=1)", "cumlogsumexp(M, axis=1)", "concatenate([M, N], 0)", "concatenate([M, N], dimension=1)",
+    "reshape(M, (3, 2))", "transpose(M, (1, 0))", "expand_dims(V, (0,))", "sort(M)", "rev(M, (1,))", "bessel_i0e(M)", "igamma(Q, R)", "igammac(Q, R)",
+    "betainc(1.5, 2.5, P)", "atan2(M, N)", "lgamma(P)", "digamma(P)", "square(M)", "pow(P, M)", "sub(M, N)", "mul(M, N)", "div(M, N)", "abs(M)", "neg(M)", "log1p(P)",
+    "expm1(M)", "cbrt(M)", "rem(M, 0.4)", "top_k(M, 2)[0]",
+]  # fmt: skip
+_OF_SPECIAL = [
+    "expit(M)", "logit(P)", "gammaln(P)", "digamma(P)", "erf(M)", "erfc(M)", "erfinv(M/4)", "xlogy(P, P)", "xlog1py(P, P)", "entr(P)", "rel_entr(P, Q)",
+    "kl_div(P, Q)", "ndtr(M)", "ndtri(P)", "log_ndtr(M)", "logsumexp(M)", "logsumexp(M, axis=1, b=P)", "betaln(P, Q)", "betainc(1.5, 2.5, P)", "gammainc(Q, R)",
+    "gammaincc(Q, R)", "i0(M)", "i0e(M)", "i1(M)", "polygamma(1, P)", "zeta(Q + 2, R)", "boxcox(P, V)", "boxcox1p(P, V)", "softmax(M, axis=1)", "poch(Q, R)",
+    "multigammaln(Q + 3, 2)", "factorial(Q)", "exp1(Q)", "expi(Q)", "i1e(M)",
+]  # fmt: skip
+JAX = [
+    *(f"{_J}{text}" for text in _OF_STATS), *(f"jax.nn.{text}" for text in _OF_NN), *(f"jax.lax.{text}" for text in _OF_LAX),
+    *(f"jax.scipy.special.{text}" for text in _OF_SPECIAL),
+    "jax.scipy.linalg.cho_solve((jnp.tril(S), True), V)", "jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(S + S.T), V)",
+    "jax.scipy.linalg.solve(A, V)", "jax.scipy.linalg.solve_triangular(S, V, lower=True)", "jax.scipy.linalg.det(A)", "jax.scipy.linalg.inv(A)",
+    "jax.scipy.linalg.expm(A)", "jax.scipy.linalg.block_diag(A, C)", "jnp.unwrap(V*9)", "jnp.nanmax(D)", "jnp.nanmin(D, axis=0)", "jnp.nanprod(D, axis=1)",
+    "jnp.ediff1d(M)", "jnp.polymul(V, W)", "jnp.polyadd(V, W[:2])", "jnp.polysub(V[:2], W)", "jnp.polyder(V)", "jnp.polyder(V, m=2)", "jnp.polyint(V)", "jnp.polyint(V, 2)",
+]  # fmt: skip
+
+TEXTS: dict[str, list[str]] = {"torch": [*DISTRIBUTIONS, *DIVERGENCES, *MODULES], "jax": JAX}

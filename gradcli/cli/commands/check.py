@@ -94,6 +94,9 @@ def check(
     output_format: Annotated[
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
     ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+    ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take the settings from FILE, not from the pyproject.toml above what is checked.")
@@ -117,7 +120,7 @@ def check(
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
-        fail_fast=fail_fast, limit=limit or [], quiet=quiet, color=color,
+        fail_fast=fail_fast, limit=limit or [], quiet=quiet, color=color, dialect=dialect,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,

@@ -45,6 +45,9 @@ def differentiate(
     points: Annotated[int, typer.Option(metavar="N", min=1, help="At how many points formulas are held.")] = 16,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text",
+    dialect: Annotated[
+        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+    ] = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the points, and of rand and randn.")] = 0,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,
     limit: Annotated[
@@ -65,7 +68,7 @@ def differentiate(
     request = DiffRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=[], seed=None, save=[],
         timeout=timeout, output_format=output_format, dtype="float64", random_state=random_state, fail_fast=fail_fast,
-        limit=limit or [], order=order, check=check, latex=latex, points=points, quiet=quiet, color=color,
+        limit=limit or [], dialect=dialect, order=order, check=check, latex=latex, points=points, quiet=quiet, color=color,
     )  # fmt: skip
     return partial(run, request)
 
@@ -87,7 +90,7 @@ def run(request: DiffRequest) -> int:
         order=request.order, latex=request.latex or kind == "latex", check=request.check, points=request.points,
         state=request.random_state or 0, timeout=request.timeout,
     )  # fmt: skip
-    programs = programs_of(given.inputs, limits, request.dtype, request.random_state or 0)
+    programs = programs_of(given.inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     differentiation = Differentiation(given, programs, asked)
     writer = derivative_writer(kind, request.color)
     codes, said = set(), FINE

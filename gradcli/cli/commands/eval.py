@@ -87,6 +87,9 @@ def evaluate(
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
+    dialect: Annotated[
+        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+    ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,
     precision: Annotated[
@@ -113,7 +116,7 @@ def evaluate(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
-        limit=limit or [], quiet=quiet, color=color, precision=precision,
+        limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision,
     )  # fmt: skip
     return partial(run, request)
 
@@ -129,7 +132,7 @@ def run(request: EvalRequest) -> int:
     inputs = eval_inputs(request)
     arrays = _saved_arrays(request.save)
     options = eval_options(request, None if arrays is None else arrays.place)
-    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0)
+    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
     codes, said = set(), FINE
     writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens

@@ -17,18 +17,21 @@ app = typer.Typer(**STYLE)
 
 @app.command("functions")
 def list_functions(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A function, as NumPy or PyTorch calls it.")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]|[WORD]...", help="A function, as NumPy or PyTorch calls it; or words to search for."),
+    ] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text",
 ) -> Callable[[], int]:
-    """Show what can be differentiated: all functions, or one with its derivative, domain, conventions and an example."""
-    return partial(run, name, output_format)
+    """Show what can be differentiated: all functions, those with a word, or one with its derivative, domain, conventions and an example."""
+    return partial(run, words or [], output_format)
 
 
-def run(name: str | None, output_format: str) -> int:
-    """Print the list, or one entry, and give the exit code."""
+def run(words: list[str], output_format: str) -> int:
+    """Print a list, or one entry, and give the exit code."""
     from gradcli.cli.write import catalogue_text
 
     if output_format not in ("text", "json"):
         raise UsageError(f"unknown format {output_format!r}", help="text or json")
-    print(catalogue_text.one(name, output_format) if name else catalogue_text.all_functions(output_format))
+    print(catalogue_text.searched(words, output_format) if words else catalogue_text.all_functions(output_format))
     return FINE

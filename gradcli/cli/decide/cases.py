@@ -12,12 +12,12 @@ from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.pieces import Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, pieces
 from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
-from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, programs_of
+from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
-from gradcli.language.run import Program, sources, statements
+from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.evaluate import failed
@@ -49,7 +49,7 @@ def cases_of(request: CheckRequest) -> Cases:
     policy = policies.of(None)
     for path in inputs.files:
         policies.of(path)  # what is wrong in a project's settings is said before anything is done
-    programs = programs_of(inputs, limits, request.dtype, policy.state)
+    programs = programs_of(inputs, limits, request.dtype, policy.state, request.dialect)
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes())
@@ -121,16 +121,17 @@ class Cases:
             case Stretch(path, lines):
                 yield from self._of_program(self._program(policy, path), path, policy, lines)
             case Alone():
-                yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader()), policy)
+                yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader(), usual=policy.dialect), policy)
 
     def _program(self, policy: Policy, path: str) -> Program:
-        return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)))
+        return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)), usual=policy.dialect)
 
     def _of_program(self, program: Program, path: str, policy: Policy, share: range | None = None) -> Iterator[Record]:
         """The records of a program, or of the statements that begin in a share of its lines."""
         limits = self.programs.limits
         try:
-            for source in sources(self.inputs.lines(path, limits), None if path == "-" else path, limits):
+            lines = self.inputs.lines(path, limits)
+            for source in program.sources(lines, None if path == "-" else path, stream=is_stream(path)):
                 if share is not None and source.first_line >= share.stop:
                     break
                 before = share is not None and source.first_line + source.text.count("\n") < share.start
@@ -152,6 +153,7 @@ class Cases:
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
+        program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
         for record in _claimed(program, parsed, text, policy, save=self.claims.save):
             record.given = self.claims.given
@@ -184,6 +186,7 @@ class CheckedRecords:
             return Record(given.expr, given.id, skip=given.skip)
         result: Record | None = None
         parsed = list(statements(text_lines(given.expr), where, program.scope.limits))
+        program.foresee(text_lines(given.expr))
         stray = claim_of_nothing(given, parsed, program)
         if stray is not None:
             return failed(stray, id=given.id, expr=given.expr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradcli.cli.inputs.positionals import Inputs, folder_of
+from gradcli.cli.inputs.positionals import Inputs, folder_of, is_stream
 from gradcli.errors import GradcliError, text_lines
 from gradcli.language.run import Program
 from gradcli.query.evaluate import failed, records
@@ -32,7 +32,7 @@ class Evaluation:
                 yield from self._of_records(lines, path)
             else:
                 program = self.programs.fresh(self.state, self.programs.loader(folder_of(path)))
-                yield from self._of_program(program, lines, None if path == "-" else path)
+                yield from self._of_program(program, lines, None if path == "-" else path, is_stream(path))
         if self.inputs.expression is None:
             return
         if program is None or len(self.inputs.files) > 1:
@@ -45,10 +45,10 @@ class Evaluation:
         """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
         return self.names.remarks(self.programs.values, self.options, several=bool(self.inputs.files))
 
-    def _of_program(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[Record]:
+    def _of_program(self, program: Program, lines: Iterable[str], name: str | None, stream: bool = False) -> Iterator[Record]:
         cache = self.programs.cache if self.inputs.files and self.options.bare else None  # one expression is not worth its imports
         try:
-            yield from records(program, lines, name, self.options, cache)
+            yield from records(program, lines, name, self.options, cache, stream)
         except GradcliError as error:
             self.names.unread = True
             yield failed(error)

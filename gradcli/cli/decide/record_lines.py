@@ -76,7 +76,7 @@ class RecordLines:
             if compiled is not None:
                 compiled.expr = given.expr
                 return compiled, programs.cache.mentioned
-        program = programs.fresh(policy.state, programs.loader(folder), values)
+        program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect)
         program.scope.needed = given.wrt is not None and options.wrt is given.wrt
         record = self.treatment.result(program, given, replace(policy, options=options), where)
         self.names.had |= program.scope.leaves.keys()
@@ -122,6 +122,7 @@ class EvaluatedRecords:
     def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
         text, id = given.expr, given.id
         parsed = list(statements(text_lines(text), where, program.scope.limits))
+        program.foresee(text_lines(text))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         stray = claim_of_nothing(given, parsed, program)

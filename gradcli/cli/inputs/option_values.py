@@ -12,6 +12,7 @@ from dataclasses import replace
 from gradcli.cli.request import CheckRequest, DiffRequest, EvalRequest, Request
 from gradcli.errors import UsageError
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.query.options import Options, Place, names_of
 
 
@@ -20,6 +21,8 @@ def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
     limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
     choice("--format", request.output_format, formats)
     choice("--input", request.input_format or "text", ("text", "jsonl"))
+    if request.dialect is not None:
+        choice("--dialect", request.dialect, DIALECTS)
     choice("--dtype", request.dtype, ("float64", "float32"))
     choice("--color", request.color, ("auto", "always", "never"))
     return limits

@@ -54,6 +54,11 @@ def folder_of(path: str) -> Path:
     return Path() if path == "-" else Path(path).parent
 
 
+def is_stream(path: str) -> bool:
+    """Whether lines of a file come one after the other, and are answered as they come: of standard input, of a pipe with a name."""
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+
+
 def eval_inputs(request: EvalRequest) -> Inputs:
     """What ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
     expression: str | None = None
@@ -114,7 +119,7 @@ def function_inputs(request: CheckRequest) -> Inputs:
     return inputs
 
 
-def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> Programs:
+def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dialect: str | None = None) -> Programs:
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
@@ -135,7 +140,7 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int) -> P
             if error.code in ("missing-value", "ambiguous"):
                 raise _mentioning(error, name, text, inputs) from None
             raise
-    return Programs(limits, precision, values, piped)
+    return Programs(limits, precision, values, dialect, piped)
 
 
 def _piped_data(inputs: Inputs) -> Callable[[], bytes]:

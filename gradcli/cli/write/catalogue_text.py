@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import textwrap
 from typing import Any
 
+from gradcli.errors import UnknownNameError
 from gradcli.query import catalogue
 
 
@@ -22,16 +24,42 @@ def all_functions(output_format: str) -> str:
     functions = catalogue.functions()
     if output_format == "json":
         return _json([catalogue.entry(record, example=False).as_dict() for _, record in functions])
-    width = max(len(record.name) for _, record in functions)
-    room = max(30, shutil.get_terminal_size().columns - width - 4)
     lines: list[str] = []
     before = ""
+    width = max(len(record.name) for _, record in functions)
     for family, record in functions:
         if family != before:
             lines += ["", family] if lines else [family]
             before = family
-        lines.append(f"  {record.name:<{width}}  {textwrap.shorten(catalogue.summary(record), room, placeholder='...')}")
-    return "\n".join([*lines, "", f"{len(functions)} functions; gradcli functions NAME shows one"])
+        lines += _listed(record, width)
+    return "\n".join([*lines, "", f"{len(functions)} functions; gradcli functions NAME shows one, and WORD... those that have it"])
+
+
+def searched(words: list[str], output_format: str) -> str:
+    """What there is to say of one function, or the list of those that have all words in names or descriptions. Raises UnknownNameError."""
+    if len(words) == 1:
+        try:
+            return one(words[0], output_format)
+        except UnknownNameError:
+            if not catalogue.search(words):
+                raise
+    functions = [record for _, record in catalogue.search(words)]
+    if not functions:
+        raise UnknownNameError(f"no function has {' and '.join(repr(word) for word in words)}", help="gradcli functions lists all")
+    if output_format == "json":
+        return _json([catalogue.entry(record, example=False).as_dict() for record in functions])
+    width = max(len(record.name) for record in functions)
+    lines = [line for record in functions for line in _listed(record, width)]
+    count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
+    return "\n".join([*lines, "", f"{count}; gradcli functions NAME shows one"])
+
+
+def _listed(record: catalogue.Function, width: int) -> list[str]:
+    """A function with the first sentence of its description, which a terminal has in as many lines as it takes."""
+    text = catalogue.summary(record)
+    room = max(30, shutil.get_terminal_size().columns - width - 4) if sys.stdout.isatty() else len(text)
+    first, *rest = textwrap.wrap(text, max(room, 1)) or [""]
+    return [f"  {record.name:<{width}}  {first}".rstrip(), *(f"{'':{width + 4}}{line}" for line in rest)]
 
 
 def _json(data: Any) -> str:

@@ -56,6 +56,8 @@ _NUMPY = {
     "array": signature("array", f"x|object|data, dtype, -copy, -subok, {_PLACED}"),
     "einsum": signature("einsum", "***arguments, -optimize, -out, -dtype, -casting"),
     "item": signature("item", "x"),
+    "cho_factor": signature("cho_factor", "x|a, lower, -overwrite_a, -check_finite"),
+    "cho_solve": signature("cho_solve", "c_and_lower, y|b, -overwrite_b, -check_finite"),
     "len": signature("len", "x"),
     **{name: signature(name, "x, -memory_format") for name in ("contiguous", "double", "float")},
 }

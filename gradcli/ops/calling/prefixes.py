@@ -13,6 +13,8 @@ from gradcli.ops.constants import NAMED, PI, TAU, E
 
 NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 
+DIALECTS = (NUMPY, TORCH, JAX)  # for which a text may be written; SciPy's is NumPy's
+
 # The modules that a program may name, and the library whose names and defaults they select.
 MODULES = {
     "numpy": NUMPY, "numpy.linalg": NUMPY, "numpy.random": NUMPY, "numpy.fft": NUMPY, "numpy.ma": NUMPY, "numpy.polynomial": NUMPY,
@@ -88,6 +90,9 @@ class DType(NamedTuple):
 
 
 DTYPES = ("float64", "float32", "double", "float", "float16", "half", "bool", "int64", "int32", "long", "int", "bool_")
+
+# Names of a module that are no functions: they show less of a dialect than functions do.
+CONSTANTS = frozenset({"pi", "e", "tau", "inf", "nan", "newaxis", *DTYPES})
 
 # The precisions that a program can have, under the names of dtypes.
 PRECISIONS = {"float64": "float64", "double": "float64", "float": "float64", "float32": "float32"}

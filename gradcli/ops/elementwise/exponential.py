@@ -20,7 +20,6 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
 from gradcli.ops.writing import scipy_special
 
-
 _LONG = 64  # bits of an exponent
 _IMMENSE = 2**18  # of a result's logarithm
 
@@ -83,11 +82,12 @@ pow_ = elementwise(
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
     algebraic=True, inverse=True, domain=of(x="[0, inf)"), doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})",
+    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5,
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
     saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
+    means=lambda x: x**-0.5,
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
@@ -96,7 +96,7 @@ cbrt = elementwise(
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
-    doc="e to the power x.", ulps=3,
+    algebra="exponential", doc="e to the power x.", ulps=3,
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
@@ -168,7 +168,7 @@ exp_square: Op = elementwise(
         (-1.0,): r"\exp\left(-{x:atom}^{{2}}\right)", (1.0,): r"\exp\left({x:atom}^{{2}}\right)",
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
-    doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4,
+    doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4, means=lambda x, c: exp(c * x**2),
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,

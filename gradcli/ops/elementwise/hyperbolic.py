@@ -14,15 +14,17 @@ from gradcli.ops.spec import Op
 
 sinh = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
-    doc="The hyperbolic sine.", ulps=3
+    doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
+    quotients=lambda: (sinh, cosh, tanh, coth, csch, sech),
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), sign=r"\cosh", math="cosh",
-    doc="The hyperbolic cosine.", ulps=3
+    doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
+    doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech),
 )
 tanh = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,
-    sign=r"\tanh", math="tanh",
+    sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
 )  # fmt: skip
 
@@ -36,6 +38,7 @@ def _sech(x: Any) -> Any:
 sech: Op = elementwise(
     "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves=("x", "out"),
     doc="The hyperbolic secant, 1/cosh(x).", ulps=4, decays=True,
+    parity="even", means=lambda x: 1 / cosh(x),
 )
 
 
@@ -48,14 +51,16 @@ def _csch(x: Any) -> Any:
 csch = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=0), doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
+    parity="odd", means=lambda x: 1 / sinh(x),
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),
     domain=EVERYWHERE - at(x=0), sign=r"\coth", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
+    parity="odd", means=lambda x: cosh(x) / sinh(x),
 )
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / sqrt(1 + x**2), aliases=("arcsinh",),
-    saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3,
+    saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),

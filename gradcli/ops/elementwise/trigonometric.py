@@ -17,31 +17,37 @@ from gradcli.ops.spec import Op
 
 sin = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
-    sign=r"\sin", math="sin",
+    parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
+    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin",
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2,
-    sign=r"\cos", math="cos",
+    parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
+    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos",
 )
 tan = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
-    sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
+    parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
 )
 sec = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
+    parity="even", means=lambda x: 1 / cos(x),
 )
 csc = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
+    parity="odd", means=lambda x: 1 / sin(x),
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=4,
+    parity="odd", means=lambda x: cos(x) / sin(x),
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
     saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
+    parity="odd",
     math="asin",
 )
 acos = elementwise(
@@ -51,7 +57,7 @@ acos = elementwise(
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",), saves=("x",),
-    math="atan", doc="The inverse tangent.", ulps=2,
+    math="atan", doc="The inverse tangent.", ulps=2, parity="odd",
 )
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),

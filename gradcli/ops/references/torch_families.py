@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.references import factors, of
-from gradcli.ops.references.distributions import _bell, _choices, _information, _ln_beta, _ln_gamma, _normal_quantile, _power_of, _psi, _tail
+from gradcli.ops.references.distributions import (
+    _bell,
+    _choices,
+    _information,
+    _ln_beta,
+    _ln_gamma,
+    _normal_quantile,
+    _power_of,
+    _psi,
+    _tail,
+)
 from gradcli.ops.references.elementary import each, size_of
 from gradcli.ops.references.entries import lined, total
 from gradcli.ops.references.scalar_algorithms import eliminate, identity

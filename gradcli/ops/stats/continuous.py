@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.constants import EULER_GAMMA, HALF_LN_TWO_PI, LN2, LN_PI, LN_TWO_PI, PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, Constant, exactly
-from gradcli.ops.elementwise.arithmetic import abs_, sign, square
+from gradcli.ops.constants import (
+    EULER_GAMMA,
+    HALF_LN_TWO_PI,
+    LN2,
+    LN_PI,
+    LN_TWO_PI,
+    PI,
+    SQRT_2,
+    SQRT_2_BY_PI,
+    SQRT_TWO_PI,
+    Constant,
+    exactly,
+)
+from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, exp_square, expm1, log, log1p, pow_, sqrt, xlog1py, xlogy
-from gradcli.ops.elementwise.logic import greater, less, less_equal, logical_and, where
-from gradcli.ops.elementwise.trigonometric import atan2, cos, sin, tan
+from gradcli.ops.elementwise.logic import greater, less, less_equal, where
+from gradcli.ops.elementwise.trigonometric import atan2, sin, tan
 from gradcli.ops.special.bessel import i0e, i1e
 from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.error_functions import erf, erfc
@@ -16,7 +28,6 @@ from gradcli.ops.special.gamma import digamma, gamma, lgamma, sigmoid, softplus
 from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
 from gradcli.ops.special.probability import log_ndtr, logit, ndtr, ndtri
 from gradcli.ops.stats.families import INF, NAN, Family, register
-
 
 _TWO_BY_PI = exactly("(2/pi)", lambda m: 2 / m.pi)
 _LN_TWO_BY_PI = exactly("log(2/pi)", lambda m: m.log(2 / m.pi))

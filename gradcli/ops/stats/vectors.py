@@ -19,7 +19,6 @@ from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.linalg.factorizations import cholesky
 from gradcli.ops.linalg.inverses import inv
-from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.triangular import solve_triangular
 from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.sums import sum_

@@ -56,4 +56,17 @@ CALLS = {
     "nextafter": ("X, Y", "V, -W", "M*0, -N"),
     "double float contiguous": ("M", "0.5"),
     "positive": ("M", "U"),
+    "unwrap": ("9*V", "[0.5, 6.0, 12.5, 0.2, 7.0]", "9*M", "9*M, axis=0", "9*V, period=4.0", "9*V, 5.0", "[0.0, 3.0, 6.0, 9.0], discont=2.0, period=6.0"),
+    "nanmax nanmin nanprod": ("D", "D, axis=0", "D, 1", "D, axis=1, keepdims=True", "[nan, nan]", "O"),
+    "ediff1d": ("V", "M", "0.5*O"), "polymul polyadd polysub": ("V, W", "V, W[:2]", "W[:1], V", "2.0, V"),
+    "polyder polyint": ("V", "V, 2", "O, m=3", "V, 0"),
+    "cho_factor": ("S", "S, True", "S, lower=True", "S"), "cho_solve": ("(S, True), V", "(S, False), V", "(S, True), A"),
+    "gammainc gammaincc igamma igammac": ("Q*9, R*7", "P, Q", "0.25, [1e-8, 0.3, 4.0, 90.0]", "40.5, [20.0, 40.0, 41.0, 70.0]"),
+    "betainc betaincc": ("Q*9, R*7, P", "0.25, 1.5, P", "20.5, 30.25, [0.1, 0.4, 0.41, 0.9]"),
+    "exprel": ("M", "U[2:]", "0.0"), "dawsn": ("M", "U*1.0", "9*V"),     "ellipk ellipe": ("P", "-9*P", "0.0"), "boxcox": ("P, V", "Q, 0.0", "Q, 2.5"), "boxcox1p": ("P, V", "Q, 0.0", "M/2, 0.5"),
+    "inv_boxcox inv_boxcox1p": ("P, V", "Q, 0.0", "Q, 2.5"), "huber pseudo_huber": ("Q, M", "0.5, M", "1.5, V", "-1.0, V"), "cosm1": ("M", "1e-8*V"),
+    "powm1": ("P, V", "1.0 + 1e-8*Q, R"), "rgamma": ("M", "Q*9"), "poch": ("Q*5, R*5", "2.5, 3.0"),
+    "eval_legendre eval_chebyt eval_chebyu eval_hermite eval_hermitenorm eval_laguerre": ("0, V", "1, V", "2, M", "5, M"),
+    "legendre_polynomial_p chebyshev_polynomial_t chebyshev_polynomial_u hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l": (
+        "V, 0", "V, 1", "M, 2", "M, n=5"),
 }  # fmt: skip

@@ -1,0 +1,75 @@
+"""Other products that equal a value: of double angles, of half of an exponent, of fewer sums. Each may be shorter, or not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from gradcli.formulas.algebra import Algebra, Quantity
+from gradcli.formulas.bases import Value
+from gradcli.formulas.polynomials import Number, lean, power, product
+from gradcli.ops.elementwise import hyperbolic
+
+
+def doubled(algebra: Algebra, value: Value) -> Value | None:
+    """2*sin(x)*cos(x) as sin(2*x)."""
+    bases = algebra.bases
+    powers = dict(value[1])
+    for number, exponent in value[1]:
+        op = bases[number].op
+        if op is None or op.rewriting.doubled is None or op.facts.parity != "odd" or exponent < 1 or exponent.denominator != 1:
+            continue
+        operand = bases[number].operands[0]
+        assert operand is not None
+        whole: Value = op.rewriting.doubled(Quantity(algebra, operand)).value
+        if all(powers.get(b) == exponent * e for b, e in whole[1]):
+            twice = algebra.function(op, [algebra.times((2, ()), operand)], {})
+            rest = (value[0], product(value[1], power(whole[1], -exponent)))
+            return algebra.times(rest, algebra.raised((1 / Fraction(whole[0]), ()), exponent), algebra.raised(twice, exponent))
+    return None
+
+
+def halved(algebra: Algebra, value: Value) -> Value | None:
+    """exp(x)/(exp(x) - 1)**2 as 1/(4*sinh(x/2)**2): a sum with 1 that is left without its exponential."""
+    bases = algebra.bases
+    for base, exponent in value[1]:
+        terms = bases[base].terms
+        if terms is None or len(terms) != 2 or abs(terms.get((), 0)) != 1 or exponent.denominator != 1:
+            continue
+        raised, number = next((m, c) for m, c in terms.items() if m)
+        if abs(number) != 1 or any(bases[b].by is None or bases[b].of is not None for b, _ in raised):
+            continue
+        rest = product(product(value[1], ((base, -exponent),)), power(raised, Fraction(exponent, 2)))
+        if any(b == other for b, _ in rest for other, _ in raised):
+            continue
+        exponents: list[Value] = []
+        for b, e in raised:
+            by = bases[b].by
+            assert by is not None
+            exponents.append((lean(Fraction(e * by[0]) / 2), by[1]))
+        half = algebra.total(exponents)
+        function = hyperbolic.cosh if number == terms[()] else hyperbolic.sinh
+        twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
+        return algebra.times((value[0], rest), algebra.raised(twice, exponent))
+    return None
+
+
+def joined(algebra: Algebra, value: Value) -> Value | None:
+    """1/((x - 1)*(x + 1)) as 1/(x**2 - 1)."""
+    bases = algebra.bases
+    groups: dict[Number, list[int]] = {}
+    for base, exponent in value[1]:
+        if base in bases.sums and len(bases[base].terms or ()) <= 3:
+            groups.setdefault(exponent, []).append(base)
+    changed = value
+    for exponent, members in groups.items():
+        if len(members) < 2 or exponent.denominator != 1:
+            continue
+        terms = algebra.expanded(tuple((b, 1) for b in members))
+        if terms is None or len(terms) > len(members):
+            continue
+        sign, base_ = bases.sum(terms)
+        if base_.number in members:
+            continue
+        rest = product(changed[1], tuple((b, -exponent) for b in members))
+        changed = (changed[0] * (sign if exponent % 2 else 1), product(rest, ((base_.number, exponent),)))
+    return None if changed is value else changed

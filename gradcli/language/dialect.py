@@ -1,0 +1,244 @@
+"""The dialect of a program: for which library its text was written, which decides what methods and bare names mean that differ.
+
+A statement's own prefixes decide; else those of the other statements; else import lines; else what is asked for (an option, a comment);
+else methods that only PyTorch's tensors have; else NumPy. What nobody asks for is not looked for: the rest of a program is read only when
+something depends on it, and nothing is read ahead from a stream.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
+from gradcli.language.imports import modules_imported
+from gradcli.language.tree import Statement
+from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
+from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
+
+_CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
+_BOUND = re.compile(r"(?:^|[;\n])\s*(?:const\s+)?([^\W\d][\w\s,()]*)=(?!=)")  # what stands before the "=" of a statement
+_NAMES = re.compile(r"[^\W\d]\w*")
+_OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
+_LONGEST_CONSTANT = 80  # characters
+COMMENT = re.compile(r"#\s*dialect\s*:\s*([^\s;#]*)")
+
+
+class Guess(NamedTuple):
+    """A method or a bare name that was read by what was known then."""
+
+    call: Call
+    dialect: str
+    line: int
+
+
+class Evidence:
+    """What texts say: dialects by the lines that show them first."""
+
+    def __init__(self, roots: Mapping[str, str] | None = None) -> None:
+        self.prefixes: dict[str, int] = {}
+        self.constants: dict[str, int] = {}  # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
+        self.imports: dict[str, int] = {}
+        self.methods: dict[str, int] = {}
+        self.asked: str | None = None  # by a comment
+        self.roots = dict(ROOTS if roots is None else roots)  # what prefixes stand for
+
+    def add(self, source: Source, bound: Iterable[str] = ()) -> None:
+        """What a logical line shows; ``bound`` are names that have values there, which are no prefixes."""
+        text = source.text
+        if "import" in text and (found := modules_imported(source)) is not None:
+            for name, path in found.items():
+                dialect = DIALECT_OF.get(owner(path))
+                if name is not None:
+                    self.roots[name] = path
+                if dialect is not None:
+                    self.imports.setdefault(dialect, source.first_line)
+            return
+        if "#" in text and (comment := COMMENT.search(text)) and comment[1] in DIALECTS:
+            self.asked = comment[1]
+        if "." not in text:
+            return
+        for match in _CHAIN.finditer(text):
+            dot, chain, called = match.groups()
+            if chain is None:
+                continue
+            root, *parts = re.split(r"\s*\.\s*", chain)
+            if not dot and root in self.roots:
+                dialect = DIALECT_OF.get(owner(self.roots[root])) if parts and root not in bound else None
+                if dialect is not None:
+                    table = self.constants if _is_constant(parts[-1], text, match.end(), bool(called)) else self.prefixes
+                    table.setdefault(dialect, source.position(match.start())[0])
+            elif called and (dot or parts) and is_of_tensors(parts[-1] if parts else root):
+                self.methods.setdefault(TORCH, source.position(match.start())[0])
+
+
+def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
+    """Whether a name of a library stands for a number: a constant, or a function of constants (up to the ``end`` of its bracket)."""
+    if not called:
+        return name in CONSTANTS
+    depth, stop = 1, end
+    while depth and stop < min(len(text), end + _LONGEST_CONSTANT):
+        depth += (text[stop] == "(") - (text[stop] == ")")
+        stop += 1
+    return depth == 0 and _OF_NUMBERS.fullmatch(text, end, stop) is not None
+
+
+class Dialect:
+    """What is known of a program's dialect while it runs."""
+
+    def __init__(self) -> None:
+        self.asked: str | None = None  # by an option
+        self.usual: str | None = None  # by a project's settings
+        self.seen = Evidence()
+        self.decided: str | None = None  # what has decided a call of the statement that is being run
+        self.conflict: str | None = None  # what is wrong with the line that has just come
+        self._guesses: dict[Call, Guess] = {}  # in a stream
+        self._rest: Callable[[], Iterable[Source]] | None = None  # gives the lines to come; without it, nothing is known of them
+        self._costly = False
+        self._complete = False
+
+    # -- what is read -----------------------------------------------------------------------------------------------------------
+
+    def foresee(self, rest: Callable[[], Iterable[Source]], costly: bool = False) -> None:
+        """The lines to come can be had when they are needed; at a cost, if they are those of a file that is not read yet."""
+        self._rest, self._costly, self._complete = rest, costly, False
+
+    def note(self, source: Source, bound: Iterable[str] = ()) -> None:
+        """A logical line has come; ``bound`` are the names that have values."""
+        if self._complete:
+            return
+        if not self._guesses:
+            self.seen.add(source, bound)
+            return
+        before = set(self.seen.prefixes)
+        self.seen.add(source, bound)
+        new = [dialect for dialect in self.seen.prefixes if dialect not in before]
+        guesses = ((guess, dialect) for dialect in new for guess in self._guesses.values())
+        wrong = next((pair for pair in guesses if differs(pair[0].call, frozenset((pair[0].dialect, pair[1])))), None)
+        if wrong is not None:
+            guess, dialect = wrong
+            self.conflict = (
+                f"this line is {_SHOWN[dialect]}'s, but {_written(guess.call)} on line {guess.line} was read as "
+                f"{_SHOWN[guess.dialect]}'s, as nothing said so before"
+            )
+
+    def refusal(self, statement: Statement) -> AmbiguousError:
+        """The error of the line that has just come, whose dialect comes too late; it is said once."""
+        said, self.conflict = self.conflict, None
+        help = "say before what the program is: # dialect: torch, or an import line"
+        return AmbiguousError(said or "", span=statement.span, source=statement.source, help=help)
+
+    def evidence(self) -> Evidence:
+        """What the program shows, as far as it can be known."""
+        if self._rest is not None and not self._complete:
+            self._complete = True
+            bound: set[str] = set()
+            for source in self._rest():
+                bound.update(name for found in _BOUND.findall(source.text) for name in _NAMES.findall(found))
+                self.seen.add(source, bound)
+        return self.seen
+
+    # -- what is decided --------------------------------------------------------------------------------------------------------
+
+    def of(self, call: Call, own: Collection[str], tensors: bool, line: int) -> str | None:
+        """The dialect by which a call is read. None where nothing says anything: NumPy's, as far as it can take the call.
+
+        own      the dialects that the prefixes of its statement show
+        tensors  whether the statement has methods that only tensors have
+        Raises AmbiguousError where prefixes show two dialects for which the call differs.
+        """
+        if own:
+            self.decided = self._one_of(call, dict.fromkeys(own, line))
+            return self.decided
+        if self._costly and not self._complete and not differs(call):
+            return None
+        evidence = self.evidence()
+        found = evidence.prefixes or {**evidence.imports, **evidence.constants}
+        if found:
+            decided: str | None = self._one_of(call, found)
+        else:
+            decided = self.wanted() or (TORCH if tensors or evidence.methods else None)
+        if decided is not None and decided != NUMPY and differs(call):
+            self.decided = decided
+        if self._rest is None and call not in self._guesses:
+            self._guesses[call] = Guess(call, decided or NUMPY, line)
+        return decided
+
+    def wanted(self) -> str | None:
+        """What an option, a comment or the settings ask for."""
+        return self.asked or self.seen.asked or self.usual
+
+    def is_pasted(self) -> bool:
+        """Whether the program has prefixes or import lines."""
+        evidence = self.evidence()
+        return bool(evidence.prefixes or evidence.imports)
+
+    @staticmethod
+    def _one_of(call: Call, found: Mapping[str, int]) -> str:
+        dialects = [dialect for dialect in DIALECTS if dialect in found]
+        if len(dialects) > 1 and differs(call, frozenset(dialects)):
+            lines = sorted({found[dialect] for dialect in dialects})
+            where = f"lines {' and '.join(map(str, lines))} have" if len(lines) > 1 else "the statement has"
+            raise AmbiguousError(
+                f"{_written(call)} has two readings: {where} prefixes of {' and '.join(_SHOWN[dialect] for dialect in dialects)}",
+                help=f"write {' or '.join(_prefixed(call, dialect) for dialect in dialects)}",
+            )
+        return dialects[0]
+
+
+_SHOWN = {NUMPY: "NumPy", TORCH: "PyTorch", "jax": "JAX"}
+_PREFIX = {NUMPY: "np", TORCH: "torch", "jax": "jnp"}
+
+
+def _written(call: Call) -> str:
+    return f"'.{call.name}()'" if call.method else f"'{call.name}()'"
+
+
+def _prefixed(call: Call, dialect: str) -> str:
+    return f"{_PREFIX[dialect]}.{call.name}(...)"
+
+
+class Ahead:
+    """Lines that are handed on as they are asked for, and can be looked at before."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self._waiting: list[str] | None = None
+        self._at = 0
+        self.count = 0  # lines handed on
+        self._error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.count += 1
+            yield line
+            if self._waiting is not None:
+                break
+        while self._waiting is not None and self._at < len(self._waiting):
+            self._at += 1
+            self.count += 1
+            yield self._waiting[self._at - 1]
+        if self._error is not None:
+            raise self._error
+
+    def rest(self) -> list[str]:
+        """The lines that are to come; what cannot be read is raised in its turn."""
+        if self._waiting is None:
+            self._waiting = []
+            try:
+                self._waiting.extend(self._lines)
+            except Exception as error:
+                self._error = error
+        return self._waiting[self._at :]
+
+
+def unknown_dialect(source: Source) -> ParseError | None:
+    """The error of a comment that names no dialect there is."""
+    match = COMMENT.search(source.text)
+    if match is None or match[1] in DIALECTS or source.text[: match.start()].count("'") % 2:
+        return None
+    close = suggestion(match[1], list(DIALECTS))
+    help = f"did you mean '{close}'?" if close else f"write one of {', '.join(DIALECTS)}"
+    span = Span(match.start(1), max(match.end(1), match.start(1) + 1))
+    return ParseError(f"unknown dialect '{match[1]}'", span=span, source=source, help=help)

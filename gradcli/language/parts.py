@@ -1,0 +1,59 @@
+"""Statements as parts of a logical line: their tokens, and where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from gradcli.errors import ParseError, Source, Span
+from gradcli.language.parser import parsed
+from gradcli.language.tokens import END, NUMBER, SYMBOL, Token
+from gradcli.language.tree import Expression
+
+
+class Part(NamedTuple):
+    """The tokens of one statement, start:stop of those of its line."""
+
+    source: Source
+    tokens: list[Token]
+    start: int
+    stop: int
+    span: Span
+
+    def token(self, place: int) -> Token:
+        """A token by its place in the statement; END after the last."""
+        at = self.start + place
+        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
+
+    def expression(self, place: int, values: frozenset[str] = frozenset(), end: int | None = None) -> Expression:
+        """All from a place on, or up to another one, as an expression; ``values`` are names before brackets that are known to be no functions."""
+        at = self.start + place
+        stop = self.stop if end is None else self.start + end
+        if ".." in self.source.text:
+            _refuse_ranges(self.source, self.tokens[at:stop])
+        return parsed(self.source, self.tokens, at, stop, values)
+
+
+def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
+    """Two dots that a number or a name stands before: no range is read anywhere."""
+    for (kind, text, start), after in pairwise(tokens):
+        end = start + len(text)
+        if after.start == end and after.text.startswith(".") and (text == "." or (kind == NUMBER and text.endswith("."))):
+            raise ParseError(
+                "a range 'a..b' is not read here", span=Span(end - 1, end + 1), source=source,
+                help="write x[a:b] for a slice, linspace(a, b, 5) for points",
+            )  # fmt: skip
+
+
+def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
+    """The places of the tokens that end statements: each semicolon outside of brackets, and the END."""
+    if ";" in source.text:  # megabytes of text seldom have one
+        depth = 0
+        for i, (kind, text, _) in enumerate(tokens):
+            if kind == SYMBOL:
+                depth += (text in ("(", "[")) - (text in (")", "]"))
+                if text == ";" and depth <= 0:
+                    yield i
+                    depth = 0
+    yield len(tokens) - 1

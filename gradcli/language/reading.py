@@ -1,0 +1,242 @@
+"""How calls are read: by which library's meaning, and what stops gradients where it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gradcli.errors import AmbiguousError, ArgumentError, UnknownNameError
+from gradcli.graph.nodes import Expr
+from gradcli.language.attributes import of_library
+from gradcli.language.builder import Builder
+from gradcli.language.callables import exists, suggested
+from gradcli.language.frames import Frame
+from gradcli.language.imports import everything_in, is_of_python, unknown_module, unknown_name
+from gradcli.language.mentions import expressions_of
+from gradcli.language.names import Function, Module
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Number, Unary
+from gradcli.ops import structure
+from gradcli.ops.calling import meanings
+from gradcli.ops.calling.detaching import CONVERSIONS, detaches, is_refused
+from gradcli.ops.calling.meanings import DIALECT_OF, is_method_of_arrays, is_of_tensors
+from gradcli.ops.calling.prefixes import CONSTANTS, JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, owner
+
+ROWS = frozenset({"sum", "max", "min"})  # without a prefix they are NumPy's; Python's run over the rows of a matrix
+
+
+class Shown(NamedTuple):
+    """What a statement shows of its dialect."""
+
+    prefixes: frozenset[str]
+    tensors: bool  # whether it has methods that only PyTorch's tensors have
+
+
+def shown(frame: Frame, scope: Scope) -> Shown:
+    """What the statement in which an expression stands shows; constants (``np.pi``, ``np.sqrt(2*np.pi)``) show nothing here."""
+    if frame.shown is None:
+        expressions = [frame.expression] if frame.statement is None else expressions_of(frame.statement) or [frame.expression]
+        found: set[str] = set()
+        tensors = False
+        for expression in expressions:
+            constant = {node.callee for node in expression.nodes if type(node) is Call and _is_of_numbers(node)}
+            for node in expression.nodes:
+                if type(node) is Attribute:
+                    path = _module(node.base, frame, scope)
+                    dialect = None if path is None or node.name in CONSTANTS or node in constant else DIALECT_OF.get(owner(path))
+                    if dialect is not None:
+                        found.add(dialect)
+                elif type(node) is Call and type(node.callee) is Attribute and not tensors:
+                    tensors = _module(node.callee.base, frame, scope) is None and is_of_tensors(node.callee.name)
+        frame.shown = Shown(frozenset(found), tensors)
+    result: Shown = frame.shown
+    return result
+
+
+def _is_of_numbers(call: Call) -> bool:
+    """Whether a call has numbers and constants of libraries alone: np.sqrt(2*np.pi)."""
+    pending: list[Any] = [*call.arguments, *(value for _, value in call.keywords)]
+    for node in pending:
+        match node:
+            case Number():
+                continue
+            case Unary():
+                pending.append(node.operand)
+            case Binary():
+                pending += (node.left, node.right)
+            case Attribute() if node.name in CONSTANTS:
+                continue
+            case _:
+                return False
+    return bool(call.arguments)
+
+
+def _module(base: Any, frame: Frame, scope: Scope) -> str | None:
+    """The module for which the root of a dotted name stands."""
+    while type(base) is Attribute:
+        base = base.base
+    if type(base) is not Name or base.name in frame.locals or base.name in scope.names:
+        return None
+    imported = scope.imported.get(base.name)
+    if imported is not None:
+        return imported.path if isinstance(imported, Module) else None
+    return ROOTS.get(base.name)
+
+
+class Reading:
+    """Reads the calls of a program."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.scope = builder, builder.scope
+
+    def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
+        """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
+        if name in ROWS:
+            self._refuse_rows(name, frame, arguments, keywords)
+            return NUMPY
+        call = _form(name, False, arguments, keywords)
+        found = self._dialect(call, node, frame)
+        if found is None:
+            found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
+        return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
+
+    def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
+        """The library of a method. Raises AmbiguousError where it means two things."""
+        call = _form(name, True, [base, *arguments], keywords)
+        found = self._dialect(call, node, frame)
+        if found is not None:
+            return found
+        if not is_method_of_arrays(name) or "dim" in keywords or "keepdim" in keywords:
+            return TORCH
+        if name == "transpose" and len(arguments) == 2 and self.builder.value(base).ndim != 2:
+            return TORCH  # NumPy's wants all axes
+        return NUMPY if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None else TORCH
+
+    def _dialect(self, call: meanings.Call, node: Call, frame: Frame) -> str | None:
+        own = shown(frame, self.scope)
+        return self.scope.dialect.of(call, own.prefixes, own.tensors, frame.source.position(node.start)[0])
+
+    def _refuse_rows(self, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+        """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
+        if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
+            return
+        axes = self.builder.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
+        if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or self.scope.dialect.is_pasted()):
+            own = shown(frame, self.scope).prefixes
+            prefix = "torch" if own == {TORCH} else "jnp" if own == {JAX} else "np"
+            raise AmbiguousError(
+                f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
+                help=f"write {prefix}.sum(x), or sum(x, axis=0) for the rows",
+            )
+
+    # -- what stops gradients ---------------------------------------------------------------------------------------------------
+
+    def settled(self, result: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]) -> Any:
+        """The result of a call: without its gradient, where that stops in the library that it was written for.
+
+        Raises ArgumentError for what JAX refuses of values that it differentiates.
+        """
+        name, library, method = function.name, function.library, function.base is not None
+        if library == MATH:
+            library = self._only_dialect(frame) or NUMPY
+            stops = refused = True
+        else:
+            stops = detaches(name, library, method, bool(given) and isinstance(given[0], (list, tuple)))
+            refused = is_refused(name, library, method)
+        if not (library == TORCH and stops) and not (library == JAX and refused):
+            return result
+        if not any(map(self._varies, given)):
+            return result
+        callee = node.callee
+        text = frame.source.text[callee.start : callee.end]
+        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{text}(...)"
+        if library == JAX:
+            raise ArgumentError(
+                f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
+            )
+        return self._detached(result, written)
+
+    def converted(self, result: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
+        """The same of what makes a plain number, ``float(x)`` and ``x.item()``.
+
+        In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
+        """
+        if name not in CONVERSIONS or not any(map(self._varies, given)):
+            return result
+        call = meanings.Call("item", True, (False,), ())
+        function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])
+        return self.settled(result, node, frame, function, given)
+
+    def _only_dialect(self, frame: Frame) -> str | None:
+        """The dialect of a statement, if its prefixes, or else its program's, show one alone."""
+        own = shown(frame, self.scope).prefixes
+        evidence = self.scope.dialect.evidence()
+        found = own or evidence.prefixes or evidence.imports
+        return next(iter(found)) if len(found) == 1 else self.scope.dialect.wanted() if not found else None
+
+    def _varies(self, argument: Any) -> bool:
+        if isinstance(argument, (list, tuple)):
+            return any(map(self._varies, argument))
+        return isinstance(argument, Expr) and argument.kind == "float" and self.builder.varies(argument)
+
+    def _detached(self, result: Any, written: str) -> Any:
+        if isinstance(result, (list, tuple)):
+            return type(result)([self._detached(part, written) for part in result])
+        if not isinstance(result, Expr) or result.kind != "float":
+            return result
+        stopped: Expr = structure.detach(result)
+        self.scope.detached[stopped] = written
+        return stopped
+
+    # -- imports ----------------------------------------------------------------------------------------------------------------
+
+    def take(self, statement: Import) -> None:
+        """Bind the names of an import line. Raises UnknownNameError for a module or a name that is not known, when the others are bound."""
+        wrong = None
+        for item in statement.items:
+            try:
+                self._take(item)
+            except UnknownNameError as error:
+                wrong = wrong or error.at(item.span, statement.source)
+        if wrong is not None:
+            raise wrong
+
+    def _take(self, item: Imported) -> None:
+        if is_of_python(item.path):
+            return
+        if item.path not in MODULES:
+            raise unknown_module(item.path)
+        if item.name == "*":
+            self.scope.everything.append(item.path)
+            return
+        value: Any = Module(item.path if item.aliased else item.alias)
+        if item.name is not None:
+            try:
+                value = of_library(self.builder, item.path, item.name)
+            except UnknownNameError:
+                close = suggested(item.name)
+                raise unknown_name(item.path, item.name, None if close is None or f"'{item.name}'" in close else close) from None
+        if item.alias in self.scope.outside:
+            raise UnknownNameError(f"'{item.alias}' is imported, and has a value from outside", help="give one of them another name")
+        self.scope.names.pop(item.alias, None)
+        self.scope.functions.pop(item.alias, None)
+        self.scope.imported[item.alias] = value
+
+    def imported(self, name: str) -> Any:
+        """What an import line has bound a name to; None if none has."""
+        found = self.scope.imported.get(name)
+        if found is not None or not self.scope.everything:
+            return found
+        for path in reversed(self.scope.everything):
+            names = everything_in(path)
+            if names is not None and name not in names:
+                continue
+            try:
+                return of_library(self.builder, path, name)
+            except UnknownNameError:
+                continue
+        return None
+
+
+def _form(name: str, method: bool, arguments: Sequence[Any], keywords: Sequence[str]) -> meanings.Call:
+    return meanings.Call(name, method, tuple(isinstance(a, (list, tuple)) for a in arguments), tuple(sorted(keywords)))

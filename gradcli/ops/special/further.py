@@ -1,0 +1,230 @@
+"""Further functions of scipy.special: transformations of data, robust losses, polynomials, elliptic integrals, Lambert's and Dawson's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.domains import of
+from gradcli.ops.elementwise.arithmetic import abs_, square
+from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
+from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
+from gradcli.ops.elementwise.trigonometric import sin
+from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.special.gamma import gamma, lgamma, softplus
+from gradcli.ops.special.incomplete import betainc
+
+
+def _moment(x: Any, n: int) -> Any:
+    from scipy import special
+
+    if not n:
+        return special.exprel(x)[()]
+    return (special.hyp1f1(n + 1.0, n + 2.0, x) / (n + 1))[()]
+
+
+def _by_order(s: Any, name: str, reference: Any) -> Any:
+    """A function that sympy does not have, or has no limits of: of its order, which is one more in its derivative."""
+
+    def fdiff(self: Any, place: int) -> Any:
+        return self.func(self.args[0], int(self.args[1]) + 1)
+
+    return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(lambda m, x, n: reference(m, x, int(n)))})
+
+
+exprel: Op = elementwise(
+    "exprel", "x", lambda x, n: _moment(x, n), lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1), lambda out, x, n: exprel(x, n=n + 1),
+    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n), static={"n": 0}, saves=("x",), ulps=200,
+    doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
+)
+
+
+def _lambert(x: Any, k: int) -> Any:
+    from scipy import special
+
+    value = special.lambertw(np.asarray(x, complex), k)
+    return np.where(np.abs(value.imag) > 0, np.nan, value.real).astype(np.result_type(np.asarray(x).dtype, np.float32))[()]
+
+
+def _lambert_reference(m: Any, x: Any, k: int) -> Any:
+    value = m.lambertw(x, k)
+    return value.real if m.im(value) == 0 else m.nan
+
+
+lambertw: Op = elementwise(
+    "lambertw", "x", _lambert, _lambert_reference, lambda out, x, k: exp(-out) / (1 + out), symbolic=lambda s, x, k: s.LambertW(x, k),
+    static={"k": 0}, saves=("out",), ulps=64, domain=of(x="(-0.36787944117144233, inf)").within(),
+    doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
+)
+
+
+def _dawson(x: Any, n: int) -> Any:
+    from scipy import special
+
+    if not n:
+        return special.dawsn(x)[()]
+    k, odd = divmod(n, 2)
+    factor = (-4.0) ** k * math.factorial(k)
+    return (factor * (special.hyp1f1(k + 1.0, 0.5, -np.square(x)) if odd else x * special.hyp1f1(k + 1.0, 1.5, -np.square(x))))[()]
+
+
+def _dawson_reference(m: Any, x: Any, n: int) -> Any:
+    k, odd = divmod(n, 2)
+    factor = (-4) ** k * m.factorial(k)
+    return factor * (m.hyp1f1(k + 1, m.mpf(1) / 2, -x * x) if odd else x * m.hyp1f1(k + 1, m.mpf(3) / 2, -x * x))
+
+
+def _dawson_symbolic(s: Any, x: Any, n: int) -> Any:
+    return s.diff(s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), x, n)
+
+
+dawsn: Op = elementwise(
+    "dawsn", "x", _dawson, _dawson_reference, lambda out, x, n: dawsn(x, n=n + 1), symbolic=_dawson_symbolic, static={"n": 0}, saves=("x",),
+    ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
+)
+
+
+def _elliptic(shift: float, n: int) -> float:
+    """What stands before the hypergeometric function in the n-th derivative of an elliptic integral."""
+    return math.pi / 2 * math.prod((shift + i) * (0.5 + i) / (1 + i) for i in range(n))
+
+
+def _elliptic_forward(name: str, shift: float) -> Any:
+    def forward(m: Any, n: int) -> Any:
+        from scipy import special
+
+        if not n:
+            return getattr(special, name)(m)[()]
+        return (_elliptic(shift, n) * special.hyp2f1(shift + n, 0.5 + n, 1.0 + n, m))[()]
+
+    return forward
+
+
+def _elliptic_reference(shift: int) -> Any:
+    """With half of an odd number as the first parameter."""
+
+    def reference(m: Any, x: Any, n: int) -> Any:
+        if x > 1:
+            return m.nan
+        half = m.mpf(1) / 2
+        factor = m.rf(shift * half, n) * m.rf(half, n) / m.factorial(n)
+        return +m.pi / 2 * factor * m.hyp2f1(shift * half + n, half + n, 1 + n, x)
+
+    return reference
+
+
+ellipk: Op = elementwise(
+    "ellipk", "m", _elliptic_forward("ellipk", 0.5), _elliptic_reference(1), lambda out, m, n: ellipk(m, n=n + 1),
+    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"), ulps=2000,
+    doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
+)
+ellipe: Op = elementwise(
+    "ellipe", "m", _elliptic_forward("ellipe", -0.5), _elliptic_reference(-1), lambda out, m, n: ellipe(m, n=n + 1),
+    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"), ulps=2000,
+    doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
+)
+
+
+# Made of others
+
+
+def _rel_entr(x: Any, y: Any) -> Any:
+    beyond = logical_or(logical_or(less(x, 0), less(y, 0)), logical_and(equal(y, 0), greater(x, 0)))
+    return where(beyond, math.inf, where(equal(x, 0), 0.0, xlogy(x, x / y)))
+
+
+rel_entr = composite(
+    "rel_entr", "x y", _rel_entr, domain=of(x="(0, inf)", y="(0, inf)").within(), doc="x*log(x/y), 0 where x is 0, and infinite beyond.",
+)  # fmt: skip
+log_expit = composite("log_expit", "x", lambda x: -softplus(-x), doc="The logarithm of sigmoid(x), without underflow.")
+boxcox = composite(
+    "boxcox", "x lmbda", lambda x, lmbda: log(x) * exprel(lmbda * log(x)), domain=of(x="(0, inf)").within(),
+    doc="The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0.",
+)  # fmt: skip
+boxcox1p = composite(
+    "boxcox1p", "x lmbda", lambda x, lmbda: log1p(x) * exprel(lmbda * log1p(x)), domain=of(x="(-1, inf)").within(), doc="boxcox(1 + x, lmbda).",
+)  # fmt: skip
+
+
+def _unlogged(y: Any, lmbda: Any) -> Any:
+    """log1p(lmbda*y)/lmbda, about lmbda = 0 by its series: right to the second derivative."""
+    return where(equal(lmbda, 0), y * (1 - lmbda * y / 2 + square(lmbda * y) / 3), log1p(lmbda * y) / lmbda)
+
+
+inv_boxcox = composite("inv_boxcox", "y lmbda", lambda y, lmbda: exp(_unlogged(y, lmbda)), doc="The inverse of boxcox by x.")
+inv_boxcox1p = composite("inv_boxcox1p", "y lmbda", lambda y, lmbda: expm1(_unlogged(y, lmbda)), doc="The inverse of boxcox1p by x.")
+
+
+def _huber(delta: Any, r: Any) -> Any:
+    size = abs_(r)
+    losses = where(greater(size, delta), delta * (size - delta / 2), square(r) / 2)
+    return where(less(delta, 0), math.inf, losses)
+
+
+huber = composite("huber", "delta r", _huber, doc="scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond.")
+pseudo_huber = composite(
+    "pseudo_huber", "delta r", lambda delta, r: where(less(delta, 0), math.inf, square(delta) * _root(square(r / delta))),
+    doc="delta**2*(sqrt(1 + (r/delta)**2) - 1), a smooth huber.",
+)  # fmt: skip
+
+
+def _root(x: Any) -> Any:
+    """sqrt(1 + x) - 1, without its cancellation."""
+    return x / (1 + sqrt(1 + x))
+
+
+cosm1 = composite("cosm1", "x", lambda x: -2 * square(sin(x / 2)), doc="cos(x) - 1, without its cancellation.")
+powm1 = composite("powm1", "x y", lambda x, y: expm1(xlogy(y, x)), domain=of(x="(0, inf)").within(), doc="x**y - 1, without its cancellation.")
+rgamma = composite("rgamma", "x", lambda x: 1 / gamma(x), doc="1/gamma(x).")
+poch = composite(
+    "poch", "z m", lambda z, m: exp(lgamma(z + m) - lgamma(z)), domain=of(z="(0, inf)", m="[0, inf)").within(),
+    doc="Pochhammer's symbol, gamma(z + m)/gamma(z).",
+)  # fmt: skip
+betaincc = composite(
+    "betaincc", "a b x", lambda a, b, x: betainc(b, a, 1 - x), domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"), doc="1 - betainc(a, b, x).",
+)  # fmt: skip
+
+
+# Orthogonal polynomials, by their recurrences
+
+
+def _recurrence(name: str, first: Any, step: Any) -> Any:
+    def body(x: Any, n: Any) -> Any:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ArgumentError(f"{name}: the degree must be a whole number of at least 0, not {n!r}")
+        before, value = 1.0 + 0 * x, first(x)
+        if not n:
+            return before
+        for k in range(1, n):
+            before, value = value, step(k, x, value, before)
+        return value
+
+    return body
+
+
+_POLYNOMIALS = {
+    "eval_legendre": (lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1), "legendre_polynomial_p", "Legendre"),
+    "eval_chebyt": (lambda x: x, lambda k, x, p, q: 2 * x * p - q, "chebyshev_polynomial_t", "Chebyshev, of the first kind"),
+    "eval_chebyu": (lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - q, "chebyshev_polynomial_u", "Chebyshev, of the second kind"),
+    "eval_hermite": (lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q, "hermite_polynomial_h", "Hermite, the physicists'"),
+    "eval_hermitenorm": (lambda x: x, lambda k, x, p, q: x * p - k * q, "hermite_polynomial_he", "Hermite, the probabilists'"),
+    "eval_laguerre": (lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1), "laguerre_polynomial_l", "Laguerre"),
+}  # fmt: skip
+for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
+    composite(
+        _name, "x", _recurrence(_name, _first, _step), static={"n": REQUIRED}, aliases=(_torch,),
+        doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: {_name}(2, x).",
+    )  # fmt: skip
+    declare(NUMPY, **{_name: signature(_name, "n, x")})
+    declare(TORCH, **{_torch: signature(_name, "x|input, n, -out"), _name: signature(_name, "n, x")})
+    declare(NUMPY, **{_torch: signature(_name, "x|input, n, -out")})
+declare(
+    NUMPY, lambertw=signature("lambertw", "x|z, k, -tol"), exprel=signature("exprel", "x"), dawsn=signature("dawsn", "x"),
+    ellipk=signature("ellipk", "m"), ellipe=signature("ellipe", "m"),
+)  # fmt: skip

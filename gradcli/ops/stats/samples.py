@@ -1,0 +1,112 @@
+"""Statistics of samples as scipy.stats has them: scores, means, moments, entropy of shares, correlation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.errors import ShapeError
+from gradcli.ops.calling.prefixes import SCIPY
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import square
+from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
+from gradcli.ops.reductions.along import count
+from gradcli.ops.reductions.sums import mean, sum_
+from gradcli.ops.registry import composite
+from gradcli.ops.special.probability import entr
+
+
+def _away(x: Any, axis: Any) -> Any:
+    return x - mean(x, axis=axis, keepdims=True)
+
+
+def _variance(x: Any, axis: Any, ddof: float, keepdims: bool = False) -> Any:
+    return sum_(square(_away(x, axis)), axis=axis, keepdims=keepdims) / (count(x.shape, axis) - ddof)
+
+
+def _gmean(x: Any, weights: Any, axis: Any) -> Any:
+    return exp(_weighted(log(x), weights, axis))
+
+
+def _weighted(x: Any, weights: Any, axis: Any) -> Any:
+    return mean(x, axis=axis) if weights is None else sum_(x * weights, axis=axis) / sum_(weights + 0 * x, axis=axis)
+
+
+def _moment(x: Any, order: int, axis: Any) -> Any:
+    return mean(_away(x, axis) ** order, axis=axis)
+
+
+def _skew(x: Any, axis: Any, bias: bool) -> Any:
+    n, second = count(x.shape, axis), _moment(x, 2, axis)
+    value = _moment(x, 3, axis) / second**1.5
+    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
+
+
+def _kurtosis(x: Any, axis: Any, fisher: bool, bias: bool) -> Any:
+    n = count(x.shape, axis)
+    value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
+    if not bias:
+        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
+    return value - 3 if fisher else value
+
+
+def _entropy(pk: Any, qk: Any, base: Any, axis: Any) -> Any:
+    shares = pk / sum_(pk, axis=axis, keepdims=True)
+    if qk is None:
+        value = sum_(entr(shares), axis=axis)
+    else:
+        value = sum_(xlogy(shares, shares / (qk / sum_(qk, axis=axis, keepdims=True))), axis=axis)
+    return value if base is None else value / log(base)
+
+
+def _pearson(x: Any, y: Any) -> Any:
+    if x.shape != y.shape or len(x.shape) != 1:
+        raise ShapeError(f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    one, other = _away(x, None), _away(y, None)
+    return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
+
+
+composite(
+    "zscore", "x", lambda x, axis, ddof: _away(x, axis) / sqrt(_variance(x, axis, ddof, True)), static={"axis": 0, "ddof": 0}, public=False,
+    doc="scipy.stats.zscore: x less its mean over its deviation.",
+)  # fmt: skip
+composite("gmean", "x weights?", _gmean, static={"axis": 0}, public=False, doc="scipy.stats.gmean: the geometric mean.")
+composite(
+    "hmean", "x weights?", lambda x, weights, axis: 1 / _weighted(1 / x, weights, axis), static={"axis": 0}, public=False,
+    doc="scipy.stats.hmean: the harmonic mean.",
+)  # fmt: skip
+composite(
+    "sem", "x", lambda x, axis, ddof: sqrt(_variance(x, axis, ddof) / count(x.shape, axis)), static={"axis": 0, "ddof": 1}, public=False,
+    doc="scipy.stats.sem: the standard error of the mean.",
+)  # fmt: skip
+composite(
+    "variation", "x", lambda x, axis, ddof: sqrt(_variance(x, axis, ddof)) / mean(x, axis=axis), static={"axis": 0, "ddof": 0}, public=False,
+    doc="scipy.stats.variation: the deviation over the mean.",
+)  # fmt: skip
+composite("skew", "x", _skew, static={"axis": 0, "bias": True}, public=False, doc="scipy.stats.skew: the third moment, standardized.")
+composite(
+    "kurtosis", "x", _kurtosis, static={"axis": 0, "fisher": True, "bias": True}, public=False,
+    doc="scipy.stats.kurtosis: the fourth moment, standardized, less 3.",
+)  # fmt: skip
+composite(
+    "stats_entropy", "pk qk? base?", _entropy, static={"axis": 0}, public=False,
+    doc="scipy.stats.entropy: of shares, or relative to others.",
+)  # fmt: skip
+composite(
+    "pearsonr", "x y", _pearson, results=("statistic",), public=False, doc="scipy.stats.pearsonr: the correlation of two samples, as statistic.",
+)  # fmt: skip
+composite(
+    "central_moment", "x", lambda x, order, axis: _moment(x, order, axis), static={"order": 1, "axis": 0}, public=False,
+    doc="scipy.stats.moment: the mean of powers of what x is away from its mean.",
+)  # fmt: skip
+declare(
+    SCIPY,
+    **{
+        "stats.zscore": signature("zscore", "x|a, axis, ddof, -nan_policy"), "stats.gmean": signature("gmean", "x|a, axis, -dtype, weights"),
+        "stats.hmean": signature("hmean", "x|a, axis, -dtype, weights"), "stats.sem": signature("sem", "x|a, axis, ddof, -nan_policy"),
+        "stats.variation": signature("variation", "x|a, axis, -nan_policy, ddof"), "stats.skew": signature("skew", "x|a, axis, bias, -nan_policy"),
+        "stats.kurtosis": signature("kurtosis", "x|a, axis, fisher, bias, -nan_policy"),
+        "stats.entropy": signature("stats_entropy", "pk, qk, base, axis"), "stats.pearsonr": signature("pearsonr", "x, y"),
+        "stats.moment": signature("central_moment", "x|a, order, axis, -nan_policy"),
+    },
+)  # fmt: skip

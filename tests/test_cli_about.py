@@ -1,0 +1,145 @@
+"""What gradcli says of itself: functions by words, codes, surroundings, the cache, and what a shell offers on Tab."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gradcli.report.rules import RULES
+
+
+def names_of(text):
+    return [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
+
+
+SEARCHES = {
+    "a word of descriptions": (["running", "product"], ["cumprod"]),
+    "an alias": (["arctan2"], ["atan2"]),
+    "capitals": (["BESSEL", "Second"], ["yv", "kv"]),
+    "part of a name": (["pool2d"], ["max_pool2d", "avg_pool2d"]),
+}
+
+
+@pytest.mark.parametrize(("words", "wanted"), SEARCHES.values(), ids=SEARCHES)
+def test_functions_by_words(call_cli, words, wanted):
+    done = call_cli("functions", *words)
+    assert done.returncode == 0
+    assert set(wanted) <= set(names_of(done.stdout)) or done.stdout.startswith(f"{wanted[0]}(")
+    if not done.stdout.startswith(f"{wanted[0]}("):
+        assert len(names_of(done.stdout)) < 60
+        listed = json.loads(call_cli("functions", *words, "--format", "json").stdout)
+        assert [entry["name"] for entry in listed] == names_of(done.stdout)
+
+
+def test_a_list_of_functions_is_cut_nowhere(call_cli):
+    listed = call_cli("functions").stdout
+    everything = json.loads(call_cli("functions", "--format", "json").stdout)
+    assert {entry["name"] for entry in everything} == set(names_of(listed))
+    assert "..." not in [line.split()[-1] for line in listed.splitlines() if line.startswith("  ")]
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["sotfmax"], ["unknown function 'sotfmax'", " = help: did you mean 'softmax'?"]),
+        (["bessel", "zebra"], ["no function has 'bessel' and 'zebra'", " = help: gradcli functions lists all"]),
+    ],
+    ids=["a slip", "no function"],
+)
+def test_functions_that_there_are_not(call_cli, words, lines):
+    done = call_cli("functions", *words)
+    assert (done.returncode, done.stderr.splitlines()) == (2, [f"error[unknown-name]: {lines[0]}", lines[1]])
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_code_is_explained(call_cli, name):
+    code = name.removeprefix("error-")
+    done = call_cli("help", f"error[{code}]" if name != code else code)
+    head, *advice = done.stdout.splitlines()
+    assert (done.returncode, head) == (0, f"{code}: {RULES[name].description}.")
+    assert " ".join(line.strip() for line in advice) == " ".join(RULES[name].advice.split())
+    assert len(RULES[name].advice) > 20
+
+
+def test_codes_that_there_are_not(call_cli):
+    assert call_cli("help", "ambigous").stderr.splitlines() == [
+        "error[usage]: there is no code 'ambigous'", " = help: did you mean ambiguous?",
+    ]  # fmt: skip
+    assert call_cli("help", "check").stderr.splitlines()[1] == " = help: write gradcli check --help"
+    assert len(call_cli("help").stdout.splitlines()) == len(RULES)
+
+
+def test_what_runs_here(call_cli):
+    known = json.loads(call_cli("info", "--format", "json").stdout)
+    assert known["numpy"] == np.__version__
+    assert known["long double"].startswith(f"{np.finfo(np.longdouble).nmant + 1} bits")
+    shown = call_cli("info").stdout.splitlines()
+    assert [line.split("  ")[0] for line in shown[: len(known)]] == list(known)
+
+
+def test_the_cache(call_cli, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(kept))
+    (kept / "ab").mkdir(parents=True)
+    (kept / "mine.txt").write_text("not ours")
+    (kept / "ab" / "notes.md").write_text("not ours")
+    assert call_cli("cache").stdout.splitlines() == [str(kept), "0 files, 0.0 kB"]
+    assert call_cli("check", "-e", "x**2*sin(x)", "x=2").returncode == 0
+    count = int(call_cli("cache").stdout.splitlines()[1].split()[0])
+    assert count >= 1
+    files = "1 file," if count == 1 else f"{count} files,"
+    assert call_cli("cache", "--clear").stdout.splitlines()[1].startswith(f"removed {files}")
+    assert call_cli("cache").stdout.splitlines() == [str(kept), "0 files, 0.0 kB"]
+    assert sorted(path.name for path in kept.rglob("*") if path.is_file()) == ["mine.txt", "notes.md"]
+
+
+# -- completion -----------------------------------------------------------------------------------------------------
+
+OFFERED = {  # the words as bash cuts them, the last one half typed
+    "commands": (["fun"], ["functions"]),
+    "options": (["eval", "--form"], ["--formula", "--format"]),
+    "words of an option": (["eval", "--format", "js"], ["json", "jsonl"]),
+    "names": (["eval", "'x^2*why + sin(x)*pi'", ""], ["x=", "x=@", "why=", "why=@"]),
+    "names without a value": (["eval", "'x*why'", "x=3", "w"], ["why=", "why=@"]),
+    "names that a program binds": (["eval", "'z = 2*x; z*why'", ""], ["x=", "x=@", "why=", "why=@"]),
+    "names of an option": (["eval", "'x*why'", "--wrt", "x,"], ["x,x", "x,why"]),
+    "what is saved": (["eval", "'x*why'", "--save", "w"], ["why="]),
+    "of check -e": (["check", "-e", "'x*why'", "w"], ["why=", "why=@"]),
+    "of diff": (["diff", "'x*why'", "w"], ["why=", "why=@"]),
+    "data": (["eval", "x", "x=@d"], ["x=@data.csv", "x=@deep/"]),
+    "data below": (["eval", "x", "x=@deep/"], ["x=@deep/w.npy"]),
+    "data as bash cuts it": (["eval", "x", "x", "=@", "d"], ["data.csv", "deep/"]),
+    "all data as bash cuts it": (["eval", "x", "x", "=@"], ["data.csv", "deep/"]),
+    "programs": (["check", "m"], ["model.grad"]),
+    "files": (["eval", "-f", "mo"], ["model.grad"]),
+    "functions": (["functions", "log_softm"], ["log_softmax"]),
+    "codes": (["help", "unk"], ["unknown-name", "unknown-field"]),
+    "an expression that cannot be read": (["eval", "'x +'", ""], []),
+    "no command": (["'x^2'", "x"], []),
+}
+
+
+@pytest.mark.parametrize(("words", "offered"), OFFERED.values(), ids=OFFERED)
+def test_what_a_shell_offers(run_cli, cli_environment, tmp_path, words, offered):
+    (tmp_path / "deep").mkdir()
+    for name in ("data.csv", "deep/w.npy", "deep/notes.md", "model.grad", "draft.md", ".hidden.csv"):
+        (tmp_path / name).touch()
+    line = " ".join(["gradcli", *words])
+    asked = {"_GRADCLI_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+    done = run_cli(env={**cli_environment, **asked})
+    assert (done.returncode, sorted(done.stdout.split()), done.stderr) == (0, sorted(offered), "")
+
+
+def test_completion_is_shown_and_costs_nothing_otherwise(run_cli, cli_environment):
+    assert "--show-completion" in run_cli("--help").stdout
+    done = run_cli(env={**cli_environment, "_GRADCLI_COMPLETE": "source_zsh"})
+    assert done.stdout.lstrip().startswith("#compdef gradcli")
+    script = "import gradcli.cli.main, sys; print('gradcli.cli.completion' in sys.modules, gradcli.cli.main.app._add_completion)"
+    kept = {name: value for name, value in os.environ.items() if name != "_GRADCLI_COMPLETE"}
+    done = subprocess.run([sys.executable, "-c", script, "eval", "1"], capture_output=True, text=True, env=kept, check=True)
+    assert done.stdout.split() == ["False", "False"]

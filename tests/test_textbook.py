@@ -1,0 +1,220 @@
+"""Textbook notation: what has one reading has that meaning, what has two is refused with both, and suggestions can be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from random import Random
+
+import pytest
+from test_language_errors import ARGUMENTS, BINDINGS, NAMES, SHAPES, SYNTAX, TWO_READINGS
+from test_masks import REFUSED as MASKS
+from textbook_refusals import REFUSED
+from textbook_texts import READ
+
+import gradcli
+from gradcli.errors import AmbiguousError, GradcliError, Source
+from gradcli.language.rewritten import rewritten
+from gradcli.language.statements import parse_statements
+from gradcli.language.tree import Query
+
+AT = {
+    "x": 1.25, "y": 0.75, "z": 2.5, "a": 1.5, "b": 0.4, "c": 2.25, "h": 0.8, "k": 0.6, "m": 1.1, "n": 3.0, "r": 1.7, "s": 0.9, "t": 0.35,
+    "v": 2.2, "w": 1.3, "g": 9.8, "A": 1.9, "G": 0.7, "L": 2.4, "P": 120.0, "q_1": 0.3, "q_2": 0.5, "m_1": 3.5, "m_2": 4.5, "φ": 0.3,
+}  # fmt: skip
+_MEANING = {**{name: getattr(math, name) for name in dir(math) if name[0] != "_" and name not in ("e", "pi")}, "math": math, **AT}
+
+
+def value(text: str) -> gradcli.Record:
+    return gradcli.evaluate(text, at=AT, check=False, formula=False)
+
+
+@pytest.mark.parametrize(("text", "meaning"), READ.items(), ids=READ)
+def test_what_has_one_reading_means_that(text, meaning):
+    wanted = eval(meaning, {"abs": abs, "max": max}, _MEANING)  # the table's own text
+    record = value(text)
+    assert float(record.value) == pytest.approx(wanted, rel=1e-12, abs=1e-13), f"{text} was read as {record.read_as}"
+
+
+@pytest.mark.parametrize("text", [text for text in READ if ";" not in text])
+def test_how_it_was_read_can_be_read(text):
+    record = value(text)
+    if record.read_as is not None:
+        again = value(record.read_as)
+        assert float(again.value) == pytest.approx(float(record.value), rel=1e-15)
+        assert again.read_as is None, "the language's own spelling implies nothing"
+
+
+def suggestions(help: str) -> list[str]:
+    """The texts that a help says to write: between commas and "or", each perhaps with what it is for."""
+    found = re.match(r"write:? ([^;]*(?:; \w+\()?.*)", help)
+    if found is None:
+        return []
+    parts, depth, start, text = [], 0, 0, found[1]
+    for place, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0 and (text.startswith(", ", place) or text.startswith(" or ", place)):
+            parts.append(text[start:place])
+            start = place + len(", " if char == "," else " or ")
+    shown = (re.sub(r"^(or )?(.*value: )?| (for|to) [a-z' ]*(;.*)?$|; (?!\w+\().*$|  #.*$", "", part) for part in [*parts, text[start:]])
+    return [part for part in shown if part and not part.startswith(("with ", "power", "exclusive", "a comma"))]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_has_two_readings_is_refused_with_both(text):
+    with pytest.raises(AmbiguousError) as caught:
+        value(text)
+    readings = suggestions(caught.value.help)
+    assert readings, caught.value.render()
+    for reading in readings:
+        for statement in parse_statements(Source(reading), 10_000):
+            assert not isinstance(statement, GradcliError), f"{text}: the suggestion {reading!r} cannot be read"
+
+
+# -- names decide -------------------------------------------------------------------------------------------------------------
+
+BY_NAMES = {  # programs, their values at x = 1.25, and how they were read
+    "x(x + 1)": (1.25 * 2.25, "x*(x + 1)"),
+    "f(x) = 2x; x f(x)": (2 * 1.25**2, "x*f(x)"),
+    "f(u) = u(u + 1); f(x)": (1.25 * 2.25, None),
+    "p = x + 1; p(x + 2)^2": (2.25 * 3.25**2, "p*(x + 2)**2"),
+    "p = 1; p += x(x + 1); p + 0": (1 + 1.25 * 2.25, None),
+    "d = 2; dx = 4; d/dx + x": (0.5 + 1.25, None),
+    "π = 3; 2πx": (7.5, "2*π*x"),
+    "e = 2; e(x + 1)": (4.5, "e*(x + 1)"),
+    "log(u) = u + 1; log x": (2.25, "log(x)"),
+    "e = 3; 2e2x": (250.0, "200.0*x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), BY_NAMES.items(), ids=BY_NAMES)
+def test_names_that_are_values_are_factors(text, expected):
+    record = value(text)
+    assert (float(record.value), record.read_as) == (pytest.approx(expected[0], rel=1e-14), expected[1])
+
+
+def test_a_quotient_of_names_with_values_is_no_derivative():
+    with pytest.raises(AmbiguousError):
+        value("d = 2; dx = 4; d/dx(x^2)")
+
+
+def test_a_compiled_function_reads_a_name_as_it_is_called():
+    f = gradcli.value_and_grad("x(x + 1) + y(2)")
+    assert f(x=3.0, y=5.0)[0] == 22.0
+    assert float(f(x=3.0, y=5.0)[1]["y"]) == 2.0
+
+
+def test_records_of_one_form_keep_their_readings(evaluate_all):
+    """Texts that differ in words alone: a product, a function without brackets, a mask, a call."""
+    lines = ["a x + 0", "ln x + 0", "a x + 0", "ln x + 0", "a x + 0", "ln x + 0", "a(x) + 0", "exp(x) + 0", "a(x) + 0", "exp(x) + 0"] * 3
+    found = evaluate_all("a = 3; x = 2\n" + "\n".join(lines))
+    wanted = [{"a": 6.0, "l": math.log(2), "e": math.exp(2)}[line[0]] for line in lines]
+    assert [float(record.value) for record in found] == pytest.approx(wanted)
+
+
+def test_a_bound_function_is_refused_however_often_it_was_met(evaluate_all):
+    found = evaluate_all("x = 2\n" + "gamma(x) + 1\n" * 8 + "gamma = 3\n" + "gamma(x) + 1\n")
+    assert [record.error is None for record in found] == [True] * 8 + [False]
+
+
+NOTES = {
+    "x^1/2": "x^1/... divides by what follows: write x^(1/2) for a root",
+    "e = 3; 2e2x": "2e2 is a number here; with e: 2*e*2*x",
+    "E x": "E is the number e here, as in sympy; a binding gives it another value",
+}
+
+
+@pytest.mark.parametrize(("text", "note"), NOTES.items(), ids=NOTES)
+def test_notes(text, note):
+    assert note in value(text).warnings
+
+
+def test_no_note_without_a_reason():
+    assert not any("number here" in warning for warning in value("2e2x").warnings)
+
+
+# -- suggestions can be read ------------------------------------------------------------------------------------------------------
+
+
+def _refused() -> list[str]:
+    return [str(parameter.values[0]) for part in (TWO_READINGS, SYNTAX, NAMES, ARGUMENTS, SHAPES) for parameter in part] + [*MASKS]
+
+
+@pytest.mark.parametrize("text", [*dict.fromkeys(_refused())])
+def test_suggestions_of_errors_can_be_read(text):
+    with pytest.raises(GradcliError) as caught:
+        gradcli.evaluate(text, at=BINDINGS)
+    for suggestion in suggestions(caught.value.help or ""):
+        for statement in parse_statements(Source(suggestion), 10_000):
+            assert not isinstance(statement, GradcliError), f"{text}: {suggestion!r} of {caught.value.help!r} cannot be read"
+
+
+_WORDS = (
+    "x", "y", "n", "2", "3", "1", "½", "π", "e", "sin", "cos", "ln", "sqrt", "f", "d", "/", "dx", "^", "**", "²", "⁻¹", "-1", "+", "-", "*",
+    "(", ")", "|", "|", "√", "°", " ", " ", " ", "[", "]", ",", "'", ".", "<", "&", "~", "not ", "if ", "else ", "2x", "∂", "∂x", "exp",
+    "(x+1)", "sin x", "^2", "^n", "x^2", "/2", "|x|", "@", "%", "//", "=", ";", "2½", "log_2",
+)  # fmt: skip
+
+
+def test_whatever_is_read_is_printed_as_it_was_read():
+    """Random texts of the notation: read or refused with suggestions that are input, and printed as what is read back the same."""
+    random = Random(24)
+    read = 0
+    for _ in range(4_000):
+        text = "".join(random.choice(_WORDS) for _ in range(random.randint(1, 9)))
+        for statement in parse_statements(Source(text), 10_000):
+            if isinstance(statement, AmbiguousError):
+                for suggestion in suggestions(statement.help or ""):
+                    assert not any(isinstance(s, GradcliError) for s in parse_statements(Source(suggestion), 10_000)), (
+                        text,
+                        statement.help,
+                    )
+            elif isinstance(statement, Query):
+                read += 1
+                shown = rewritten(statement.expression)
+                (again,) = parse_statements(Source(shown), 10_000)
+                assert isinstance(again, Query), (text, shown)
+                assert rewritten(again.expression) == shown, text
+    assert read > 500
+
+
+LONG = {
+    "products": "x " * 20_000, "functions": "sin x " * 10_000, "nested functions": "ln " * 20_000 + "x", "bars": "|" * 20_001,
+    "bars and names": "x|y|" * 10_000, "roots": "√" * 20_000 + "x", "calls": "x(" * 10_000 + "x" + ")" * 10_000,
+    "powers": "x^" * 20_000 + "2 y", "signs": "-" * 20_000 + "x y", "squares": "sin^2 x " * 10_000, "degrees": "x" + "°" * 20_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_no_depth_or_length_is_too_much(text):
+    for statement in parse_statements(Source(text), 10_000_000):
+        if isinstance(statement, Query):
+            assert rewritten(statement.expression)
+
+
+def test_the_record_and_the_text_say_how_it_was_read(call_cli):
+    done = call_cli("eval", "x^2 sin 3x", "x=2", "--no-check", "--no-formula")
+    assert done.stdout.splitlines()[:2] == ["x^2 sin 3x", "  read as  x**2*sin(3*x)"]
+    record = json.loads(call_cli("eval", "ln|x|", "x=2", "--no-check", "--format", "jsonl").stdout)
+    assert (record["expr"], record["read_as"]) == ("ln|x|", "ln(abs(x))")
+    assert "read_as" not in json.loads(call_cli("eval", "log(x)", "x=2", "--no-check", "--format", "jsonl").stdout)
+
+
+def test_an_assert_says_how_it_was_read(evaluate_all):
+    (record,) = evaluate_all("x = 3\nassert 2x sin x == 2*x*sin(x) and |x| > 0")
+    assert record.value is True
+    assert record.read_as == "assert 2*x*sin(x) == 2*x*sin(x) and abs(x) > 0"
+
+
+# Without values: names that stand alone or are listed.
+
+WITHOUT_VALUES = {
+    "x(x + 1)": "1 passed", "x^2 sin 3x": "1 passed", "d/dx x^2": "1 passed", "xy + x + y": "write x*y", "xe^(-x)": "write x*e",
+    "a(x + 1)": "unknown function 'a'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "shown"), WITHOUT_VALUES.items(), ids=WITHOUT_VALUES)
+def test_without_values_names_that_stand_alone_are_factors(call_cli, text, shown):
+    assert shown in call_cli("check", "-e", text).stdout
