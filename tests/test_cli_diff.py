@@ -356,7 +356,7 @@ def test_a_tower_of_powers(records):
 # -- what leads here ---------------------------------------------------------------------------------------------------------
 
 HINTS = {
-    "a formula without values": (["eval", "x^3*sin(x)"], "give it one: x=...; formulas need no values: gradcli diff 'x^3*sin(x)'"),
+    "a formula without values": (["eval", "x^3*sin(x)"], "give it one: x=1; formulas need no values: gradcli diff 'x^3*sin(x)'"),
     "a definition alone": (["eval", "f(x)=x^2"], "its derivatives: gradcli diff 'f(x)=x^2'"),
     "no command": (["x^2"], "gradcli diff 'x^2'"),
     "no command, with values": (["x^2", "x=3"], "gradcli eval 'x^2' x=3"),
@@ -365,7 +365,7 @@ HINTS = {
     "a file to eval": (["eval", "model.grad"], "to read the file: gradcli eval -f model.grad"),
     "a file to diff": (["diff", "model.grad"], "to read the file: gradcli diff -f model.grad"),
     "a file to nothing": (["model.grad"], "gradcli eval -f model.grad"),
-    "some values": (["eval", "x*y", "x=3"], "give it one: y=..."),
+    "some values": (["eval", "x*y", "x=3"], "give it one: y=1"),
 }
 
 
