@@ -339,8 +339,14 @@ def test_what_has_no_value_anywhere_is_undetermined(records):
 
 @pytest.mark.parametrize(
     "text",
-    ["(" * 3000 + "x" + ")" * 3000, "+".join(f"x**{i}" for i in range(10_000)), "-" * 5000 + "x", "sin(" * 800 + "x" + ")" * 800],
-    ids=["brackets", "terms", "signs", "depth"],
+    [
+        "(" * 3000 + "x" + ")" * 3000,
+        "+".join(f"x**{i}" for i in range(10_000)),
+        "-" * 5000 + "x",
+        *("sin(" * n + "x" + ")" * n for n in (300, 800, 3000)),
+        "1/(1+" * 150 + "x" + ")" * 150,
+    ],
+    ids=["brackets", "terms", "signs", "depth", "more depth", "most depth", "fractions"],
 )
 def test_hostile_texts_are_answered(records, text):
     code, (record,) = records("-", stdin=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -26,6 +27,7 @@ from gradcli.report.derivative_record import Formula, Path
 LARGEST = 2_000  # nodes of a formula that is printed
 _LARGEST_GRAPH = 2_000  # nodes of an expression whose derivative is worth trying
 _LARGEST_TREE = 200_000  # nodes of a derivative before it is simplified, shared ones each time
+_LARGEST_SEARCH = 4_000  # of them where the shortest form is looked for
 _MOST = 400  # formulas of one record
 _LARGEST_PICTURE = 60  # nodes of an expression that is shown in LaTeX on the left
 _CLOSE = 1e-6  # of the larger side: what rounding leaves between two forms of a formula at points of moderate size
@@ -34,8 +36,11 @@ Simplified = Callable[[Expr, Graph], Expr]
 
 
 def best(raw: Expr, graph: Graph) -> Expr:
-    """The shortest form of a derivative that is known."""
-    return textbook(raw, effort="thorough")
+    """The shortest form of a derivative that is known, where that is found in a moment."""
+    if tree_size(reachable([raw])) <= _LARGEST_SEARCH:
+        with suppress(RecursionError):  # the search goes down into brackets within brackets
+            return textbook(raw, effort="thorough")
+    return plain(raw, graph)
 
 
 def plain(raw: Expr, graph: Graph) -> Expr:
