@@ -13,7 +13,8 @@ import pytest
 # expression, name, its derivative written in several ways, and a point
 RIGHT = {
     "quotient": ("x/(x + 1)", "x", ("1/(x + 1)**2", "1/(x + 1) - x/(x + 1)**2", "1/(1 + 2*x + x**2)"), {"x": 0.7}),
-    "radicals": ("sqrt(x + sqrt(x))", "x", ("(2*sqrt(x) + 1)/(4*sqrt(x)*sqrt(x + sqrt(x)))", "(1 + 1/(2*sqrt(x)))/(2*sqrt(x + sqrt(x)))"), {"x": 2.0}),
+    "radicals": ("sqrt(x + sqrt(x))", "x", ("(2*sqrt(x) + 1)/(4*sqrt(x)*sqrt(x + sqrt(x)))", "(1 + 1/(2*sqrt(x)))/(2*sqrt(x + sqrt(x)))"),
+                 {"x": 2.0}),
     "tower": ("x**(x**2)", "x", ("x**(x**2 + 1)*(2*log(x) + 1)", "x**(x**2)*(2*x*log(x) + x)"), {"x": 1.3}),
     "inverse": ("asin(x/a)", "x", ("1/(a*sqrt(1 - x**2/a**2))",), {"x": 0.3, "a": 2.0}),
     "absolute": ("abs(x)*x", "x", ("2*abs(x)", "2*sqrt(x**2)", "2*x*sign(x)"), {"x": -1.5}),

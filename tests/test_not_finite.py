@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 
-NOTES = {
+NOTES: dict[str, Any] = {
     "two faults at one entry": (
         "(torch.sqrt(x)*torch.log(y)).sum() + (x/y).sum()", {"x": [1.0, 0, 4], "y": [1.0, 0, 2]},
         [
@@ -34,7 +34,7 @@ NOTES = {
 @pytest.mark.parametrize("case", NOTES)
 def test_the_guilty_entries_are_named(case: str) -> None:
     text, values, notes, entries = NOTES[case]
-    record = gradcli.evaluate(text, {name: np.array(value, float)[()] for name, value in values.items()})
+    record = gradcli.evaluate(text, at={name: np.array(value, float)[()] for name, value in values.items()})
     assert record.warnings == notes
     assert record.check is not None
     for name, told in entries.items():
@@ -43,12 +43,12 @@ def test_the_guilty_entries_are_named(case: str) -> None:
         assert (part.worst.index, part.reason) == told
 
 
-TOO_LARGE = {"log(x/1e200)*1e-5": (1e-200, "x/1e200", "inf"), "1/(x/1e200)": (1e-200, "x/1e200", "-inf")}
+TOO_LARGE = {"log(x/1e200)*1e-5": (1e-200, "inf"), "1/(x/1e200)": (800.0, "-inf")}
 
 
 @pytest.mark.parametrize("text", TOO_LARGE)
 def test_an_adjoint_too_large_for_floats_is_told_as_it_is(text: str) -> None:
-    value, node, said = TOO_LARGE[text]
+    value, said = TOO_LARGE[text]
     check = gradcli.evaluate(text, x=value).check
     if check is None or check.departs is None:
         pytest.fail(f"nothing departs in {text}")
@@ -60,7 +60,7 @@ def test_an_adjoint_too_large_for_floats_is_told_as_it_is(text: str) -> None:
 def cube(wrong: Any) -> Any:
     """x**3 entry by entry, with the backward pass that is given."""
 
-    class Cube(gradcli.autograd.Function):  # type: ignore[name-defined, misc]
+    class Cube(gradcli.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
@@ -105,11 +105,9 @@ def test_compile_gives_python_functions_back() -> None:
     assert gradcli.compile(f, fullgraph=True, mode="reduce-overhead") is f
     assert gradcli.compile(mode="default")(f) is f
     assert gradcli.compile("x**2")(x=3.0) == 9.0
-    for mistaken, said in (
-        (lambda: gradcli.compile(f, mdoe="x"), "no option 'mdoe'"),
-        (lambda: gradcli.compile("x", mode="x"), "no option 'mode'"),
-    ):
-        with pytest.raises(TypeError, match=said):
-            mistaken()
+    with pytest.raises(TypeError, match="compile has no option 'mdoe'"):
+        gradcli.compile(f, mdoe="x")
+    with pytest.raises(TypeError, match="compile has no option 'mode'"):
+        gradcli.compile("x", mode="x")
     with pytest.raises(gradcli.GradcliError, match="the expression must be text, not int"):
         gradcli.compile(3)
