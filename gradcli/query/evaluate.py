@@ -229,7 +229,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
                 if claim.formula or program.lowering.mentions:
-                    given = Given(claim.of, node, around=options.around if claim.around else None)
+                    given = Given(claim.of, node, around=claim.around)
                 else:
                     given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
             found.append(given)
