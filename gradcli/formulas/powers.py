@@ -29,7 +29,14 @@ class Powers:
     def __init__(self, largest: int) -> None:
         self.bases = Bases()
         self.largest = largest
+        self.left = 0  # work that may be done
         self.euler = False  # whether the number e is raised to powers, rather than exp called
+
+    def spend(self, work: int) -> None:
+        """Count work, in products of terms about. Raises Unsimplified where there was enough."""
+        self.left -= work
+        if self.left < 0:
+            raise Unsimplified
 
     def function(self, op: Op, operands: Sequence[Value | None], static: Any) -> Value:
         raise NotImplementedError

@@ -44,6 +44,7 @@ class Sums(Powers):
                 add_term(terms, monomial, number)
         if len(terms) < 2:
             return next(((c, m) for m, c in terms.items()), ZERO)
+        self.spend(len(terms))
         shared = common(terms)
         inverse = power(shared, -1)
         parts = {product(m, inverse): c for m, c in terms.items()} if shared else terms
@@ -69,6 +70,7 @@ class Sums(Powers):
         for base, _ in shared:
             divisor = self.bases[base].terms
             while divisor is not None and below[base] < 0 and len(above) > 1:
+                self.spend(len(above))
                 found = quotient(above, divisor)
                 if found is None:
                     break
@@ -116,6 +118,7 @@ class Sums(Powers):
         """The factors of a sum that is new, whose product it is."""
         if len(terms) > self.largest or self.bases.knows(terms):
             return []
+        self.spend(2 * len(terms) ** 2)
         found = factors(terms)
         if len(found) < 2:
             return []
@@ -174,6 +177,7 @@ class Sums(Powers):
         found: Value | None = None
         self._products[key] = None
         if len(x) <= 4 and len(y) <= 4:
+            self.spend(2 * len(x) * len(y))
             terms = self.with_squares(self._reduced(multiply(x, y)))
             if (len(terms) <= max(len(x), len(y)) and bases_of(terms) != bases_of(x) | bases_of(y)) or len(terms) == 1:
                 found = self.total([(c, m) for m, c in terms.items()])
@@ -194,6 +198,8 @@ class Sums(Powers):
                 for _ in range(whole):
                     if result is not None and len(result) * len(terms) > self.largest:
                         return None
+                    if result is not None:
+                        self.spend(len(result) * len(terms))
                     result = multiply(result, terms) if result is not None else terms
             else:
                 rest.append((base, exponent))
