@@ -15,7 +15,9 @@ def latex_record(record: Record, digits: int | None) -> str:
     elif record.mode == "hessian":
         for a, row in (record.hessian or {}).items():
             for b, block in row.items():
-                lines.append(f"\\frac{{\\partial^2 f}}{{\\partial {name(a)}\\,\\partial {name(b)}}} &= {array(block, digits)}")
+                formula = (record.latex or {}).get(f"{a},{b}")
+                middle = f"{formula} = " if formula else ""
+                lines.append(f"\\frac{{\\partial^2 f}}{{\\partial {name(a)}\\,\\partial {name(b)}}} &= {middle}{array(block, digits)}")
     else:
         symbol = "\\frac{\\partial f}{\\partial %s}"
         for variable, numbers in ((record.jacobian if record.mode == "jacobian" else record.grad) or {}).items():

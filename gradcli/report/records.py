@@ -79,7 +79,7 @@ class Record:
     hessian: dict[str, dict[str, Array]] | None = None
     jvp: Array = None
     tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp
-    derivative: dict[str, str | None] | None = None
+    derivative: dict[str, Any] | None = None  # formulas; of a Hessian, by both names
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
     check: Check | None = None
@@ -112,6 +112,12 @@ class Record:
         if self.mode == "hessian":
             return {f"{a},{b}": block for a, row in (self.hessian or {}).items() for b, block in row.items()}
         return (self.jacobian if self.mode == "jacobian" else self.grad) or {}
+
+    def formulas(self) -> dict[str, str]:
+        """The formulas of these."""
+        if self.mode == "hessian":
+            return {f"{a},{b}": text for a, row in (self.derivative or {}).items() for b, text in row.items() if text}
+        return {name: text for name, text in (self.derivative or {}).items() if text}
 
     @property
     def failed(self) -> bool:
