@@ -115,6 +115,17 @@ class Layout(Products):
                 found = self.added([self.algebra.times(rest, term) for term in terms])
                 if found is not None:
                     yield found
+                if found is not None and self._wide and len(rest[1]) > 1:
+                    yield from self._partly_distributed(terms, rest)
+
+    def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
+        """x*(a*y + b)/y as x*(a + b/y)."""
+        below = tuple([(base, exponent) for base, exponent in rest[1] if exponent < 0])
+        above = tuple([(base, exponent) for base, exponent in rest[1] if exponent > 0])
+        if below and above:
+            found = self.added([self.algebra.times((1, below), term) for term in terms])
+            if found is not None:
+                yield self.product_of((rest[0], above), found)
 
     def _multiplied_out(self, number: Number, monomial: Monomial) -> Iterator[Expr]:
         """(x - 1)*(x + 1) as x**2 - 1."""

@@ -138,12 +138,13 @@ class Powers:
         return self.times(outer, (sign, ((base.number, 1),)))
 
     def addends(self, value: Value) -> list[Value]:
+        """The terms of a product with one sum in it, multiplied out."""
         number, monomial = value
-        if len(monomial) == 1 and monomial[0][1] == 1:
-            terms = self.bases[monomial[0][0]].terms
-            if terms is not None:
-                return [(lean(c * number), m) for m, c in terms.items()]
-        return [value]
+        sums = [base for base, exponent in monomial if exponent == 1 and base in self.bases.sums]
+        if len(sums) != 1:
+            return [value]
+        rest: Value = (number, product(monomial, ((sums[0], -1),)))
+        return [self.times(rest, (c, m)) for m, c in (self.bases[sums[0]].terms or {}).items()]
 
     def exponential(self, value: Value) -> Value:
         factors: list[Value] = [ONE]

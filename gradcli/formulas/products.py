@@ -33,10 +33,11 @@ class Products(Fractions):
         """The same inside of another."""
         raise NotImplementedError
 
-    def product_of(self, value: Value) -> Expr:
+    def product_of(self, value: Value, *others: Expr) -> Expr:
+        """A product as it stands, with other sums behind it."""
         number, monomial = self._roots_below(value)
         bases = self.algebra.bases
-        pieces: list[Piece] = []
+        pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
         exponents: list[Value] = []
         powers: dict[Value, list[Value]] = {}
         plain = dict(monomial)
@@ -87,7 +88,13 @@ class Products(Fractions):
         """-(a - b) as b - a, where that is shorter."""
         for i, (rank, place, node, exponent) in enumerate(pieces):
             base = place[1]
-            if rank == _SUMS and exponent % 2 == 1 and (1, ((base, 1),)) not in self.open and (-1, ((base, 1),)) not in self.open:
+            if (
+                rank == _SUMS
+                and place[0] != "~"
+                and exponent % 2 == 1
+                and (1, ((base, 1),)) not in self.open
+                and (-1, ((base, 1),)) not in self.open
+            ):
                 opposite = self.node((-1, ((base, 1),)))
                 if self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
                     return -number, [*pieces[:i], (rank, place, opposite, exponent), *pieces[i + 1 :]]
