@@ -186,7 +186,7 @@ def value(node: Expr, leaves: dict[Expr, mpmath.mpf]) -> mpmath.mpf | None:
         (plain,) = rebuild([node], {}, node.graph, {chain: mul})
         try:
             found = ReferenceTape(mpmath.mp, leaves, "float64").run(plain)
-            number = found.item() if isinstance(found, np.ndarray) else found
+            number = np.asarray(found, object).item()
             number = mpmath.mpmathify(getattr(number, "value", number))
         except (ValueError, ArithmeticError, gradcli.GradcliError):
             return None
@@ -226,7 +226,8 @@ def test_a_derivative_is_the_books(line: str) -> None:
 ATOMS = st.sampled_from(["x", "y", "x", "y", "2", "3", "a", "1", "1/2", "pi", "e"])
 ONE = st.sampled_from([
     "-({})", "sin({})", "cos({})", "tan({})", "exp({})", "log({})", "sqrt({})", "abs({})", "({})**2", "({})**3", "({})**-1", "({})**0.5",
-    "1/({})", "sec({})", "cosh({})", "sinh({})", "tanh({})", "atan({})", "asin({})", "({})**(1/3)", "e**({})", "2**({})", "sign({})", "({})**1.5",
+    "1/({})", "sec({})", "cosh({})", "sinh({})", "tanh({})", "atan({})", "asin({})", "({})**(1/3)",
+    "e**({})", "2**({})", "sign({})", "({})**1.5",
 ])  # fmt: skip
 TWO = st.sampled_from(["({})+({})", "({})-({})", "({})*({})", "({})/({})", "({})*({})", "({})**({})", "sqrt(({})*({}))", "log(({})/({}))"])
 
@@ -285,7 +286,7 @@ def test_what_is_equal_by_arithmetic_becomes_nothing() -> None:
         ("sqrt(x**2)", "abs(x)"), ("log(x*y)", "log(x*y)"), ("sqrt(x)*sqrt(y)", "sqrt(x)*sqrt(y)"), ("(x**2)**n", "(x**2)**n"),
         ("x/sqrt(x)", "sqrt(x)"), ("(x**4)**0.5", "x**2"), ("sqrt(x**2*y)", "sqrt(x**2*y)"), ("-(a - b)", "b - a"), ("1/(1/x)", "x"),
         ("exp(log(x))", "x"), ("exp(x)*exp(y)", "exp(x + y)"), ("1 - sin(x)**2", "cos(x)**2"), ("1 + tan(x)**2", "sec(x)**2"),
-        ("x*sign(x)", "abs(x)"), ("abs(x)**2", "x**2"),
+        ("x*sign(x)", "abs(x)"), ("abs(sqrt(2*x))", "abs(sqrt(2*x))"), ("abs(x)**2", "x**2"),
     ],
 )  # fmt: skip
 def test_what_holds_for_all_signs(text: str, wanted: str) -> None:
