@@ -98,6 +98,6 @@ FUNCTIONS = {
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip
 ALIASES = {
-    "random": "rand", "standard_normal": "randn",
+    "random": "rand", "standard_normal": "randn", "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
 }  # fmt: skip

@@ -49,7 +49,7 @@ from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.meanings import DIALECT_OF
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
 
 
@@ -168,8 +168,8 @@ class Lowering:
             return operand
         if node.operator == "-":
             return self._negated(operand)
-        if node.operator in _PREFIXES:
-            return _PREFIXES[node.operator](operand)
+        if node.operator in registry.MARKS:
+            return registry.MARKS[node.operator](operand)
         if node.operator == "~" and operand.kind != "bool":
             refuse_complement(node, frame.source)
         return logic.logical_not(operand)
@@ -338,7 +338,6 @@ class Lowering:
         return made.result
 
 
-_PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: Lowering._number,
     Name: Lowering._name,

@@ -1,4 +1,4 @@
-"""Names as sympy spells them, and logarithms with their base: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)``, ``log_2``."""
+"""Names as sympy spells them: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.builtin_functions import maximum_of, minimum_of
 from gradcli.language.things import routines
+from gradcli.ops import registry
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.registry import OPERATORS, find
 
 _PIECES = "write Piecewise((x, x > 0), (0, True))"
 
@@ -28,7 +28,7 @@ def min_(builder: Builder, values: Any) -> Expr:
 
 def heaviside(builder: Builder, x: Any, h0: Any = 0.5) -> Any:
     """The unit step, 1/2 at 0 unless another value is given."""
-    return find("heaviside")(builder.value(x), builder.value(h0))
+    return registry.find("heaviside")(builder.value(x), builder.value(h0))
 
 
 def piecewise(builder: Builder, pieces: Any) -> Expr:
@@ -52,22 +52,12 @@ def rational(builder: Builder, p: Any, q: Any = 1) -> Any:
             return builder.graph.constant(float(Fraction(p.replace(" ", ""))))
         except (ValueError, ZeroDivisionError):
             raise ArgumentError(f"{p!r} is no number", help="write Rational(1, 3)") from None
-    return builder.graph.apply(OPERATORS["/"], (builder.value(p), builder.value(q)))
+    return builder.graph.apply(registry.OPERATORS["/"], (builder.value(p), builder.value(q)))
 
 
 def absolute(builder: Builder, x: Any) -> Any:
     """The absolute value."""
     return arithmetic.abs_(builder.value(x))
-
-
-def log_2(builder: Builder, x: Any) -> Any:
-    """The binary logarithm."""
-    return find("log2")(builder.value(x))
-
-
-def log_10(builder: Builder, x: Any) -> Any:
-    """The decimal logarithm."""
-    return find("log10")(builder.value(x))
 
 
 FUNCTIONS = routines({
@@ -77,8 +67,4 @@ FUNCTIONS = routines({
     "Heaviside": ("x, h0", heaviside),
     "Piecewise": ("***pieces", piecewise),
     "Rational": ("p, q", rational),
-    "log_2": ("x", log_2),
-    "log₂": ("x", log_2),
-    "log_10": ("x", log_10),
-    "log₁₀": ("x", log_10),
 })  # fmt: skip
