@@ -13,6 +13,7 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.constructors import CONSTRUCTORS
+from gradcli.language.textbook_functions import SPELLINGS
 from gradcli.ops.arrays import shapes
 from gradcli.ops.elementwise import logic
 from gradcli.ops.registry import find
@@ -97,7 +98,4 @@ FUNCTIONS = {
     **CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip
-ALIASES = {
-    "random": "rand", "standard_normal": "randn", "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
-    **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
-}  # fmt: skip
+ALIASES = {"random": "rand", "standard_normal": "randn", **SPELLINGS}

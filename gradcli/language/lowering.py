@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.errors import GradcliError, Source, TypeMismatchError
+from gradcli.errors import GradcliError, Source
 from gradcli.graph.nodes import Expr
-from gradcli.language import calls, objects
 from gradcli.language.attributes import attribute
-from gradcli.language.callables import OF_PYTHON, OF_SYMPY, exists, operation
+from gradcli.language.callees import Callees, noted
 from gradcli.language.coercion import Coercion
-from gradcli.language.differentiation import DERIVATIVES, derivative
 from gradcli.language.frames import Frame
 from gradcli.language.indexing import subscript
 from gradcli.language.inlining import Inlining
+from gradcli.language.lookup import Lookup
 from gradcli.language.masks import CONDITIONS, refuse_complement, refuse_other_readings
-from gradcli.language.names import FreeVariable, Function, Module, Thing
+from gradcli.language.names import FreeVariable
 from gradcli.language.reading import Reading
 from gradcli.language.rereading import as_read
 from gradcli.language.scope import Scope
-from gradcli.language.things import Routine
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -43,14 +41,10 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.language.undefined_names import refuse_as_factor, refuse_bound_function, unknown_function
+from gradcli.language.undefined_names import refuse_as_factor
 from gradcli.ops import registry
-from gradcli.ops.calling.classes import CALL
-from gradcli.ops.calling.meanings import DIALECT_OF
-from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
-from gradcli.ops.constants import NAMED
+from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.expansions import Expansion
 
 
 class Lowering:
@@ -60,10 +54,9 @@ class Lowering:
         self.scope, self.graph = scope, scope.graph
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
-        self.mentions = False  # whether the last expression mentioned a bound name
         self.reading = Reading(self.coercion)
-        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
-        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
+        self.lookup = Lookup(self.coercion, self.reading)
+        self._callees = Callees(self.coercion, self.reading, self.lookup)
         self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
@@ -71,8 +64,8 @@ class Lowering:
     @property
     def dialect(self) -> str | None:
         """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
-        dialect = self.scope.dialect
-        found = dialect.decided or (next(iter(self.touched)) if len(self.touched) == 1 else None) or dialect.wanted()
+        dialect, touched = self.scope.dialect, self.lookup.touched
+        found = dialect.decided or (next(iter(touched)) if len(touched) == 1 else None) or dialect.wanted()
         return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
@@ -81,9 +74,8 @@ class Lowering:
         Raises a GradcliError with the smallest place in the text that it is about: UnknownNameError, MissingValueError and
         AmbiguousError for names, ArgumentError, ShapeError and TypeMismatchError for what functions and operators cannot take, LimitError.
         """
-        self.mentions = False
+        self.lookup.mentions = False
         self.coercion.static_uses = {}
-        self.notes = {}
         expression = self.read = as_read(expression, self.scope)
         self._stack = [Frame(expression, source, self.statement, {})]
         self._inlining = Inlining(self.coercion, self._stack)
@@ -200,142 +192,13 @@ class Lowering:
             raise error.at(node.span, frame.source) from None
 
     def _name(self, node: Name, frame: Frame) -> Any:
-        name = node.name
-        if name in frame.locals:
-            return frame.locals[name]
-        bound = self.scope.names.get(name)
-        if bound is not None:
-            self.mentions = True
-            scope = self.scope
-            scope.mentioned.add(name)
-            if scope.static_uses and name in scope.static_uses:
-                self.coercion.static_uses.update(scope.static_uses[name])
-            return bound
-        if self.scope.objects and name in self.scope.objects:
-            return self._object(name)
-        if name == "None":
-            return None
-        if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:
-            return self._module(found.path) if isinstance(found, Module) else found
-        if name in NAMED and name not in self.scope.failed:
-            if name == "E":
-                self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
-            return self.graph.constant(NAMED[name])
-        if name in ROOTS:
-            return self._module(ROOTS[name])
-        if name in OF_PYTHON:
-            from gradcli.language.python_names import NAMES
-
-            if name in NAMES:
-                return NAMES[name]
-        return FreeVariable(name)
-
-    def _module(self, path: str) -> Module:
-        dialect = DIALECT_OF.get(owner(path))
-        if dialect is not None:
-            self.touched.add(dialect)
-        return Module(path)
-
-    def _object(self, name: str) -> Any:
-        bound = self.scope.objects[name]
-        self.mentions = self.mentions or bound.mentions
-        self.scope.mentioned.add(name)
-        return bound.object
-
-    def _attribute(self, node: Attribute, frame: Frame) -> Any:
-        return self._noted(attribute(self.coercion, frame.results[node.base.place], node.name), node, frame)
-
-    # -- calls ------------------------------------------------------------------------------------------------
+        return self.lookup.name(node.name, frame.locals)
 
     def _call(self, node: Call, frame: Frame) -> Any:
-        results = frame.results
-        arguments = [results[a.place] for a in node.arguments]
-        keywords = {name: results[value.place] for name, value in node.keywords}
-        callee = node.callee
-        if isinstance(callee, Name):
-            return self._call_of_name(node, callee, frame, arguments, keywords)
-        return self._call_of(results[callee.place], node, frame, arguments, keywords)
+        return self._callees.call(node, frame, self._inlining)
 
-    def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        results, callee = frame.results, node.callee
-        if isinstance(target, Thing):
-            if isinstance(target, Routine) and target.of_pytorch is not None and self.reading.only_dialect(frame) == TORCH:
-                target = target.in_pytorch()
-            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
-            return self.reading.converted(made, node, frame, target.written, target.parts)
-        if isinstance(target, objects.Instance):
-            return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
-        if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
-            return objects.constructed(self.coercion, of, arguments, keywords)
-        if isinstance(target, Function):
-            return self._call_of_function(node, target, frame, arguments, keywords)
-        if isinstance(callee, Attribute) and callee.name == "size":
-            return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
-        if isinstance(target, DType):
-            return calls.conversion(self.coercion, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
-
-    def _call_of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """A function of a library, or a method."""
-        if target.base is not None:
-            if isinstance(target.base, objects.Instance):
-                return self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if calls.is_pair(node, frame.nodes):
-                return self._noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
-            library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
-            target = Function(target.name, library, target.base)
-            made = self._noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            return self.reading.settled(made, node, frame, target, [target.base])
-        if target.name in DERIVATIVES and not exists(target.name, target.library):
-            return self._noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
-        made = self._noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
-        return self.reading.settled(made, node, frame, target, arguments)
-
-    def _call_of_name(self, node: Call, callee: Name, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        name = callee.name
-        definition = self.scope.functions.get(name)
-        if definition is not None:
-            return self._inlining.call(node, frame, definition, arguments, keywords)
-        if self.scope.objects and name in self.scope.objects:
-            return self._call_of(self._object(name), node, frame, arguments, keywords)
-        if (self.scope.imported or self.scope.everything) and name not in self.scope.names and name not in frame.locals:
-            target = self.reading.imported(name)
-            if target is not None:
-                return self._call_of(target, node, frame, arguments, keywords)
-        if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
-            op = operation(name)
-            if op is not None:  # most calls, in a third of the time
-                if name in self.scope.names or name in frame.locals:
-                    refuse_bound_function(self.scope, node, frame)
-                return self.graph.apply(op, arguments)
-        if node.primes:
-            raise unknown_function(self.scope, name).at(callee.span)
-        if name in DERIVATIVES:
-            return self._noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
-        if name in OF_PYTHON or name in OF_SYMPY:
-            from gradcli.language import python_names, sympy_names
-
-            routine = python_names.FUNCTIONS.get(name) or sympy_names.FUNCTIONS.get(name)
-            if routine is not None:
-                made = self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
-                return self.reading.converted(made, node, frame, name, arguments)
-        if exists(name, NUMPY) or exists(name, TORCH):
-            is_number = len(arguments) == 1 and not keywords and type(arguments[0]) is Expr and not arguments[0].shape
-            if is_number and (name in self.scope.names or name in frame.locals):
-                refuse_bound_function(self.scope, node, frame)
-            library = self.reading.bare(node, frame, name, arguments, [*keywords])
-            return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
-        if (of := objects.bare(name)) is not None:
-            return objects.constructed(self.coercion, of, arguments, keywords)
-        raise unknown_function(self.scope, name).at(callee.span)
-
-    @staticmethod
-    def _noted(made: Any, node: Node, frame: Frame) -> Any:
-        """The result of a built-in function; what was expanded for it is kept."""
-        if type(made) is not Expansion:
-            return made
-        frame.expansions[node.place] = made
-        return made.result
+    def _attribute(self, node: Attribute, frame: Frame) -> Any:
+        return noted(attribute(self.coercion, frame.results[node.base.place], node.name), node, frame)
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {

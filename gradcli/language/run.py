@@ -140,7 +140,7 @@ class Program:
         self.lowering.statement = statement
         dialect = self.scope.dialect
         dialect.decided = None
-        self.lowering.touched.clear()
+        self.lowering.lookup.begin()
         try:
             if dialect.conflict is not None:
                 raise dialect.refusal(statement)
@@ -205,7 +205,7 @@ class Program:
     def _tell_reading(self, lowered: Lowered, read: list[Expression | None]) -> None:
         """Say how a query or an assert was read, if its text implies anything."""
         parts = [part for part in read if part is not None]
-        lowered.notes = tuple(self.lowering.notes)
+        lowered.notes = tuple(self.lowering.lookup.notes)
         if any(part.notes for part in parts):
             names = self.scope.names
             lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
@@ -291,7 +291,7 @@ class Program:
         first = statement.bindings[0]
         if statement.shared:
             result = lowering.lower(first.expression, first.source)
-            mentions, uses = lowering.mentions, lowering.coercion.static_uses
+            mentions, uses = lowering.lookup.mentions, lowering.coercion.static_uses
             try:
                 parts = parts_of(lowering.coercion, result, len(statement.bindings))
             except GradcliError as error:
@@ -300,7 +300,7 @@ class Program:
         found = []
         for binding in statement.bindings:
             node = lowering.lower_value(binding.expression, binding.source)
-            found.append(Value(node, lowering.mentions, lowering.coercion.static_uses))
+            found.append(Value(node, lowering.lookup.mentions, lowering.coercion.static_uses))
         return found
 
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
@@ -308,7 +308,7 @@ class Program:
         try:
             result = self.lowering.lower(statement.expression, statement.source)
             if is_object(result):
-                scope.bind_object(name, Bound(result, self.lowering.mentions))
+                scope.bind_object(name, Bound(result, self.lowering.lookup.mentions))
                 return
             expr = self.lowering.coerced(result, statement.expression, statement.source)
         except MissingValueError as error:
@@ -318,7 +318,7 @@ class Program:
                     help=f"give it one before: {name} = 1",
                 ) from None  # fmt: skip
             raise error
-        self._take(statement, Value(expr, self.lowering.mentions, self.lowering.coercion.static_uses), made_of_itself)
+        self._take(statement, Value(expr, self.lowering.lookup.mentions, self.lowering.coercion.static_uses), made_of_itself)
 
     def _take(self, statement: Binding, value: Value, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name

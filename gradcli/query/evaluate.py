@@ -239,7 +239,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
             given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
-                if claim.formula or program.lowering.mentions:
+                if claim.formula or program.lowering.lookup.mentions:
                     given = Given(claim.of, node, around=claim.around)
                 else:
                     given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
