@@ -119,6 +119,17 @@ def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
     return _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
 
 
+def by_mpmath(value: Any) -> dict[str, Any]:
+    """What computes a function that sympy does not have: of a context of mpmath, and for sympy's own lambdify."""
+
+    def of_numbers(*given: Any) -> Any:
+        import mpmath
+
+        return value(mpmath.mp, *given)
+
+    return {"by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers)}
+
+
 def _in_sympy(name: str, reference: Any, slope: Any) -> Any:
     """A function that sympy does not have: its derivative by the last argument, and by parameters one order more."""
 
@@ -135,7 +146,7 @@ def _in_sympy(name: str, reference: Any, slope: Any) -> Any:
         def value(m: Any, *given: Any) -> Any:
             return reference(m, *given[: parameters + 1], *[int(n) for n in given[parameters + 1 :]])
 
-        made = type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(value)})
+        made = type(name, (s.Function,), {"fdiff": fdiff, **by_mpmath(value)})
         return made(*arguments, *static.values())
 
     return symbolic
