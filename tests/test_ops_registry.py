@@ -23,7 +23,7 @@ EVERY = list(registry().values())
 ELEMENTWISE = [op for op in EVERY if op.elementwise]
 NUMERIC = [op for op in ELEMENTWISE if op.result == "float" and len(op.operands) < 3 and op.public]
 SMOOTH = [op for op in EVERY if op.kind == "smooth"]
-SLOPES = [pytest.param(op, i, id=f"{op.name}-{name}") for op in SMOOTH for i, name in enumerate(op.operands)]
+SLOPES = [pytest.param(op, i, id=f"{op.name}-{name}") for op in SMOOTH if len(op.operands) < 3 for i, name in enumerate(op.operands)]
 
 SIZES = (1e-300, 1e-100, 1e-20, 1e-8, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.0, 1.1, 1.5, 2.0, 3.0, 10.0, 30.0, 100.0, 700.0)
 HUGE = (1e5, 1e10, 1e100, 1e300)

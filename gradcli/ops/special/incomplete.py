@@ -103,12 +103,16 @@ def _gammainc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
         return m.nan
     if x == 0 or x == m.inf:
         return m.one if not n and x else m.zero
-    return _differentiated(_lower_part, (n,))(m, a, x)
+    return _smaller(m, a, x, n, 1)
 
 
-def _lower_part(m: Any, a: Any, x: Any) -> Any:
-    """P(a, x), by its complement where that is the small one."""
-    return 1 - m.gammainc(a, x, regularized=True) if x > a + 1 else m.gammainc(a, 0, x, regularized=True)
+def _smaller(m: Any, a: Any, x: Any, n: int, sign: int) -> Any:
+    """P(a, x) (sign 1) or Q(a, x), or its n-th derivative by a, by the smaller of the two."""
+    if x > a + 1:
+        found = _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
+        return found if sign < 0 else -found if n else 1 - found
+    found = _differentiated(lambda m, a, x: m.gammainc(a, 0, x, regularized=True), (n,))(m, a, x)
+    return found if sign > 0 else -found if n else 1 - found
 
 
 def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
@@ -116,7 +120,7 @@ def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
         return m.nan
     if x == 0 or x == m.inf:
         return m.zero if n or x else m.one
-    return _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
+    return _smaller(m, a, x, n, -1)
 
 
 def by_mpmath(value: Any) -> dict[str, Any]:
