@@ -25,6 +25,7 @@ from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading
 from gradcli.language.rereading import as_read
 from gradcli.language.scope import Scope
+from gradcli.language.things import Routine
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -60,10 +61,10 @@ class Lowering:
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
         self.mentions = False  # whether the last expression mentioned a bound name
-        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
-        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self.reading = Reading(self.coercion)
         self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
+        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
+        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
 
@@ -258,14 +259,14 @@ class Lowering:
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         results, callee = frame.results, node.callee
         if isinstance(target, Thing):
-            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            if isinstance(target, Routine) and target.of_pytorch is not None and self.reading.only_dialect(frame) == TORCH:
+                target = target.in_pytorch()
+            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, objects.Instance):
             return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
         if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
-        if isinstance(target, Thing):
-            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
-            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, Function):
             return self._call_of_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
@@ -319,7 +320,8 @@ class Lowering:
                 made = self._noted(routine.call(self.coercion, arguments, keywords), node, frame)
                 return self.reading.converted(made, node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
-            if len(arguments) == 1 and not keywords and (name in self.scope.names or name in frame.locals):
+            is_number = len(arguments) == 1 and not keywords and type(arguments[0]) is Expr and not arguments[0].shape
+            if is_number and (name in self.scope.names or name in frame.locals):
                 refuse_bound_function(self.scope, node, frame)
             library = self.reading.bare(node, frame, name, arguments, [*keywords])
             return self._noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)

@@ -61,7 +61,7 @@ def refuse(name: str, library: str) -> None:
 
 
 def bare(name: str) -> Class | None:
-    """The class that a name without a prefix means, after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
+    """The class that a name without a prefix means, as after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
     library = TORCH if name[:1].isupper() else SCIPY
     refuse(name, library)
     known = class_of(name, library)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gradcli.errors import Span
 from gradcli.language.tokens import NAME, Token
 from gradcli.language.tree import Name, Node
 from gradcli.ops.text import NEGATION, PRODUCT, ROOT, UNARY
@@ -20,6 +21,10 @@ class Application(NamedTuple):
     callee: Name
     exponent: Node | None
     argument: int  # where it begins in the text
+
+    @property
+    def span(self) -> Span:
+        return self.callee.span
 
     @classmethod
     def of(cls, callee: Name, exponent: Node | None, argument: int) -> Application:

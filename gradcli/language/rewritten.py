@@ -76,8 +76,8 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
             callee: Part = (node.callee, ATOM)
             if isinstance(node.callee, Name):
                 callee = "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
-            keywords = [[f"{name}=", (value, EXPRESSION)] for name, value in node.keywords]
-            items = [*([(argument, EXPRESSION)] for argument in node.arguments), *keywords]
+            items: list[list[Part]] = [[(argument, EXPRESSION)] for argument in node.arguments]
+            items += [[f"{name}=", (value, EXPRESSION)] for name, value in node.keywords]
             return ATOM, [callee, "'" * node.primes, "(", *_joined(items), ")"]
         case Attribute():
             return ATOM, [*_base(node.base), ".", node.name]
@@ -89,7 +89,10 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
             closing = ")" if node.bracket == "(" else "]"
             return ATOM, [node.bracket, *_joined([[(item, EXPRESSION)] for item in node.items]), comma, closing]
         case Slice():
-            return ATOM, [part for i, bound in enumerate(node.parts) for part in (":" * (i > 0), *([(bound, EXPRESSION)] if bound else []))]
+            parts: list[Part] = []
+            for i, bound in enumerate(node.parts):
+                parts += [":" * (i > 0), *([(bound, EXPRESSION)] if bound is not None else [])]
+            return ATOM, parts
         case Conditional():
             return EXPRESSION, [(node.value, DISJUNCTION), " if ", (node.condition, DISJUNCTION), " else ", (node.otherwise, EXPRESSION)]
         case Text():
