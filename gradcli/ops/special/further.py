@@ -18,7 +18,8 @@ from gradcli.ops.elementwise.trigonometric import sin
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
-from gradcli.ops.special.incomplete import betainc, by_mpmath
+from gradcli.ops.special.incomplete import betainc
+from gradcli.ops.special.outside_sympy import by_mpmath
 
 
 def _moment(x: Any, n: int) -> Any:
