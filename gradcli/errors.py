@@ -101,6 +101,7 @@ class GradcliError(Exception):
         self.note = note
         self.also = also
         self.node: Any = None  # the graph node whose evaluation failed
+        self.follows: int | None = None  # the line of the error that this one is a consequence of
         self.record: dict[str, Any] = {}  # what is known of the input record that could not be read
         self.source = source
 

@@ -301,3 +301,39 @@ def test_value_and_gradient_to_any_number_of_digits(records):
     with mpmath.workdps(80):
         value, slope = mpmath.exp(0.5) * mpmath.sin(0.5), mpmath.exp(0.5) * (mpmath.sin(0.5) + mpmath.cos(0.5))
         assert record["precise"] == {"value": mpmath.nstr(value, 60), "x": mpmath.nstr(slope, 60)}
+
+
+COMMAS = {
+    "x = 1,5": ("a comma is never a decimal point", "write 1.5, or [1, 5] for an array"),
+    "x = -1,5": ("a comma is never a decimal point", "write -1.5, or [-1, 5] for an array"),
+    "x = 0.5, 0.1": ("a comma is never a decimal point", "write [0.5, 0.1] for an array"),
+    "x = 0.3, -1.2": ("a comma outside brackets", "write [0.3, -1.2] for an array"),
+    "x = 1, 2, 3": ("a comma outside brackets", "write [1, 2, 3] for an array"),
+    "2*1,5": ("a comma is never a decimal point", "write 1.5, or [1, 5] for an array"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), COMMAS.items(), ids=COMMAS)
+def test_commas_outside_brackets(call_cli, text, said):
+    lines = call_cli("eval", "--no-check", stdin=text).stderr.splitlines()
+    assert (lines[0], lines[-1]) == (f"error[syntax]: {said[0]}", f"  = help: {said[1]}")
+    for written in said[1].removeprefix("write ").removesuffix(" for an array").split(", or "):
+        assert call_cli("eval", "--no-check", written).returncode == 0
+
+
+FAILING = "f = sqr(2)\ny = f*3\nz = y + f\nz*2\nassert f == 1\nx = 3\nx**2\n"
+FOLLOWING = [
+    "error[unknown-name]: unknown function 'sqr'",
+    "error[missing-value]: 'z' has no value: it depends on the binding on line 1, which has an error",
+    "error[missing-value]: 'f' has no value: its binding on line 1 has an error",
+]  # fmt: skip
+
+
+def test_a_binding_that_fails_is_told_once(call_cli, tmp_path):
+    (tmp_path / "p.grad").write_text(FAILING)
+    done = call_cli("eval", "--no-check", "-f", "p.grad")
+    assert [line for line in done.stderr.splitlines() if line.startswith("error")] == FOLLOWING
+    assert "9.0" in done.stdout
+    done = call_cli("check", "p.grad")
+    assert sorted(line for line in done.stdout.splitlines() if line.startswith("error")) == sorted(FOLLOWING)
+    assert done.stdout.splitlines()[-1].startswith("3 error, 1 passed")

@@ -25,7 +25,7 @@ SYNTAX = [
     case("sin(x", "syntax", 4, "never closed"), case("1 + 2)", "syntax", 6, "closes nothing"), case("(1, 2]", "syntax", 6),
     case("2*", "syntax", 2), case("x + * y", "syntax", 5, "value"), case("()*2", "type", 1),
     case("2 3", "syntax", 3, "2*3", "[2, 3]"),
-    case("x!", "syntax", 2, "gamma(n + 1)"),
+    case("x!", "syntax", 2, "factorial(n)"),
     case("x & y", "type", 3, "(x != 0) & (y != 0)"), case("{1, 2}", "syntax", 1, "[1, 2]"),
     case("$x", "syntax", 1),
     case("x if x > 0", "syntax", 3, "else"), case("x else y", "syntax", 3, "if"), case("5 = x", "syntax", 3, "=="),

@@ -30,7 +30,8 @@ def recorded(library: str) -> dict[str, Any]:
 def test_a_piece_is_what_the_library_makes_of_it(library: str, text: str) -> None:
     wanted = recorded(library)[text]
     value = np.asarray(wanted["value"], float)
-    record = gradcli.evaluate(text, at={name: VALUES[name] for name in names_in(text)}, seed=np.ones(value.shape)[()], check=False)
+    given = {name: VALUES[name] for name in names_in(text)}
+    record = gradcli.evaluate(text, at=given, seed=np.ones(value.shape)[()], dialect=library, check=False)
     assert np.shape(record.value) == value.shape
     np.testing.assert_allclose(np.asarray(record.value, float), value, rtol=1e-12, atol=1e-13)
     within = 1e-6 if wanted.get("by") == "differences" else 1e-11

@@ -50,7 +50,7 @@ class CompilationCache:
         return self._record(source, of_values(values, options, self.mentioned), values, options, id)
 
     def _record(self, source: Source, lookup: Lookup, functions: Container[str], options: Options, id: Any = None) -> Record | None:
-        usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length
+        usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length and type(source) is Source
         if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
             return None
         text = source.text.strip(string.whitespace)

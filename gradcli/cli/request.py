@@ -25,9 +25,9 @@ class Request(Fixed):
     random_state: int | None
     fail_fast: bool
     limit: list[str]
+    dialect: str | None
     quiet: bool
     color: str
-    dialect: str | None
 
 
 class EvalRequest(Request):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcli.errors import Label, ParseError, Span
 from gradcli.language.stacks import Bracket, Stacks
-from gradcli.language.tokens import NUMBER, SYMBOL, Token
+from gradcli.language.tokens import END, NUMBER, SYMBOL, Token
 from gradcli.language.tree import Call, Node, Sequence, Slice, Subscript
 
 GROUP, ARRAY, ARGUMENTS, SUBSCRIPTS, BARS = range(5)  # rules by which what is in a bracket is read
@@ -46,13 +46,44 @@ def colon(stacks: Stacks, token: Token, value: Node | None) -> None:
 def comma(stacks: Stacks, token: Token) -> None:
     """items = expression { "," expression } [ "," ]: an item is read."""
     if not stacks.brackets:
-        before, after = stacks.tokens[stacks.at - 2], stacks.peek()
-        if before.kind == NUMBER and after.kind == NUMBER:
-            number = f"{before.text}.{after.text}"
-            help = f"write {number}, or [{before.text}, {after.text}] for an array"
-            stacks.fail("a comma is never a decimal point", token.span, help)
-        stacks.fail("a comma outside brackets", token.span, "write [x, y] for an array")
+        _refuse_outside(stacks, token)
     item(stacks, stacks.finished(), stacks.brackets[-1])
+
+
+def _refuse_outside(stacks: Stacks, token: Token) -> None:
+    """Raise ParseError for a comma outside brackets: of decimals, or of an array without its brackets."""
+    before, after = stacks.tokens[stacks.at - 2], stacks.peek()
+    numbers = _numbers_around(stacks)
+    glued = before.kind == NUMBER and after.kind == NUMBER
+    listed = f"[{', '.join(numbers)}]" if numbers else f"[{before.text}, {after.text}]" if glued else "[x, y]"
+    if glued and len(numbers) < 3:
+        whole = before.text.isdigit() and after.text.isdigit()
+        sign = numbers[0][: -len(before.text)] if numbers else ""
+        help = f"write {sign}{before.text}.{after.text}, or {listed} for an array" if whole else f"write {listed} for an array"
+        stacks.fail("a comma is never a decimal point", token.span, help)
+    stacks.fail("a comma outside brackets", token.span, f"write {listed} for an array")
+
+
+def _numbers_around(stacks: Stacks) -> list[str]:
+    """The numbers with their signs of which a comma separates the first two, if there is nothing else up to the end."""
+    tokens, at = stacks.tokens, stacks.at - 2
+    signed = at > 0 and tokens[at - 1].text in ("-", "+") and (at == 1 or tokens[at - 2].text == "=")
+    if not signed and at > 0 and tokens[at - 1].text != "=":
+        return []
+    at -= signed
+    found: list[str] = []
+    while True:
+        sign = tokens[at].text if tokens[at].text in ("-", "+") else ""
+        at += bool(sign)
+        if tokens[at].kind != NUMBER:
+            return []
+        found.append(sign + tokens[at].text)
+        at += 1
+        if tokens[at].kind == END:
+            return found
+        if tokens[at].text != ",":
+            return []
+        at += 1
 
 
 def item(stacks: Stacks, value: Node | None, bracket: Bracket) -> None:

@@ -84,6 +84,14 @@ def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
     return depth == 0 and _OF_NUMBERS.fullmatch(text, end, stop) is not None
 
 
+class TwoDialectsError(AmbiguousError):
+    """A call for which two dialects are shown; whoever has its text says what to write."""
+
+    def __init__(self, message: str, dialects: list[str]) -> None:
+        super().__init__(message)
+        self.dialects = dialects
+
+
 class Dialect:
     """What is known of a program's dialect while it runs."""
 
@@ -149,7 +157,7 @@ class Dialect:
         Raises AmbiguousError where prefixes show two dialects for which the call differs.
         """
         if own:
-            self.decided = self._one_of(call, dict.fromkeys(own, line))
+            self.decided = self._one_of(call, dict.fromkeys(own, line), "the statement has")
             return self.decided
         if self._costly and not self._complete and not differs(call):
             return None
@@ -175,28 +183,22 @@ class Dialect:
         return bool(evidence.prefixes or evidence.imports)
 
     @staticmethod
-    def _one_of(call: Call, found: Mapping[str, int]) -> str:
+    def _one_of(call: Call, found: Mapping[str, int], where: str = "") -> str:
         dialects = [dialect for dialect in DIALECTS if dialect in found]
         if len(dialects) > 1 and differs(call, frozenset(dialects)):
             lines = sorted({found[dialect] for dialect in dialects})
-            where = f"lines {' and '.join(map(str, lines))} have" if len(lines) > 1 else "the statement has"
-            raise AmbiguousError(
-                f"{_written(call)} has two readings: {where} prefixes of {' and '.join(_SHOWN[dialect] for dialect in dialects)}",
-                help=f"write {' or '.join(_prefixed(call, dialect) for dialect in dialects)}",
-            )
+            where = where or (f"lines {' and '.join(map(str, lines))} have" if len(lines) > 1 else f"line {lines[0]} has")
+            shown = " and ".join(_SHOWN[dialect] for dialect in dialects)
+            raise TwoDialectsError(f"{_written(call)} has two readings: {where} prefixes of {shown}", dialects)
         return dialects[0]
 
 
 _SHOWN = {NUMPY: "NumPy", TORCH: "PyTorch", "jax": "JAX"}
-_PREFIX = {NUMPY: "np", TORCH: "torch", "jax": "jnp"}
+PREFIX = {NUMPY: "np", TORCH: "torch", "jax": "jnp"}
 
 
 def _written(call: Call) -> str:
     return f"'.{call.name}()'" if call.method else f"'{call.name}()'"
-
-
-def _prefixed(call: Call, dialect: str) -> str:
-    return f"{_PREFIX[dialect]}.{call.name}(...)"
 
 
 class Ahead:

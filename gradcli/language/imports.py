@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
-from gradcli.language.parts import Part, ends
+from gradcli.language.parts import Part, SaidError, ends
 from gradcli.language.tokens import END, NAME, Token, tokenize
 from gradcli.language.tree import Import, Imported
 from gradcli.ops.calling.prefixes import MODULES
@@ -55,7 +55,7 @@ class _Reader:
         return text, Span(first.start, end)
 
     def fail(self, message: str, token: Token) -> None:
-        raise ParseError(message, span=token.span, source=self.part.source, help="write import torch, or from torch import nn")
+        raise SaidError(message, span=token.span, source=self.part.source, help="write import torch, or from torch import nn")
 
     def end(self) -> None:
         token = self.next()

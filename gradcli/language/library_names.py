@@ -147,6 +147,8 @@ def of_library(builder: Builder, library: str, name: str) -> Any:
         return OBJECTS[name]
     if library == TORCH and name in _TENSOR_TYPES:
         return TypeOfTensors(_TENSOR_TYPES[name])
+    if name in ("empty", "empty_like"):
+        raise UnknownNameError(f"the entries of '{name}' are whatever was in memory", help=f"write {name.replace('empty', 'zeros')}(x)")
     if name in _SEEDS:
         raise UnknownNameError(f"'{name}' is not read: every run draws the same numbers", help="leave it out, and give --random-state 1")
     return name if library == TORCH and name in _FORMATS else MISSING

@@ -61,10 +61,10 @@ class Lowering:
         self.coercion = Coercion(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
         self.mentions = False  # whether the last expression mentioned a bound name
-        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
-        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self.reading = Reading(self.coercion)
         self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
+        self.notes: dict[str, None] = {}  # what is to be said of names in the last expression
+        self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
         self._stack: list[Frame] = []
         self._inlining = Inlining(self.coercion, self._stack)
 
@@ -260,14 +260,12 @@ class Lowering:
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         results, callee = frame.results, node.callee
         if isinstance(target, Thing):
-            return self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
+            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, objects.Instance):
             return self._noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
         if isinstance(target, Module) and (of := objects.class_at(target.path)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
-        if isinstance(target, Thing):
-            made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
-            return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, Function):
             return self._call_of_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":

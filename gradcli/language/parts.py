@@ -12,6 +12,10 @@ from gradcli.language.tokens import END, NUMBER, SYMBOL, Token
 from gradcli.language.tree import Expression
 
 
+class SaidError(ParseError):
+    """An error whose words are about what the statement is: nothing more is to be said of it."""
+
+
 class Part(NamedTuple):
     """The tokens of one statement, start:stop of those of its line."""
 
@@ -27,7 +31,7 @@ class Part(NamedTuple):
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
 
     def expression(self, place: int, values: frozenset[str] = frozenset(), end: int | None = None) -> Expression:
-        """All from a place on, or up to another one, as an expression; ``values`` are names before brackets that are known to be no functions."""
+        """All from a place on, or up to another one, as an expression."""
         at = self.start + place
         stop = self.stop if end is None else self.start + end
         if ".." in self.source.text:

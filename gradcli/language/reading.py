@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradcli.errors import AmbiguousError, ArgumentError, UnknownNameError
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.attributes import of_library
 from gradcli.language.builder import Builder
 from gradcli.language.callables import exists, suggested
+from gradcli.language.dialect import PREFIX, TwoDialectsError
 from gradcli.language.frames import Frame
 from gradcli.language.imports import everything_in, is_of_python, unknown_module, unknown_name
 from gradcli.language.mentions import expressions_of
 from gradcli.language.names import Function, Module
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Number, Unary
+from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Node, Number, Unary
 from gradcli.ops import structure
 from gradcli.ops.calling import meanings
 from gradcli.ops.calling.detaching import CONVERSIONS, detaches, is_refused
 from gradcli.ops.calling.meanings import DIALECT_OF, is_method_of_arrays, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, owner
-
-ROWS = frozenset({"sum", "max", "min"})  # without a prefix they are NumPy's; Python's run over the rows of a matrix
 
 
 class Shown(NamedTuple):
@@ -91,8 +90,8 @@ class Reading:
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
         """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
-        if name in ROWS:
-            self._refuse_rows(name, frame, arguments, keywords)
+        if name in meanings.OF_NUMPY_BARE:
+            self._refuse_rows(node, name, frame, arguments, keywords)
             return NUMPY
         call = _form(name, False, arguments, keywords)
         found = self._dialect(call, node, frame)
@@ -114,19 +113,28 @@ class Reading:
 
     def _dialect(self, call: meanings.Call, node: Call, frame: Frame) -> str | None:
         own = shown(frame, self.scope)
-        return self.scope.dialect.of(call, own.prefixes, own.tensors, frame.source.position(node.start)[0])
+        try:
+            return self.scope.dialect.of(call, own.prefixes, own.tensors, frame.source.position(node.start)[0])
+        except TwoDialectsError as error:
+            base = [node.callee.base] if isinstance(node.callee, Attribute) else []
+            given = [_text(part, frame) for part in (*base, *node.arguments)]
+            given += [f"{keyword}={_text(value, frame)}" for keyword, value in node.keywords]
+            forms = [f"{PREFIX[dialect]}.{call.name}({', '.join(given)})" for dialect in error.dialects]
+            error.help = f"write {' or '.join(forms)}"
+            raise
 
-    def _refuse_rows(self, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+    def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
         """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
         if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
             return
         axes = self.builder.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
         if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or self.scope.dialect.is_pasted()):
             own = shown(frame, self.scope).prefixes
-            prefix = "torch" if own == {TORCH} else "jnp" if own == {JAX} else "np"
+            prefix = PREFIX[next(iter(own))] if len(own) == 1 else PREFIX[NUMPY]
+            text = _text(node.arguments[0], frame)
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
-                help=f"write {prefix}.sum(x), or sum(x, axis=0) for the rows",
+                help=f"write {prefix}.sum({text}), or sum({text}, axis=0) for the rows",
             )
 
     # -- what stops gradients ---------------------------------------------------------------------------------------------------
@@ -148,8 +156,7 @@ class Reading:
         if not any(map(self._varies, given)):
             return result
         callee = node.callee
-        text = frame.source.text[callee.start : callee.end]
-        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{text}(...)"
+        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{_text(callee, frame)}(...)"
         if library == JAX:
             raise ArgumentError(
                 f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
@@ -177,7 +184,9 @@ class Reading:
     def _varies(self, argument: Any) -> bool:
         if isinstance(argument, (list, tuple)):
             return any(map(self._varies, argument))
-        return isinstance(argument, Expr) and argument.kind == "float" and self.builder.varies(argument)
+        if not isinstance(argument, Expr) or argument.kind != "float" or argument.is_constant:
+            return False
+        return any(node.is_leaf and node not in self.scope.frozen for node in reachable([argument]))
 
     def _detached(self, result: Any, written: str) -> Any:
         if isinstance(result, (list, tuple)):
@@ -236,6 +245,10 @@ class Reading:
             except UnknownNameError:
                 continue
         return None
+
+
+def _text(node: Node, frame: Frame) -> str:
+    return frame.source.text[node.start : node.end]
 
 
 def _form(name: str, method: bool, arguments: Sequence[Any], keywords: Sequence[str]) -> meanings.Call:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from gradcli.language.callables import is_function
+from gradcli.language.names import Function, Module
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
 from gradcli.language.tree import Expression
@@ -41,6 +42,6 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
 def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:
     if name in own:
         return not is_function(name)
-    if name in scope.functions or name in scope.objects:
+    if name in scope.functions or name in scope.objects or isinstance(scope.imported.get(name), (Function, Module)):
         return False
     return (name in scope.names or name in NAMED) and not is_function(name)

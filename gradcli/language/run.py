@@ -172,15 +172,15 @@ class Program:
             self.scope.functions[statement.name] = statement
             self.scope.mentioned |= words_of(statement)
             return None
-        if isinstance(statement, Lost):
-            for name in statement.names:
-                self._lose(name, statement)
-            return None
         if isinstance(statement, Several):
             self._several(statement)
             return None
         if isinstance(statement, Import):
             self.lowering.reading.take(statement)
+            return None
+        if isinstance(statement, Lost):
+            for name in statement.names:
+                self._lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
         read: list[Expression | None] = []
@@ -222,12 +222,14 @@ class Program:
         else:
             lowered.read_as = texts[0]
 
-    def _lose(self, name: str, statement: Statement) -> None:
+    def _lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
         scope = self.scope
         if name in scope.names:
             scope.lost[name] = scope.names.pop(name)
-        scope.failed[name] = statement.source.position(statement.span.start)[0]
+        scope.failed[name] = line = statement.source.position(statement.span.start)[0]
+        if error is not None and error.follows is not None:
+            scope.causes[line] = error.follows
 
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
@@ -249,8 +251,8 @@ class Program:
                 self._bind(statement, made_of_itself)
             else:
                 self._load(statement)
-        except GradcliError:
-            self._failed(statement)
+        except GradcliError as error:
+            self._lose(name, statement, error)
             raise
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement
@@ -272,9 +274,9 @@ class Program:
         own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
         try:
             values = self._values(statement)
-        except GradcliError:
+        except GradcliError as error:
             for binding in statement.bindings:
-                self._failed(binding)
+                self._lose(binding.name, binding, error)
             raise
         for binding, value in zip(statement.bindings, values, strict=True):
             made_of_itself = binding in own and binding.name in self.scope.names
@@ -300,10 +302,6 @@ class Program:
             node = lowering.lower_value(binding.expression, binding.source)
             found.append(Value(node, lowering.mentions, lowering.coercion.static_uses))
         return found
-
-    def _failed(self, statement: Binding | DataBinding) -> None:
-        """A name whose binding has an error has no value."""
-        self._lose(statement.name, statement)
 
     def _bind(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name

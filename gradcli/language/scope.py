@@ -60,6 +60,7 @@ class Scope:
     dialect: Dialect = field(default_factory=Dialect)
     detached: dict[Expr, str] = field(default_factory=dict)  # nodes that a conversion has detached, with the conversion
     failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
+    causes: dict[int, int] = field(default_factory=dict)  # lines of bindings that failed because one before had, and the line of that
     lowered: list[Frame] = field(default_factory=list)  # expressions, and what each node of their trees became
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's

@@ -10,7 +10,7 @@ from gradcli.language.assertions import parse_assertion
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
-from gradcli.language.parts import Part, ends
+from gradcli.language.parts import Part, SaidError, ends
 from gradcli.language.tokens import END, NAME, RESERVED, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.language.unpacking import binds_several, equals_of, several
@@ -58,10 +58,9 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseEr
             except ParseError as error:
                 from gradcli.language import pasted
 
-                yield from pasted.in_python_s_words(source, tokens, start, stop, error, tokens[start].text in PYTHON_WORDS)
+                begun = tokens[start].text in PYTHON_WORDS or isinstance(error, SaidError)
+                yield from pasted.in_python_s_words(source, tokens, start, stop, error, begun)
         start = stop + 1
-
-
 
 
 def parse_expression(source: Source, limit: int) -> Expression:
@@ -119,6 +118,10 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     kind, text, _ = part.token(1)
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
         return several(part) if first.text in ("(", "[", "*") and "=" in source.text and binds_several(part) else query(part)
+    if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
+        return import_line(part)
+    if kind == SYMBOL and text == "," and equals_of(part):
+        return several(part)
     if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
         from gradcli.language import first_words
 
@@ -129,10 +132,6 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
             return None
         if reading.tokens is not None:
             return statement(source, reading.tokens, 0, len(reading.tokens) - 1)
-    if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
-        return import_line(part)
-    if kind == SYMBOL and text == "," and equals_of(part):
-        return several(part)
     if first.text == "const" and kind == NAME:
         return constant(part)
     if kind == SYMBOL and text == "=":

@@ -60,7 +60,7 @@ WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
 STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
-    "!": "write x != y for 'not equal', not x for a condition, gamma(n + 1) for the factorial",
+    "!": "write x != y for 'not equal', not x for a condition, factorial(n) for n!",
     "∞": "write inf",
     "{": "write [1, 2] for an array, (x + 1) to group",
     "}": "write [1, 2] for an array, (x + 1) to group",

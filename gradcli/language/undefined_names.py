@@ -39,7 +39,14 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     """The error of a name used where it needs a value."""
     name = variable.name
     if name in scope.failed:
-        return MissingValueError(f"'{name}' has no value: its binding on line {scope.failed[name]} has an error")
+        line = scope.failed[name]
+        cause = scope.causes.get(line, line)
+        why = "its binding" if cause == line else "it depends on the binding"
+        error = MissingValueError(
+            f"'{name}' has no value: {why} on line {cause}{' has an error' if cause == line else ', which has an error'}"
+        )
+        error.follows = cause
+        return error
     if name in scope.functions or callables.is_function(name):
         return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
     parts = glued(name, scope.names)

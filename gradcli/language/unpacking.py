@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gradcli.errors import ParseError, ShapeError, Span, TypeMismatchError
+from gradcli.errors import ShapeError, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
-from gradcli.language.parts import Part
+from gradcli.language.parts import Part, SaidError
 from gradcli.language.tokens import NAME, RESERVED, SYMBOL, Token
 from gradcli.language.tree import Binding, Several
 from gradcli.ops.arrays import shapes
@@ -50,7 +50,7 @@ def several(part: Part) -> Several:
         cuts[-1] = stop - 1
     if len(cuts) == 1 and begin == equals + 1:
         if begin >= stop:
-            raise ParseError("expected a value after '='", span=part.token(equals).span, source=part.source)
+            raise SaidError("expected a value after '='", span=part.token(equals).span, source=part.source)
         whole = part.expression(begin, end=cuts[0])
         bindings = [Binding(part.source, part.span, t.text, t.span, whole, part=place) for place, t in enumerate(targets)]
         return Several(part.source, part.span, bindings, shared=True)
@@ -63,8 +63,8 @@ def several(part: Part) -> Several:
     return Several(part.source, part.span, bindings, shared=False)
 
 
-def _miscounted(names: int, values: int) -> ParseError:
-    return ParseError(
+def _miscounted(names: int, values: int) -> SaidError:
+    return SaidError(
         f"{names} name{'s' * (names > 1)} for {values} value{'s' * (values > 1)}",
         help="give each value a name; _ for one that is not needed",
     )
@@ -83,7 +83,7 @@ def _targets(part: Part, equals: int) -> list[Token]:
                 raise _no_name(part, part.token(place - 1), token)
             continue
         if token.text == "*":
-            raise ParseError(
+            raise SaidError(
                 "a name for all the rest is not in the language", span=token.span, source=part.source,
                 help="name each value, or take a part: x[1:]",
             )  # fmt: skip
@@ -91,19 +91,19 @@ def _targets(part: Part, equals: int) -> list[Token]:
             raise _no_name(part, token, token)
         found.append(token)
     if not found:
-        raise ParseError("expected a name before '='", span=first.span, source=part.source, help=_PLAIN)
+        raise SaidError("expected a name before '='", span=first.span, source=part.source, help=_PLAIN)
     return found
 
 
-def _no_name(part: Part, token: Token, after: Token) -> ParseError:
+def _no_name(part: Part, token: Token, after: Token) -> SaidError:
     if token.text in ("(", "["):
-        return ParseError(
+        return SaidError(
             "names within names are not read", span=token.span, source=part.source, help="name one level at a time: a, b = ..."
         )
     if after.text in ("[", "."):
         span = Span(token.start, after.start + 1)
-        return ParseError("values are bound to names only; nothing is stored", span=span, source=part.source, help=_PLAIN)
-    return ParseError("expected a name before '='", span=token.span, source=part.source, help=_PLAIN)
+        return SaidError("values are bound to names only; nothing is stored", span=span, source=part.source, help=_PLAIN)
+    return SaidError("expected a name before '='", span=token.span, source=part.source, help=_PLAIN)
 
 
 def _closes(part: Part, opening: int) -> int:

@@ -21,7 +21,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
-from gradcli.language.tree import Assertion, Statement
+from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
 from gradcli.query.options import Options
@@ -53,7 +53,7 @@ def records(
             continue
         for statement in parse_statements(source, limits.length):
             record = run_statement(program, statement, options)
-            if record is not None:
+            if record is not None and not only_follows(statement, record):
                 yield record
 
 
@@ -81,6 +81,12 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
     finally:
         record.dialect = program.lowering.dialect
     return record
+
+
+def only_follows(statement: Statement | GradcliError, record: Record) -> bool:
+    """Whether a record has nothing to tell: that of a binding that fails because one before it has, whose error is told."""
+    is_case = isinstance(statement, (Query, Assertion, GradcliError))
+    return not is_case and record.error is not None and record.error.error.follows is not None
 
 
 def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> Record:

@@ -10,7 +10,7 @@ from typing import Any
 from gradcli.errors import GradcliError
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
-from gradcli.query.evaluate import failed, run_statement
+from gradcli.query.evaluate import failed, only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.policy import FAIL_ON, Policy
 from gradcli.report.describing import one_line
@@ -135,8 +135,9 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
-    if record is not None:
-        record.xfail = xfail
+    if record is None or only_follows(statement, record):
+        return None
+    record.xfail = xfail
     return record
 
 

@@ -120,7 +120,7 @@ def check(
     request = CheckRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
-        fail_fast=fail_fast, limit=limit or [], quiet=quiet, color=color, dialect=dialect,
+        fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=quiet, color=color,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,

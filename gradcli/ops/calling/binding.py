@@ -132,7 +132,8 @@ def prepared(
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
     scalars = record.scalars if isinstance(record, Composite) else frozenset()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
-    static = static_parameters(record, operands, {key: _static(host, value, (record, name, key)) for key, value in rest.items()})
+    fixed = {key: _said(signature, key, _static(host, value, (record, name, key))) for key, value in rest.items()}
+    static = static_parameters(record, operands, fixed)
     static.update((key, host.value(_listed(value))) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
@@ -143,6 +144,12 @@ def prepared(
 def _listed(value: Any) -> Any:
     """Tuples of numbers as lists, which are arrays."""
     return [_listed(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _said(signature: Signature, key: str, value: Any) -> Any:
+    """What a library's value of a parameter is here."""
+    table = signature.values.get(key) if signature.values else None
+    return value if table is None or not isinstance(value, (bool, int, str)) else table.get(value, value)
 
 
 def _static(host: Host, value: Any, of: Use) -> Any:

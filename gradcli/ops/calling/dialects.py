@@ -18,6 +18,7 @@ from gradcli.ops.calling.signatures import (
     declared_parts,
     own_signature,
     signature,
+    with_values,
 )
 from gradcli.ops.registry import load, named
 
@@ -78,7 +79,7 @@ _SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("
 
 # Beside what its parts take from other libraries (FOLLOWS), and what is NumPy's.
 _JAX = {
-    "nn.gelu": signature("gelu", "x, approximate", approximate="tanh"),
+    "nn.gelu": with_values(signature("gelu", "x, approximate", approximate="tanh"), approximate={True: "tanh", False: "none"}),
     **{f"nn.{name}": signature(name, "x, axis", axis=-1) for name in ("softmax", "log_softmax")},
     "lax.select": signature("where", "condition|pred, x|on_true, y|on_false"),
 }

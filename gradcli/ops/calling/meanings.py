@@ -37,7 +37,13 @@ _ALIKE: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {
 
 
 # Methods of tensors that are no functions of the catalogue.
-_OF_TENSORS = frozenset({"cpu", "cuda", "detach", "dim", "double", "float", "half", "long", "numel", "numpy", "requires_grad_", "to"})
+_OF_TENSORS = frozenset((
+    "cpu", "cuda", "detach", "dim", "double", "float", "half", "long", "numel", "numpy", "requires_grad_", "size", "to",
+))  # fmt: skip
+
+
+# Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows of a matrix.
+OF_NUMPY_BARE = frozenset({"sum", "max", "min"})
 
 
 class Call(NamedTuple):
@@ -50,8 +56,8 @@ class Call(NamedTuple):
 
 
 def is_method_of_arrays(name: str) -> bool:
-    """Whether NumPy's arrays have a method, or attribute, of this name; JAX's have the same."""
-    return hasattr(np.ndarray, name)
+    """Whether NumPy's arrays have a method of this name; JAX's have the same. NumPy's view is of a dtype, not of a shape."""
+    return name != "view" and callable(getattr(np.ndarray, name, None))
 
 
 @cache

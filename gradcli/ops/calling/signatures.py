@@ -10,7 +10,8 @@ None, for all entries along one axis. Keyword arguments of `signature` override 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,7 @@ class Signature:
     target: str
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Any], ...] = ()
+    values: Mapping[str, Mapping[Any, Any]] | None = None  # of parameters that the library gives other values than we: True for "tanh"
 
 
 _SYNONYMS = {
@@ -56,6 +58,11 @@ def signature(target: str, text: str, **defaults: Any) -> Signature:
         many = word.endswith("+") or word.startswith("**")
         parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise, word.endswith("?")))
     return Signature(target, tuple(parameters), tuple(defaults.items()))
+
+
+def with_values(found: Signature, **values: Mapping[Any, Any]) -> Signature:
+    """A signature whose library has other values of these parameters than we have, each with ours."""
+    return replace(found, values=values)
 
 
 def declare(library: str, **functions: Signature) -> None:
@@ -78,8 +85,8 @@ def declared_names() -> set[str]:
 
 
 def declared_parts(library: str) -> set[str]:
-    """What stands before the dot in the names that were declared for parts of a library: linalg, norm."""
-    return {name.partition(".")[0] for name in _TABLES[library] if "." in name}
+    """What stands before the dot in the names that were declared for parts of a library: linalg, norm; its arrays are none."""
+    return {name.partition(".")[0] for name in _TABLES[library] if "." in name} - {"Tensor", "ndarray"}
 
 
 def called_by(target: str, library: str) -> list[str]:
