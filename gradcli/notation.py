@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ GREEK = frozenset(
         "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
     )
 )  # fmt: skip
+_CAPITALS = frozenset(("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"))
 
 
 def name(text: str) -> str:
@@ -22,8 +24,17 @@ def name(text: str) -> str:
     if not index:
         stem = text.rstrip("0123456789")
         index = text[len(stem) :]
-    shown = f"\\{stem}" if stem in GREEK else stem if len(stem) == 1 else f"\\mathrm{{{escape(stem)}}}"
+    stem = stem if stem.isascii() or len(stem) > 1 else _spelled(stem)
+    shown = f"\\{stem}" if stem in GREEK or stem in _CAPITALS else stem if len(stem) == 1 else f"\\mathrm{{{escape(stem)}}}"
     return f"{shown}_{{{escape(index)}}}" if index and stem else shown
+
+
+def _spelled(letter: str) -> str:
+    """A Greek letter as LaTeX calls it; any other as it is."""
+    *words, last = unicodedata.name(letter, "").split(" ")
+    called = last.lower() if words == ["GREEK", "SMALL", "LETTER"] else last.capitalize() if words == ["GREEK", "CAPITAL", "LETTER"] else ""
+    called = "lambda" if called == "lamda" else "Lambda" if called == "Lamda" else called
+    return called if called in GREEK or called in _CAPITALS else letter
 
 
 def escape(text: str) -> str:

@@ -706,7 +706,7 @@ IDLE = {
     "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
     "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y with names of the expression"),
     "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name 'x'\n = help: leave one of them out"),
-    "--jacobian --formula": ("eval x x=1 --jacobian --formula", "--jacobian prints no formulas\n = help: leave --formula out"),
+    "--jvp --formula": ("eval x x=1 --jvp x=1 --formula", "--jvp prints no formulas\n = help: leave --formula out"),
     "--hessian --precision": ("eval x x=1 --hessian --precision 20",
                               "--precision is about a value and its gradient, which --hessian takes the place of\n"
                               " = help: leave one of them out"),

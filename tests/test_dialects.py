@@ -191,6 +191,13 @@ def test_where_meanings_differ(call: Call, result: bool) -> None:
     assert differs(call) is result
 
 
+def test_formulas_are_read_back_in_any_dialect(call_cli: Any) -> None:
+    for text in ("torch.exp(y)*x.std()", "import torch; x.std()"):
+        derivative = json.loads(call_cli("eval", text, "x=1,2,3.5", "y=0.5", "--format", "json").stdout)[0]["derivative"]["x"]
+        if derivative is not None:
+            assert call_cli("check", "-e", text, "--grad", f"x={derivative}", "x=1,2,3.5", "y=0.5").returncode == 0, derivative
+
+
 # -- Python's sum
 
 

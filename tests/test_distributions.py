@@ -13,15 +13,13 @@ import pytest
 import scipy.stats
 
 import gradcli
-from gradcli.errors import GradcliError
-from gradcli.ops.calling.prefixes import SCIPY
-from gradcli.ops.calling.signatures import declared_parts
 from gradcli.ops.registry import load
 
 # Shapes of each family, three of each.
 SHAPES: dict[str, list[tuple[float, ...]]] = {
     **{name: [()] for name in (
-        "norm", "uniform", "expon", "laplace", "logistic", "cauchy", "halfnorm", "halfcauchy", "rayleigh", "maxwell", "gumbel_r", "gumbel_l")},
+        "norm", "uniform", "expon", "laplace", "logistic", "cauchy", "halfnorm", "halfcauchy", "rayleigh", "maxwell", "gumbel_r",
+        "gumbel_l")},
     "gamma": [(0.6,), (1.0,), (4.5,)], "beta": [(0.6, 1.7), (1.0, 1.0), (3.5, 2.25)], "t": [(0.8,), (1.5,), (6.5,)],
     "chi2": [(0.9,), (2.0,), (5.5,)], "f": [(1.5, 1.7), (3.0, 3.5), (4.5, 9.5)], "lognorm": [(0.4,), (1.0,), (1.7,)],
     "pareto": [(0.7,), (1.6,), (3.4,)], "weibull_min": [(0.7,), (1.0,), (2.6,)], "invgamma": [(0.7,), (1.6,), (3.4,)],
@@ -84,7 +82,13 @@ def text_of(name: str, function: str, count: int, discrete: bool, x: bool) -> tu
 def test_values_and_derivatives_are_scipys(name: str, function: str, shapes: tuple[float, ...]) -> None:
     discrete = name in DISCRETE
     places = (2.0,) if discrete else (LOC, SCALE)
-    x = points(name, shapes, *(places if not discrete else (2.0, 1.0))) if function in OF_X else CHANCES if function in ("ppf", "isf") else None
+    x = (
+        points(name, shapes, *(places if not discrete else (2.0, 1.0)))
+        if function in OF_X
+        else CHANCES
+        if function in ("ppf", "isf")
+        else None
+    )
     if x is not None and discrete:
         x = x + 2
     wanted = called(name, function, shapes, places, x)
@@ -103,7 +107,13 @@ def test_values_and_derivatives_are_scipys(name: str, function: str, shapes: tup
 
         def moved(value: Any, key: str = key) -> np.ndarray:
             other = {**at, key: value}
-            return called(name, function, [other[f"a{i}"] for i in range(len(shapes))], [other["m"]] + ([] if discrete else [other["s"]]), other.get("x"))
+            return called(
+                name,
+                function,
+                [other[f"a{i}"] for i in range(len(shapes))],
+                [other["m"]] + ([] if discrete else [other["s"]]),
+                other.get("x"),
+            )
 
         if key == "a0" and name == "binom":
             continue  # SciPy's n is a whole number

@@ -51,7 +51,8 @@ def programs() -> list[tuple[str, dict[str, Any]]]:
 def of_libraries() -> list[tuple[str, dict[str, Any]]]:
     """The texts of the oracles: distributions, modules and parts of libraries."""
     found = []
-    for text in (text for texts in LIBRARY_TEXTS.values() for text in texts):
+    for written in (text for texts in LIBRARY_TEXTS.values() for text in texts):
+        text = written
         names = [name for name in used(text) if VALUES[name].dtype.kind == "f"]
         for name in set(used(text)) - set(names):  # labels and masks are no operands
             text = re.sub(rf"(?<![.\w]){name}(?!\w)", str(VALUES[name].tolist()), text)
@@ -61,8 +62,10 @@ def of_libraries() -> list[tuple[str, dict[str, Any]]]:
 
 _SCALES = {"x": np.array([-0.4, 0.3, 1.7, 6.3]), "q": np.array([0.2, 0.5, 0.9]), "m": 0.25, "s": 1.3}
 _SHAPES = {
-    "gamma": (1.7,), "beta": (1.6, 2.4), "t": (4.5,), "chi2": (3.5,), "f": (3.5, 6.5), "lognorm": (0.7,), "pareto": (3.4,), "weibull_min": (1.6,),
-    "invgamma": (3.3,), "powerlaw": (1.7,), "skewnorm": (1.4,), "truncnorm": (-0.7, 1.6), "vonmises": (1.4,), "poisson": (2.6,), "binom": (5.0, 0.3),
+    "gamma": (1.7,), "beta": (1.6, 2.4), "t": (4.5,), "chi2": (3.5,), "f": (3.5, 6.5), "lognorm": (0.7,), "pareto": (3.4,),
+    "weibull_min": (1.6,),
+    "invgamma": (3.3,), "powerlaw": (1.7,), "skewnorm": (1.4,), "truncnorm": (-0.7, 1.6), "vonmises": (1.4,), "poisson": (2.6,),
+    "binom": (5.0, 0.3),
     "bernoulli": (0.3,), "geom": (0.3,), "nbinom": (2.5, 0.3),
 }  # fmt: skip
 _FEW = {"t": (0.7,), "f": (1.5, 1.7), "pareto": (0.6,), "invgamma": (0.7,)}  # shapes for which moments are infinite

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from gradcli.check.comparison import Comparison
 from gradcli.check.discrepancy import discrepancy
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
-from gradcli.check.sampling import Point, around
+from gradcli.check.sampling import Point, around, moderate
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
@@ -29,6 +30,7 @@ from gradcli.report.verdicts import Claim, Verdict, Worst
 _DIGITS = 50
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _FAR = 100.0  # beyond, a NaN of a formula may come from infinities on the way
+_FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
 _WORK = 60_000  # scalar operations that trying other points may take
 
 
@@ -54,7 +56,7 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     here = _here(judge, claim, truth, shape, digits)
     if here.verdict is Verdict.MISMATCH or claim.around is None:
         return here
-    return _elsewhere(judge, claim, here, shape, order, digits)
+    return _elsewhere(judge, claim, truth, here, shape, order, digits)
 
 
 def _rounded_literal(node: Expr) -> bool:
@@ -95,7 +97,9 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
     return result
 
 
-def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> Claim:
+def _elsewhere(
+    judge: Judge, claim: Given, truth: Comparison, here: Claim, shape: tuple[int, ...], order: Sequence[Expr], digits: int
+) -> Claim:
     """What is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
     import mpmath
 
@@ -108,7 +112,10 @@ def _elsewhere(judge: Judge, claim: Given, here: Claim, shape: tuple[int, ...], 
         return here
     tries = max(2, _WORK // max(1, judge.size))
     outside: list[Point] = []  # where the formula has no value
-    for i, point in enumerate(around(leaves, movable, order, claim.around)):
+    points = around(leaves, movable, order, claim.around)
+    if truth.largest < _FADED:
+        points = chain(moderate(leaves, movable, claim.around), points)
+    for i, point in enumerate(points):
         if i >= tries:
             break
         try:

@@ -20,6 +20,7 @@ from gradcli.ops.spec import Op
 Point = dict[Expr, Any]
 
 _NEAR, _MIXED, _MARKS = 6, 10, 6
+_MODERATE = (0.1, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0, 1e3, 1e5)
 
 
@@ -54,6 +55,15 @@ def around(values: Mapping[Expr, Any], movable: Sequence[Expr], order: Sequence[
     ways = [way for pair in zip_longest([near] * _NEAR, far) for way in pair if way is not None]
     for way in ways:
         yield {**values, **{leaf: way(np.asarray(values[leaf], float))[()] for leaf in movable}}
+
+
+def moderate(values: Mapping[Expr, Any], movable: Sequence[Expr], state: int = 0) -> Iterator[Point]:
+    """Points of moderate size, with the signs of the given one: for where a function has faded away to nothing."""
+    random = np.random.default_rng(state)
+    for size in _MODERATE:
+        bases = {leaf: np.asarray(values[leaf], float) for leaf in movable}
+        moved = {leaf: (np.where(base < 0, -size, size) * random.uniform(0.5, 1.5, base.shape))[()] for leaf, base in bases.items()}
+        yield {**values, **moved}
 
 
 def _far(order: Sequence[Expr], random: np.random.Generator) -> list[Callable[[np.ndarray], np.ndarray]]:

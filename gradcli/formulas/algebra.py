@@ -106,7 +106,7 @@ class Algebra(Sums, Transcription[Value]):
         return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
-        if op.rewriting.repeats or (op.rewriting.reshapes and node.operand.shape == ()):
+        if op.rewriting.repeats or (op.rewriting.unchanged and op.text.transparent) or (op.rewriting.reshapes and node.operand.shape == ()):
             inner: Value = operands[0]
             return inner
         rule = op.rewriting.simpler

@@ -115,7 +115,7 @@ def _linear(coefficients: dict[Number, Polynomial], base: int, step: Number) -> 
     numbers = {int(e / step): c[()] for e, c in coefficients.items()}
     degree = max(numbers)
     first, last = numbers[degree], numbers.get(0, 0)
-    if not last or abs(first) > _LARGEST_NUMBER or abs(last) > _LARGEST_NUMBER or last.denominator != 1 or first.denominator != 1:
+    if not last or max(first, -first, last, -last) > _LARGEST_NUMBER or last.denominator != 1 or first.denominator != 1:
         return None
     for q in _divisors(abs(int(first))):
         for p in _divisors(abs(int(last))):

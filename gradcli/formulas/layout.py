@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from gradcli.formulas.algebra import Algebra
 from gradcli.formulas.bases import Base, Value
-from gradcli.formulas.other_forms import doubled, halved, joined
+from gradcli.formulas.other_forms import absorbed, doubled, halved, joined
 from gradcli.formulas.polynomials import Monomial, Number, Polynomial, lean, product
 from gradcli.formulas.products import Products
 from gradcli.graph.nodes import Expr, Graph
+from gradcli.ops.arrays.shapes import getitem
 
 _SHORT_SUM = 6  # terms that are tried with every factor around them
 
@@ -84,6 +85,9 @@ class Layout(Products):
         half = halved(self.algebra, value)
         if half is not None:
             yield self.product_of(half)
+        inside = absorbed(self.algebra, value)
+        if inside is not None:
+            yield self.product_of(inside)
         fewer = joined(self.algebra, value) if self._wide else None
         if fewer is not None:
             yield self.product_of(fewer)
@@ -96,11 +100,11 @@ class Layout(Products):
     def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
         """A sum times a number."""
         assert base.terms is not None
+        yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
         for origin in base.origins:
             found = self.added([(lean(c * number), m) for c, m in origin])
             if found is not None:
                 yield found
-        yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
         if self._depth <= self.deepest and 2 < len(base.terms) <= (40 if self.thorough else 8):
             yield from self._nested(base.terms, number)
 
@@ -115,6 +119,17 @@ class Layout(Products):
                 found = self.added([self.algebra.times(rest, term) for term in terms])
                 if found is not None:
                     yield found
+                if found is not None and self._wide and len(rest[1]) > 1:
+                    yield from self._partly_distributed(terms, rest)
+
+    def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
+        """x*(a*y + b)/y as x*(a + b/y)."""
+        below = tuple([(base, exponent) for base, exponent in rest[1] if exponent < 0])
+        above = tuple([(base, exponent) for base, exponent in rest[1] if exponent > 0])
+        if below and above:
+            found = self.added([self.algebra.times((1, below), term) for term in terms])
+            if found is not None:
+                yield self.product_of((rest[0], above), found)
 
     def _multiplied_out(self, number: Number, monomial: Monomial) -> Iterator[Expr]:
         """(x - 1)*(x + 1) as x**2 - 1."""
@@ -176,7 +191,7 @@ class Layout(Products):
         bases = self.algebra.bases
         degree: Number = 0
         for base, exponent in value[1]:
-            if bases[base].node is not None and isinstance(bases[base].node, Expr):
+            if isinstance(bases[base].node, Expr) or bases[base].op is getitem:
                 degree += exponent
         whole_sum = len(value[1]) == 1 and value[1][0][0] in bases.sums
         return not whole_sum, -degree, sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)]

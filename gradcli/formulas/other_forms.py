@@ -73,3 +73,27 @@ def joined(algebra: Algebra, value: Value) -> Value | None:
         rest = product(changed[1], tuple((b, -exponent) for b in members))
         changed = (changed[0] * (sign if exponent % 2 else 1), product(rest, ((base_.number, exponent),)))
     return None if changed is value else changed
+
+
+def absorbed(algebra: Algebra, value: Value) -> Value | None:
+    """(exp(x) - 1)*exp(-x) as 1 - exp(-x): exponentials back in the sums that they were taken out of."""
+    bases = algebra.bases
+    changed = value
+    for base, exponent in value[1]:
+        if base not in bases.sums:
+            continue
+        highest: dict[int, Number] = {}
+        for monomial in bases[base].terms or ():
+            for b, e in monomial:
+                if bases[b].by is not None and bases[b].of is None and e > 0:
+                    highest[b] = max(e, highest.get(b, 0))
+        left = dict(changed[1])
+        taken = tuple([(b, e) for b, e in highest.items() if left.get(b, 0) * exponent < 0 and left[b] / (e * exponent) <= -1])
+        if not taken:
+            continue
+        taken = tuple(sorted(taken))
+        below = power(taken, -1)
+        sign, inner = bases.sum({product(m, below): c for m, c in (bases[base].terms or {}).items()})
+        rest = product(product(changed[1], ((base, -exponent),)), power(taken, exponent))
+        changed = (changed[0] * (sign if exponent % 2 else 1), product(rest, ((inner.number, exponent),)))
+    return None if changed is value else changed

@@ -14,6 +14,8 @@ Number = int | Fraction
 Monomial = tuple[tuple[int, Number], ...]
 Polynomial = dict[Monomial, Number]
 
+_LARGEST_NUMBER = 10_000  # by which a sum is multiplied so that its numbers are whole
+
 
 def lean(value: Number) -> Number:
     """A fraction that is whole as an int, whose arithmetic takes a tenth of the time."""
@@ -90,6 +92,9 @@ def scaled(x: Polynomial, by: Number) -> Polynomial:
 def primitive(x: Polynomial) -> tuple[Number, Monomial, Polynomial]:
     """A coefficient and a monomial, and the polynomial without them."""
     number, monomial = content(x.values()), common(x)
+    if number.denominator > _LARGEST_NUMBER:  # of decimals: 1e-12 stays one
+        lead = x[max(x)]
+        number = lead if lead > 0 else -lead
     if number != 1:
         x = scaled(x, Fraction(1) / number)
     if monomial:

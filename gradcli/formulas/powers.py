@@ -29,7 +29,14 @@ class Powers:
     def __init__(self, largest: int) -> None:
         self.bases = Bases()
         self.largest = largest
+        self.left = 0  # work that may be done
         self.euler = False  # whether the number e is raised to powers, rather than exp called
+
+    def spend(self, work: int) -> None:
+        """Count work, in products of terms about. Raises Unsimplified where there was enough."""
+        self.left -= work
+        if self.left < 0:
+            raise Unsimplified
 
     def function(self, op: Op, operands: Sequence[Value | None], static: Any) -> Value:
         raise NotImplementedError
@@ -131,12 +138,13 @@ class Powers:
         return self.times(outer, (sign, ((base.number, 1),)))
 
     def addends(self, value: Value) -> list[Value]:
+        """The terms of a product with one sum in it, multiplied out."""
         number, monomial = value
-        if len(monomial) == 1 and monomial[0][1] == 1:
-            terms = self.bases[monomial[0][0]].terms
-            if terms is not None:
-                return [(lean(c * number), m) for m, c in terms.items()]
-        return [value]
+        sums = [base for base, exponent in monomial if exponent == 1 and base in self.bases.sums]
+        if len(sums) != 1:
+            return [value]
+        rest: Value = (number, product(monomial, ((sums[0], -1),)))
+        return [self.times(rest, (c, m)) for m, c in (self.bases[sums[0]].terms or {}).items()]
 
     def exponential(self, value: Value) -> Value:
         factors: list[Value] = [ONE]

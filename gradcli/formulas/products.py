@@ -10,6 +10,7 @@ from gradcli.formulas.fractions import Fractions, Piece
 from gradcli.formulas.polynomials import Number, lean, product
 from gradcli.formulas.short_forms import ratios
 from gradcli.graph.nodes import Expr, Graph
+from gradcli.ops.arrays.shapes import getitem
 from gradcli.ops.constants import E
 from gradcli.ops.elementwise import arithmetic, exponential
 
@@ -33,10 +34,11 @@ class Products(Fractions):
         """The same inside of another."""
         raise NotImplementedError
 
-    def product_of(self, value: Value) -> Expr:
+    def product_of(self, value: Value, *others: Expr) -> Expr:
+        """A product as it stands, with other sums behind it."""
         number, monomial = self._roots_below(value)
         bases = self.algebra.bases
-        pieces: list[Piece] = []
+        pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
         exponents: list[Value] = []
         powers: dict[Value, list[Value]] = {}
         plain = dict(monomial)
@@ -76,8 +78,10 @@ class Products(Fractions):
 
     def place(self, number: int) -> tuple[str, int]:
         """Names by the alphabet, all else in the order in which it was met."""
-        node = self.algebra.bases[number].node
-        return (node.payload.name.lower(), number) if isinstance(node, Expr) and node.is_leaf else ("", number)
+        base = self.algebra.bases[number]
+        while base.op is getitem and base.operands[0] is not None and len(base.operands[0][1]) == 1:
+            base = self.algebra.bases[base.operands[0][1][0][0]]
+        return (base.node.payload.name.lower(), number) if isinstance(base.node, Expr) and base.node.is_leaf else ("", number)
 
     def _ratio(self, number: int) -> bool:
         op = self.algebra.bases[number].op
@@ -87,7 +91,13 @@ class Products(Fractions):
         """-(a - b) as b - a, where that is shorter."""
         for i, (rank, place, node, exponent) in enumerate(pieces):
             base = place[1]
-            if rank == _SUMS and exponent % 2 == 1 and (1, ((base, 1),)) not in self.open and (-1, ((base, 1),)) not in self.open:
+            if (
+                rank == _SUMS
+                and place[0] != "~"
+                and exponent % 2 == 1
+                and (1, ((base, 1),)) not in self.open
+                and (-1, ((base, 1),)) not in self.open
+            ):
                 opposite = self.node((-1, ((base, 1),)))
                 if self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
                     return -number, [*pieces[:i], (rank, place, opposite, exponent), *pieces[i + 1 :]]
@@ -133,7 +143,7 @@ class Products(Fractions):
             if not plain[inner]:
                 del plain[inner]
             del plain[number]
-            pieces.append((_FUNCTIONS, self.place(number), arithmetic.abs_(self._bare(self.algebra.bases[inner])), sign))
+            pieces.append((_FUNCTIONS, self.place(number), arithmetic.abs_(self.node((1, ((inner, 1),)))), sign))
 
     def _exponential(self, value: Value) -> Expr:
         node = self.write(value)
@@ -176,6 +186,8 @@ class Products(Fractions):
 def _rank(base: Base) -> int:
     if base.terms is not None:
         return _SUMS
+    if base.op is getitem:
+        return _NAMES
     if base.node is None:
         return _FUNCTIONS
     return _NAMES if isinstance(base.node, Expr) else _CONSTANTS

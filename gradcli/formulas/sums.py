@@ -30,6 +30,7 @@ class Sums(Powers):
     def __init__(self, largest: int) -> None:
         super().__init__(largest)
         self._squares: dict[int, Polynomial | None] = {}
+        self._defining = False  # while it is found out what squares are
         self._products: dict[tuple[int, int], Value | None] = {}
 
     def squared(self, number: int) -> Value | None:
@@ -44,6 +45,7 @@ class Sums(Powers):
                 add_term(terms, monomial, number)
         if len(terms) < 2:
             return next(((c, m) for m, c in terms.items()), ZERO)
+        self.spend(len(terms))
         shared = common(terms)
         inverse = power(shared, -1)
         parts = {product(m, inverse): c for m, c in terms.items()} if shared else terms
@@ -69,6 +71,7 @@ class Sums(Powers):
         for base, _ in shared:
             divisor = self.bases[base].terms
             while divisor is not None and below[base] < 0 and len(above) > 1:
+                self.spend(len(above))
                 found = quotient(above, divisor)
                 if found is None:
                     break
@@ -89,12 +92,10 @@ class Sums(Powers):
             inverse = self.raised(outer, -1)
             origin = [self.times((c, m), inverse) for m, c in terms.items()]
             base_.origins.append(origin)
-            flat = self._flattened(origin)
-            if flat is not None:
-                base_.origins.append(flat)
+            base_.origins += self._flattened(origin)
         return self.times(outer, (1, ((base_.number, 1),)))
 
-    def _flattened(self, terms: list[Value]) -> list[Value] | None:
+    def _flattened(self, terms: list[Value]) -> list[list[Value]]:
         """The sums in a sum as what they were made of, like terms together."""
         merged: Polynomial = {}
         changed = False
@@ -105,17 +106,26 @@ class Sums(Powers):
                 continue
             changed = True
             rest = (number, product(monomial, ((inner, -1),)))
-            for term in self.bases[inner].origins[-1]:
+            for term in self.bases[inner].origins[0]:
                 c, m = self.times(rest, term)
                 add_term(merged, m, c)
             if len(merged) > 8:
-                return None
-        return [(c, m) for m, c in merged.items()] if changed and len(merged) > 1 else None
+                return []
+        if not changed or len(merged) < 2:
+            return []
+        groups: dict[frozenset[int], list[Value]] = {}
+        for m, c in merged.items():
+            groups.setdefault(frozenset([b for b, e in m if e < 0 and b in self.bases.sums]), []).append((c, m))
+        flat = [(c, m) for m, c in merged.items()]
+        if not 1 < len(groups) < len(flat):
+            return [flat]
+        return [flat, [self.total(group) for group in groups.values()]]
 
     def _parts(self, terms: Polynomial) -> list[Value]:
         """The factors of a sum that is new, whose product it is."""
         if len(terms) > self.largest or self.bases.knows(terms):
             return []
+        self.spend(2 * len(terms) ** 2)
         found = factors(terms)
         if len(found) < 2:
             return []
@@ -174,6 +184,7 @@ class Sums(Powers):
         found: Value | None = None
         self._products[key] = None
         if len(x) <= 4 and len(y) <= 4:
+            self.spend(2 * len(x) * len(y))
             terms = self.with_squares(self._reduced(multiply(x, y)))
             if (len(terms) <= max(len(x), len(y)) and bases_of(terms) != bases_of(x) | bases_of(y)) or len(terms) == 1:
                 found = self.total([(c, m) for m, c in terms.items()])
@@ -194,6 +205,8 @@ class Sums(Powers):
                 for _ in range(whole):
                     if result is not None and len(result) * len(terms) > self.largest:
                         return None
+                    if result is not None:
+                        self.spend(len(result) * len(terms))
                     result = multiply(result, terms) if result is not None else terms
             else:
                 rest.append((base, exponent))
@@ -218,33 +231,38 @@ class Sums(Powers):
 
     def with_squares(self, terms: Polynomial) -> Polynomial:
         """With sin(x)**2 as 1 - cos(x)**2, and so on, where that leaves fewer terms."""
-        for base in bases_of(terms):
-            squared = self._square(base) if any(b == base and e >= 2 for m in terms for b, e in m) else None
-            if squared is None:
-                continue
-            result: Polynomial = {}
-            for monomial, number in terms.items():
-                exponent = dict(monomial).get(base, 0)
-                times = int(exponent // 2)
-                part: Polynomial = {product(monomial, ((base, -2 * times),)) if times > 0 else monomial: number}
-                for _ in range(times):
-                    part = multiply(part, squared)
-                for m, c in part.items():
-                    add_term(result, m, c)
-                if len(result) > self.largest:
+        while terms and not self._defining:
+            for base in sorted({b for m in terms for b, e in m if e >= 2}):
+                result = self._without_squares(terms, base)
+                if result is not None and len(result) < len(terms):
+                    terms = result
                     break
-            if len(result) < len(terms):
-                terms = result
-                if not terms:
-                    break
+            else:
+                break
         return terms
+
+    def _without_squares(self, terms: Polynomial, base: int) -> Polynomial | None:
+        """With the squares of a base as what they are; None if they are nothing else, or that is long."""
+        squared = self._square(base)
+        if squared is None:
+            return None
+        result: Polynomial = {}
+        for monomial, number in terms.items():
+            times = int(dict(monomial).get(base, 0) // 2)
+            part: Polynomial = {product(monomial, ((base, -2 * times),)) if times > 0 else monomial: number}
+            for _ in range(times):
+                part = multiply(part, squared)
+            for m, c in part.items():
+                add_term(result, m, c)
+            if len(result) > self.largest:
+                return None
+        return result
 
     def _square(self, number: int) -> Polynomial | None:
         """The square of a base as a sum."""
-        found = self._squares.get(number)
-        if found is None and number not in self._squares:
-            self._squares[number] = None  # while it is found out
+        if number not in self._squares:
+            self._defining = True
             value = self.squared(number)
-            if value is not None:
-                found = self._squares[number] = {m: c for c, m in self.addends(value)}
-        return found
+            self._defining = False
+            self._squares[number] = None if value is None else {m: c for c, m in self.addends(value)}
+        return self._squares[number]

@@ -23,6 +23,7 @@ class Textbook:
         self.algebra = Algebra(300 if effort == "thorough" else 40)
         self.layout = Layout(graph, self.algebra, effort == "thorough")
         self.algebra.written = self.layout.write
+        self.work = 12_000 if effort == "thorough" else 220  # products of terms, about, for each expression
         self.plainly = Simplifier(graph).simplify  # in little time
         self.values: dict[Expr, Value] = {}
 
@@ -33,6 +34,7 @@ class Textbook:
             simple = self.plainly(expr)
             order = reachable([simple])
         try:
+            self.algebra.left = self.work
             value = interpret(order, self.algebra, self.values)[simple]
             self.layout.left = self.layout.most
             found = self.layout.write(self.algebra.without_conjugates(value))

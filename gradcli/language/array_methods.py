@@ -163,6 +163,6 @@ METHODS: dict[str, Routine] = routines({
     "all": ("x, axis, -out, keepdims, where", truths.all_),
     "item": ("x, ***index", _entry),
     "flatten": ("x, start_dim|order, end_dim", _flattened),
-    "nonzero": ("x, as_tuple", nonzero),
     "argwhere": ("x", nonzero_rows),
 })  # fmt: skip
+METHODS["nonzero"] = Routine("nonzero", "x, as_tuple", nonzero, of_pytorch=nonzero_rows)

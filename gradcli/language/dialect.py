@@ -18,6 +18,7 @@ from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensor
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
 
 _CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
+_DOTTED = re.compile(r"\.\s*[^\W\d]")
 _BOUND = re.compile(r"(?:^|[;\n])\s*(?:const\s+)?([^\W\d][\w\s,()]*)=(?!=)")  # what stands before the "=" of a statement
 _NAMES = re.compile(r"[^\W\d]\w*")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
@@ -57,7 +58,7 @@ class Evidence:
             return
         if "#" in text and (comment := COMMENT.search(text)) and comment[1] in DIALECTS:
             self.asked = comment[1]
-        if "." not in text:
+        if _DOTTED.search(text) is None:
             return
         for match in _CHAIN.finditer(text):
             dot, chain, called = match.groups()

@@ -25,6 +25,7 @@ from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading
 from gradcli.language.rereading import as_read
 from gradcli.language.scope import Scope
+from gradcli.language.things import Routine
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -260,6 +261,8 @@ class Lowering:
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         results, callee = frame.results, node.callee
         if isinstance(target, Thing):
+            if isinstance(target, Routine) and target.of_pytorch is not None and self.reading.only_dialect(frame) == TORCH:
+                target = target.in_pytorch()
             made = self._noted(target.call(self.coercion, arguments, keywords), node, frame)
             return self.reading.converted(made, node, frame, target.written, target.parts)
         if isinstance(target, objects.Instance):

@@ -33,14 +33,6 @@ class Instance:
         return f"{self.of.name}(...), which is no number,"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Bound:
-    """What a name stands for that is no value, and whether that depends on names with values."""
-
-    object: Any
-    mentions: bool
-
-
 def is_object(result: Any) -> bool:
     """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
     kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
@@ -69,7 +61,7 @@ def refuse(name: str, library: str) -> None:
 
 
 def bare(name: str) -> Class | None:
-    """The class that a name without a prefix means, as it is written after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
+    """The class that a name without a prefix means, as after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
     library = TORCH if name[:1].isupper() else SCIPY
     refuse(name, library)
     known = class_of(name, library)

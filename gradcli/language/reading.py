@@ -94,7 +94,8 @@ class Reading:
             self._refuse_rows(node, name, frame, arguments, keywords)
             return NUMPY
         call = _form(name, False, arguments, keywords)
-        found = self._dialect(call, node, frame)
+        outside = frame.statement is None and not shown(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
+        found = None if outside else self._dialect(call, node, frame)
         if found is None:
             found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
@@ -146,7 +147,7 @@ class Reading:
         """
         name, library, method = function.name, function.library, function.base is not None
         if library == MATH:
-            library = self._only_dialect(frame) or NUMPY
+            library = self.only_dialect(frame) or NUMPY
             stops = refused = True
         else:
             stops = detaches(name, library, method, bool(given) and isinstance(given[0], (list, tuple)))
@@ -174,7 +175,7 @@ class Reading:
         function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])
         return self.settled(result, node, frame, function, given)
 
-    def _only_dialect(self, frame: Frame) -> str | None:
+    def only_dialect(self, frame: Frame) -> str | None:
         """The dialect of a statement, if its prefixes, or else its program's, show one alone."""
         own = shown(frame, self.scope).prefixes
         evidence = self.scope.dialect.evidence()

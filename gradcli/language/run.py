@@ -16,8 +16,8 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
-from gradcli.language.objects import Bound, is_object
-from gradcli.language.scope import Scope
+from gradcli.language.objects import is_object
+from gradcli.language.scope import Bound, Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize

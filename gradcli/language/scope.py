@@ -33,6 +33,13 @@ class Deferred(Fixed):
     leaves: dict[str, Expr]  # and their leaves, if there were any
 
 
+class Bound(Fixed):
+    """What a name stands for that is no value (an object, a library, a function of one), and whether that depends on names with values."""
+
+    object: Any
+    mentions: bool
+
+
 @dataclass(eq=False, repr=False)
 class Scope:
     """Names, functions and leaf values of one program."""

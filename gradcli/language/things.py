@@ -31,9 +31,12 @@ class Routine(Thing):
     body's own defaults, and those without one are required.
     """
 
-    def __init__(self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = (), of_pytorch: Callable[..., Any] | None = None
+    ) -> None:
         self.written = name
         self.parameters, self.body, self.parts = parameters, body, base
+        self.of_pytorch = of_pytorch  # the body where PyTorch's method of the name is meant, if that is another
 
     @cached_property
     def signature(self) -> Signature:
@@ -41,7 +44,11 @@ class Routine(Thing):
 
     def of(self, base: Any) -> Routine:
         """The same as a method of something, which is the first argument."""
-        return Routine(self.written, self.parameters, self.body, (base,))
+        return Routine(self.written, self.parameters, self.body, (base,), self.of_pytorch)
+
+    def in_pytorch(self) -> Routine:
+        """The same as PyTorch has it."""
+        return Routine(self.written, self.parameters, self.of_pytorch or self.body, self.parts)
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Raises ArgumentError for what it does not take."""

@@ -9,6 +9,7 @@ bound values, it gives the engine's gradient.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
 
 LARGEST = 200  # nodes of a formula
-_LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
+LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
 _SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sample of them
 _LONG = 1024  # entries along an axis that is sampled
 
@@ -39,10 +40,10 @@ def derivative_formulas(
 ) -> Formulas:
     """The kind ("partial" or "gradient"), the formula of each variable (None without a short one), and LaTeX."""
     order = reachable([root])
-    entrywise = all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
+    entrywise = is_entrywise(order)
     kind = "partial" if entrywise else "gradient"
     nothing: dict[str, str | None] = dict.fromkeys(wrt)
-    if len(order) > _LARGEST_GRAPH or not _printable_names(scope, order):
+    if len(order) > LARGEST_GRAPH or not names_mean(scope, order):
         return kind, nothing, {} if latex else None
     try:
         if entrywise:
@@ -54,30 +55,49 @@ def derivative_formulas(
     return kind, texts, pictures
 
 
-def _printable_names(scope: Scope, order: list[Expr]) -> bool:
+def is_entrywise(order: list[Expr]) -> bool:
+    """Whether an expression works entry by entry."""
+    return all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
+
+
+def names_mean(scope: Scope, order: list[Expr]) -> bool:
     """Whether every leaf is what its name means now (a name may have been bound anew)."""
     return all(scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf)
 
 
 def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr], latex: bool, effort: Effort) -> Texts:
-    # In a graph of scalars the gradient is the elementwise partial: no seed, no sums, no shapes.
     graph = Graph(scope.limits)
+    copy = scalar_copy(scope, root, order, graph)
+    if copy is None:
+        return dict.fromkeys(wrt), {} if latex else None
+    small, scalars, names, values = copy
+    inner = {name: scalars[x] for name, x in wrt.items() if x in scalars}
+    raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
+    gradients = dict(zip(inner, raw, strict=True))
+    return printed(scope, graph, wrt, gradients, SamplePoint(gradients, values, {}, graph), names, latex, effort)
+
+
+Copy = tuple[Expr, dict[Expr, Expr], dict[Expr, str], dict[Expr, Any]]
+
+
+def scalar_copy(scope: Scope, root: Expr, order: list[Expr], graph: Graph) -> Copy | None:
+    """An expression that works entry by entry on numbers alone, whose gradient is the elementwise partial: no seed, no sums, no shapes.
+
+    The copy, what stands for the program's leaves and constants in it, what those without a name are called, and their values.
+    None where one of them cannot be written.
+    """
     scalars: dict[Expr, Expr] = {}
     names: dict[Expr, str] = {}
     for node in order:
         if node.is_leaf or (node.is_constant and node.shape) or node.op is detach:
             label = node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node)
             if label is None:
-                return dict.fromkeys(wrt), {} if latex else None
+                return None
             scalars[node] = graph.leaf(label, (), node.kind)
             if not node.is_leaf:
                 names[scalars[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    inner = {name: scalars[x] for name, x in wrt.items() if x in scalars}
     (small,) = rebuild([root], scalars, graph)
-    raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
-    gradients = dict(zip(inner, raw, strict=True))
-    values = {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
-    return _printed(scope, graph, wrt, gradients, SamplePoint(gradients, values, {}, graph), names, latex, effort)
+    return small, scalars, names, {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
@@ -101,7 +121,7 @@ def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool,
     engine = _swept(root, wrt, seed)
     names = {node: name for node in order if (name := _constant_name(scope, node)) is not None}
     point = _sample_point(scope, root, wrt, seed if with_seed else None, engine)
-    return _printed(scope, scope.graph, wrt, engine, point, names, latex, effort)
+    return printed(scope, scope.graph, wrt, engine, point, names, latex, effort)
 
 
 def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
@@ -143,16 +163,17 @@ def _sample(value: Any) -> Any:
     return value[index] if index else value
 
 
-def _printed(
+def printed(
     scope: Scope,
     graph: Graph,
-    wrt: dict[str, Expr],
+    wrt: Iterable[str],
     engine: dict[str, Expr],
     point: SamplePoint,
     names: dict[Expr, str],
     latex: bool,
     effort: Effort,
 ) -> Texts:
+    """The texts of derivatives by their keys, and LaTeX: of those that have a short formula, which evaluates to what the engine has."""
     texts: dict[str, str | None] = dict.fromkeys(wrt)
     pictures: dict[str, str] = {}
     taken = {*scope.names, *scope.functions}

@@ -151,12 +151,8 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.seed, record.seed_given = _seed(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
-    if options.formula and wrt and options.mode == "grad":
-        from gradcli.query.derivative_formulas import derivative_formulas
-
-        record.derivative_kind, record.derivative, record.latex = derivative_formulas(
-            scope, root, wrt, seed_given=record.seed_given, latex=options.latex
-        )
+    if options.formula and wrt:
+        _formulas(scope, root, wrt, options, record)
     if options.digits is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
 
@@ -168,6 +164,21 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.check = cross_check(
             scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
         )  # fmt: skip
+
+
+def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, record: Record) -> None:
+    """The formulas of the derivatives that the record has."""
+    if options.mode == "grad":
+        from gradcli.query.derivative_formulas import derivative_formulas
+
+        record.derivative_kind, record.derivative, record.latex = derivative_formulas(
+            scope, root, wrt, seed_given=record.seed_given, latex=options.latex
+        )
+    elif options.mode in ("jacobian", "hessian"):
+        from gradcli.query.block_formulas import hessian_formulas, jacobian_formulas
+
+        formulas = jacobian_formulas if options.mode == "jacobian" else hessian_formulas
+        record.derivative_kind, record.derivative, record.latex = formulas(scope, root, wrt, latex=options.latex)
 
 
 def _pays_to_plan(order: Sequence[Expr]) -> bool:
@@ -229,7 +240,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
                 if claim.formula or program.lowering.mentions:
-                    given = Given(claim.of, node, around=options.around if claim.around else None)
+                    given = Given(claim.of, node, around=claim.around)
                 else:
                     given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
             found.append(given)

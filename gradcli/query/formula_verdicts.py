@@ -99,7 +99,7 @@ class Judging:
             if needs.names:
                 inside = self._inside(sampled, lowered.value)
         summed = {name: _summed(text, self.shape, shapes[name]) for name, text in texts.items()}
-        claims = [ClaimInput(name, text, formula=True, around=not needs.names) for name, text in summed.items()]
+        claims = [ClaimInput(name, text, formula=True, around=None if needs.names else 0) for name, text in summed.items()]
         options = replace(self.options, wrt=tuple(texts), claims=tuple(claims))
         if not needs.names and not needs.bindings:
             record = run_statement(program, query, options)

@@ -5,6 +5,7 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
+_LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
 _AROUND = 3  # points of the domain around which formulas are tried, too
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 
@@ -40,8 +42,9 @@ class Needs:
     bindings: list[Deferred]
 
     def __bool__(self) -> bool:
-        # a function's name is a mistake here; one letter is a quantity of a formula, whatever PyTorch calls so
-        return bool(self.names or self.bindings) and not any(is_function(name) for name in self.names if len(name) > 1)
+        # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy and PyTorch call so
+        mistaken = any(is_function(name) for name in self.names if not _LETTER.fullmatch(name))
+        return bool(self.names or self.bindings) and not mistaken
 
 
 def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
@@ -93,7 +96,7 @@ class SampledPoints:
 
     def at(self, point: Mapping[Any, Any], around: int | None = None) -> Record | None:
         """The record at one point, and what formulas are at those ``around`` it; of a binding, only the error that it makes."""
-        options = replace(self.options, around=around)
+        options = replace(self.options, claims=tuple(replace(claim, around=around) for claim in self.options.claims))
         values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         with self.bound(values):
             for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):

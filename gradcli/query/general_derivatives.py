@@ -91,9 +91,8 @@ def derivatives(program: Program, lines: Iterable[str], name: str | None, asked:
 
 def _made_ready(program: Program, statement: Statement | GradcliError, asked: Asked, id: Any) -> DerivativeRecord | None:
     """Run a statement that others build on; the record of its error."""
-    record = run_statement(program, statement, asked.options)
-    needs = needs_of(statement, program.scope, asked.names or ()) if record is not None and isinstance(statement, (Binding, Several)) else None
-    if needs and isinstance(statement, (Binding, Several)):
+    record, names = run_statement(program, statement, asked.options), asked.names or ()
+    if record is not None and isinstance(statement, (Binding, Several)) and (needs := needs_of(statement, program.scope, names)):
         record = deferred(program, statement, needs, asked.options)
     elif record is None and isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(program.scope, statement)

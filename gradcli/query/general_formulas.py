@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -15,16 +16,18 @@ from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.simplify import simplify
 from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.interpret import Rebuilding, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, detach
 from gradcli.report.derivative_record import Formula, Path
 
 LARGEST = 2_000  # nodes of a formula that is printed
 _LARGEST_GRAPH = 2_000  # nodes of an expression whose derivative is worth trying
 _LARGEST_TREE = 200_000  # nodes of a derivative before it is simplified, shared ones each time
+_LARGEST_SEARCH = 4_000  # of them where the shortest form is looked for
 _MOST = 400  # formulas of one record
 _LARGEST_PICTURE = 60  # nodes of an expression that is shown in LaTeX on the left
 _CLOSE = 1e-6  # of the larger side: what rounding leaves between two forms of a formula at points of moderate size
@@ -33,8 +36,11 @@ Simplified = Callable[[Expr, Graph], Expr]
 
 
 def best(raw: Expr, graph: Graph) -> Expr:
-    """The shortest form of a derivative that is known."""
-    return textbook(raw, effort="thorough")
+    """The shortest form of a derivative that is known, where that is found in a moment."""
+    if tree_size(reachable([raw])) <= _LARGEST_SEARCH:
+        with suppress(RecursionError):  # the search goes down into brackets within brackets
+            return textbook(raw, effort="thorough")
+    return plain(raw, graph)
 
 
 def plain(raw: Expr, graph: Graph) -> Expr:
@@ -143,10 +149,18 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
         leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
         if not node.is_leaf and node not in asked:
             labels[leaves[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    (copy,) = rebuild([root], leaves, graph)
+    copy = interpret(nodes, _Unnamed(graph), dict(leaves))[root]
     present = {name: leaves[node] for name, node in wrt.items() if node in leaves}
     trial = [_values(scope, leaves, point) for point in points]
     return General(graph, copy, present, labels, {*scope.names, *scope.functions}, trial, entrywise)
+
+
+class _Unnamed(Rebuilding):
+    """The same expressions without the names that the program gave to parts of them: a formula has none of these."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        inner: Expr = operands[0] if op is alias else super().operation(node, op, operands)
+        return inner
 
 
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:

@@ -30,7 +30,7 @@ class ClaimInput:
     text: str | None = None
     numbers: Any = None
     formula: bool = False  # the text is a formula although it mentions no name
-    around: bool = True  # hold a formula at points around the bound values, too: these are not points of a sample themselves
+    around: int | None = 0  # which points around the values a formula is tried at, too; None for none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +51,6 @@ class Options:
     decide_asserts: bool = False  # hold asserts to the reference, too
     convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
     everywhere: bool = False  # the values are examples: asserts are about all of them
-    around: int | None = 0  # which points around the values formulas are tried at, too; None for none
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs

@@ -17,6 +17,8 @@ def inside_domain(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
+    if any(part.verdict is Verdict.UNDEFINED for part in record.check.variables.values()):
+        return False  # an infinity on the way, as of 1/(1/x) at 0
     wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
     if any(math.isnan(worst.engine) for worst in wrong):
         return False  # outside of the claim's own domain, at a point that nobody asked for

@@ -15,7 +15,9 @@ def latex_record(record: Record, digits: int | None) -> str:
     elif record.mode == "hessian":
         for a, row in (record.hessian or {}).items():
             for b, block in row.items():
-                lines.append(f"\\frac{{\\partial^2 f}}{{\\partial {name(a)}\\,\\partial {name(b)}}} &= {array(block, digits)}")
+                formula = (record.latex or {}).get(f"{a},{b}")
+                middle = f"{formula} = " if formula else ""
+                lines.append(f"\\frac{{\\partial^2 f}}{{\\partial {name(a)}\\,\\partial {name(b)}}} &= {middle}{array(block, digits)}")
     elif record.mode == "hvp":
         lines += [f"\\left(\\nabla^2 f\\, v\\right)_{{{name(x)}}} &= {array(product, digits)}" for x, product in (record.hvp or {}).items()]
     else:

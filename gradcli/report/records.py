@@ -81,7 +81,7 @@ class Record:
     hvp: dict[str, Array] | None = None
     tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp or hvp
     dialect: str | None = None  # by which the text was read, if not NumPy's
-    derivative: dict[str, str | None] | None = None
+    derivative: dict[str, Any] | None = None  # formulas; of a Hessian, by both names
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
     check: Check | None = None
@@ -116,6 +116,12 @@ class Record:
         if self.mode == "hessian":
             return {f"{a},{b}": block for a, row in (self.hessian or {}).items() for b, block in row.items()}
         return {"jacobian": self.jacobian, "hvp": self.hvp}.get(self.mode, self.grad) or {}
+
+    def formulas(self) -> dict[str, str]:
+        """The formulas of these."""
+        if self.mode == "hessian":
+            return {f"{a},{b}": text for a, row in (self.derivative or {}).items() for b, text in row.items() if text}
+        return {name: text for name, text in (self.derivative or {}).items() if text}
 
     @property
     def failed(self) -> bool:

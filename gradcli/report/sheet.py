@@ -88,14 +88,14 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     sheet.read_as = None if record.read_as is None else printable(record.read_as)
     checks = record.check.variables if record.check is not None else {}
-    formulas = record.derivative or {}
+    formulas = record.formulas()
     for name, numbers in record.derivatives().items():
         check = checks.get(name)
         sheet.rows.append(
             Row(
                 name,
                 array_text(numbers, digits, width),
-                formulas.get(name) or "",
+                formulas.get(name, ""),
                 None if check is None else check.verdict,
                 _remark(check, 12 if record.dtype == "float64" else 5),
             )

@@ -110,10 +110,12 @@ EXPLICIT: dict[str, tuple[Case, ...]] = {
     **{name: (Case(f"{name}(Q, R)", precise(f), {"Q": _slope(f, 0), "R": _slope(f, 1)}, 1e-11),
               Case(f"{name}(9*Q, R)", lambda q, r, f=f: precise(f)(9 * q, r), {"R": lambda q, r, f=f: _slope(f, 1)(9 * q, r)}, 1e-11))
        for name, f in _OF_TWO.items()},
-    "betainc": (Case("betainc(Q, R, P)", lambda q, r, p: precise(_part)(q, r, p), {"P": lambda q, r, p: _slope(_part, 2)(q, r, p)}, 1e-11),
-        Case("betainc(Q, R, P[0])", lambda q, r, p: precise(_part)(q, r, p[0]), {"Q": lambda q, r, p: _slope(_part, 0)(q, r, p[0]), "R": lambda q, r, p: _slope(_part, 1)(q, r, p[0])},
+    "betainc": (Case("betainc(Q, R, P)", precise(_part), {"P": _slope(_part, 2)}, 1e-11),
+        Case("betainc(Q, R, P[0])", lambda q, r, p: precise(_part)(q, r, p[0]),
+            {"Q": lambda q, r, p: _slope(_part, 0)(q, r, p[0]), "R": lambda q, r, p: _slope(_part, 1)(q, r, p[0])},
              1e-11)),
-    **{name: (Case(f"{name}(P)", precise(f), {"P": _slope(f)}, 1e-11), Case(f"grad(sum({name}(V)), V)", _slope(f), {"V": _slope(_slope_of(f))}, 1e-11))
+    **{name: (Case(f"{name}(P)", precise(f), {"P": _slope(f)}, 1e-11),
+    Case(f"grad(sum({name}(V)), V)", _slope(f), {"V": _slope(_slope_of(f))}, 1e-11))
        for name, f in _OF_ONE.items()},
     **{name: (Case(f"{name}(M)", precise(f)), Case(f"{name}(P)", precise(f)), Case(f"{name}(3*N)", lambda n, f=f: precise(f)(3 * n)))
        for name, f in _ONE.items()},

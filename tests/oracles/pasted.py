@@ -435,6 +435,11 @@ round(3.7) * s
 -x @ w
 x @ w + 1e-3 * (x @ x + w @ w)
 not_used = 3; x.sum()
+x[(x > 0).nonzero()]
+(x > 0).nonzero().squeeze(1).sum() * s
+A[A.nonzero()[:, 0], A.nonzero()[:, 1]].prod()
+mask = x > 0; x[mask.nonzero().squeeze()].prod()
+x.sort(descending=True).indices[0] * s
 """.strip().splitlines()
 
 NUMPY = r"""

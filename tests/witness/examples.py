@@ -43,7 +43,8 @@ _MODULES = (special, linalg, np.linalg)
 SCIPY = {name: value for module in _MODULES for name, value in vars(module).items() if callable(value) and not hasattr(np, name)}
 _OF_PYTORCH = frozenset({"kl_div"})  # bare, whatever SciPy has under the name
 _MPMATH = {
-    "sec": "sec", "csc": "csc", "cot": "cot", "asec": "asec", "acsc": "acsc", "acot": "acot", "sech": "sech", "csch": "csch",
+    "lambertw": "lambertw", "sec": "sec", "csc": "csc", "cot": "cot", "asec": "asec", "acsc": "acsc", "acot": "acot", "sech": "sech",
+    "csch": "csch",
     "coth": "coth", "asech": "asech", "acsch": "acsch", "acoth": "acoth", "Si": "si", "Ci": "ci", "Shi": "shi", "Chi": "chi",
     "Ei": "ei", "li": "li", "E1": "e1", "hurwitz_zeta": "zeta", "binomial": "binomial", "spherical_bessel_j0": "sinc",
 }  # fmt: skip

@@ -124,7 +124,6 @@ def evaluate(
 def run(request: EvalRequest) -> int:
     """Evaluate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.evaluation import Evaluation
-    from gradcli.cli.inputs.hints import helped, instead_of_nothing
     from gradcli.cli.inputs.option_values import eval_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.writers import writer_of
@@ -140,6 +139,8 @@ def run(request: EvalRequest) -> int:
     with nullcontext() if arrays is None else tidied(), writing as writer:
         for record in evaluation.records():
             if record.error is not None and inputs.expression is not None:
+                from gradcli.cli.inputs.hints import helped
+
                 helped(record.error, "eval", inputs)
             writer.write(record)
             codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
@@ -148,6 +149,8 @@ def run(request: EvalRequest) -> int:
         else:
             said = say_remarks(evaluation.remarks) if inputs.files else FINE
     if not codes:
+        from gradcli.cli.inputs.hints import instead_of_nothing
+
         raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
     return max(*codes, said)
 

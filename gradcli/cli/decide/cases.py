@@ -135,7 +135,7 @@ class Cases:
                 if share is not None and source.first_line >= share.stop:
                     break
                 before = share is not None and source.first_line + source.text.count("\n") < share.start
-                if before and "=" not in source.text:
+                if before and "=" not in source.text and "import" not in source.text:
                     continue  # nothing that others build on
                 for statement in parse_statements(source, limits.length):
                     ours = share is None or line_of(statement) in share

@@ -123,7 +123,7 @@ def _refuse_nothing(request: Request) -> None:
 def _refuse_idle(request: EvalRequest, mode: str) -> None:
     """Raise UsageError for an option of ``gradcli eval`` that nothing would come of."""
     kind = request.output_format
-    if mode != "grad" and request.formula:
+    if mode == "jvp" and request.formula:
         raise UsageError(f"--{mode} prints no formulas", help="leave --formula out")
     if mode != "grad" and request.precision is not None:
         raise UsageError(f"--precision is about a value and its gradient, which --{mode} takes the place of", help="leave one of them out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich import box
 from rich.cells import cell_len
@@ -14,11 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from gradcli.errors import display_width
-from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, sheet_of
 from gradcli.report.text import error_text
 from gradcli.report.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from gradcli.report.derivative_record import DerivativeRecord
 
 COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",

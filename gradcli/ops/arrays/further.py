@@ -1,4 +1,4 @@
-"""Further functions of sampled values and of polynomials: angles unwrapped, differences in a row, products and derivatives of polynomials."""
+"""Further functions of sampled values and of polynomials: unwrapped angles, differences in a row, products, derivatives."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.arrays.differences import diff
-from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.sequences import convolve
-from gradcli.ops.arrays.shapes import getitem, reshape
+from gradcli.ops.arrays.shapes import concatenate, getitem, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, remainder
 from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_and, where
 from gradcli.ops.reductions.cumulative import cumsum
@@ -83,9 +82,11 @@ composite(
     "nanprod", "x", lambda x, axis, keepdims: prod(where(isnan(x), 1.0, x), axis=axis, keepdims=keepdims), static=AXES,
     doc="The product of the entries that are numbers.",
 )  # fmt: skip
-composite("ediff1d", "x", lambda x: diff(reshape(x, shape=(-1,)), n=1, axis=0), doc="The differences of neighbours among all entries, in a row.")
+composite("ediff1d", "x", lambda x: diff(reshape(x, shape=(-1,)), n=1, axis=0),
+    doc="The differences of neighbours among all entries, in a row.")
 composite(
-    "polymul", "a b", lambda a, b: convolve(_vector(a), _vector(b), mode="full"), doc="The product of two polynomials, the highest coefficients first.",
+    "polymul", "a b", lambda a, b: convolve(_vector(a), _vector(b), mode="full"),
+    doc="The product of two polynomials, the highest coefficients first.",
 )  # fmt: skip
 composite("polyadd", "a b", _added(1.0), doc="The sum of two polynomials, the highest coefficients first.")
 composite("polysub", "a b", _added(-1.0), doc="The difference of two polynomials, the highest coefficients first.")

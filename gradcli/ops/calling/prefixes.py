@@ -21,7 +21,8 @@ MODULES = {
     "torch": TORCH, "torch.nn": TORCH, "torch.nn.functional": TORCH, "torch.linalg": TORCH, "torch.special": TORCH,
     "torch.distributions": TORCH, "torch.optim": TORCH, "torch.autograd": TORCH, "torch.autograd.functional": TORCH, "torch.fft": TORCH,
     "torch.func": TORCH, "torch.utils": TORCH, "torch.utils.data": TORCH, "torch.cuda": TORCH, "torch.nn.init": TORCH,
-    "torch.nn.utils": TORCH, "torch.random": TORCH,
+    "torch.nn.utils": TORCH, "torch.random": TORCH, "torch.distributions.kl": TORCH,
+    **{f"torch.distributions.{name}": TORCH for name in ("normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma")},
     "scipy": SCIPY, "scipy.special": SCIPY, "scipy.linalg": SCIPY, "scipy.stats": SCIPY, "scipy.optimize": SCIPY, "scipy.integrate": SCIPY,
     "scipy.interpolate": SCIPY, "scipy.signal": SCIPY, "scipy.spatial": SCIPY, "scipy.sparse": SCIPY, "scipy.constants": SCIPY,
     "jax": JAX, "jax.numpy": JAX, "jax.numpy.linalg": JAX, "jax.lax": JAX, "jax.nn": JAX, "jax.scipy": JAX, "jax.scipy.special": JAX,
@@ -45,8 +46,9 @@ _FOLLOWS = {
 # gamma function.
 CLOSED: dict[str, frozenset[str]] = {
     "numpy.random": frozenset({"rand", "randn", "random", "standard_normal"}),
+    **dict.fromkeys(("torch.distributions", "torch.distributions.kl"), frozenset({"kl_divergence"})),
     **dict.fromkeys((
-        "numpy.fft", "numpy.ma", "numpy.polynomial", "torch.distributions", "torch.optim", "torch.autograd", "torch.autograd.functional",
+        "numpy.fft", "numpy.ma", "numpy.polynomial", "torch.optim", "torch.autograd", "torch.autograd.functional",
         "torch.fft", "torch.func", "torch.utils", "torch.utils.data", "torch.cuda", "torch.nn.init", "torch.nn.utils", "torch.random",
         "scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate", "scipy.signal", "scipy.spatial", "scipy.sparse",
         "scipy.constants", "jax", "jax.scipy", "jax.scipy.stats", "jax.random", "jax.tree_util", "jax.ops", "jax.config",

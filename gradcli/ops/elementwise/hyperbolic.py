@@ -12,7 +12,7 @@ from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 
-sinh = elementwise(
+sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
     doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
     quotients=lambda: (sinh, cosh, tanh, coth, csch, sech),
@@ -22,7 +22,7 @@ cosh: Op = elementwise(
     doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
     doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech),
 )
-tanh = elementwise(
+tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,
     sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
@@ -48,7 +48,7 @@ def _csch(x: Any) -> Any:
     return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
 
 
-csch = elementwise(
+csch: Op = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=0), doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
     parity="odd", means=lambda x: 1 / sinh(x),

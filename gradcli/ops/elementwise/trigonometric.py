@@ -15,7 +15,7 @@ from gradcli.ops.facts import Choice, Kink
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
 
-sin = elementwise(
+sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
     parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin",
@@ -25,16 +25,16 @@ cos: Op = elementwise(
     parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos",
 )
-tan = elementwise(
+tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
     parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
 )
-sec = elementwise(
+sec: Op = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
     parity="even", means=lambda x: 1 / cos(x),
 )
-csc = elementwise(
+csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
     parity="odd", means=lambda x: 1 / sin(x),

@@ -94,8 +94,10 @@ refuse_class(TORCH, "PReLU", _ONES, "write F.prelu(x, weight)")
 refuse_class(TORCH, "MultiheadAttention", _DRAWN, "bind them, and write F.scaled_dot_product_attention(q, k, v)")
 refuse_class(
     TORCH,
-    "RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer",
+    "RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder "
+    "TransformerEncoderLayer TransformerDecoderLayer",
     _DRAWN, "bind them, and write its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)",
 )  # fmt: skip
-refuse_class(TORCH, "Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules", "write one module after the other: nn.ReLU()(x)")
+refuse_class(TORCH, "Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules",
+    "write one module after the other: nn.ReLU()(x)")
 refuse_class(TORCH, "AlphaDropout FeatureAlphaDropout", "nn.{} draws at random which entries to keep", "leave it out")

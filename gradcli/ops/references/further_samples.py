@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def unwrap(m: Any, p: Any, discont: Any, axis: int, period: Any) -> Any:
 
     def turned(row: list[Any]) -> list[Any]:
         found, shift = row[:1], m.m.mpf(0)
-        for before, after in zip(row, row[1:], strict=False):
+        for before, after in itertools.pairwise(row):
             step = m.plain(after) - m.plain(before)
             size = -step if step < 0 else step
             if size >= (period / 2 if discont is None else max(m.m.mpf(discont), period / 2)):
@@ -54,7 +55,7 @@ def nanprod(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 @of("ediff1d")
 def ediff1d(m: Any, x: Any) -> Any:
     row = entries(x)
-    return array([after - before for before, after in zip(row, row[1:], strict=False)], (max(0, len(row) - 1),))
+    return array([after - before for before, after in itertools.pairwise(row)], (max(0, len(row) - 1),))
 
 
 @of("polymul")

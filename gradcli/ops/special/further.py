@@ -39,8 +39,9 @@ def _by_order(s: Any, name: str, reference: Any) -> Any:
 
 
 exprel: Op = elementwise(
-    "exprel", "x", lambda x, n: _moment(x, n), lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1), lambda out, x, n: exprel(x, n=n + 1),
-    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n), static={"n": 0}, saves=("x",), ulps=200,
+    "exprel", "x", _moment, lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1), lambda out, x, n: exprel(x, n=n + 1),
+    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n), static={"n": 0},
+        saves=("x",), ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
 )
 
@@ -121,12 +122,14 @@ def _elliptic_reference(shift: int) -> Any:
 
 ellipk: Op = elementwise(
     "ellipk", "m", _elliptic_forward("ellipk", 0.5), _elliptic_reference(1), lambda out, m, n: ellipk(m, n=n + 1),
-    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"), ulps=2000,
+    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"),
+        ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
 )
 ellipe: Op = elementwise(
     "ellipe", "m", _elliptic_forward("ellipe", -0.5), _elliptic_reference(-1), lambda out, m, n: ellipe(m, n=n + 1),
-    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"), ulps=2000,
+    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"),
+        ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
 )
 
@@ -148,7 +151,8 @@ boxcox = composite(
     doc="The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0.",
 )  # fmt: skip
 boxcox1p = composite(
-    "boxcox1p", "x lmbda", lambda x, lmbda: log1p(x) * exprel(lmbda * log1p(x)), domain=of(x="(-1, inf)").within(), doc="boxcox(1 + x, lmbda).",
+    "boxcox1p", "x lmbda", lambda x, lmbda: log1p(x) * exprel(lmbda * log1p(x)), domain=of(x="(-1, inf)").within(),
+    doc="boxcox(1 + x, lmbda).",
 )  # fmt: skip
 
 
@@ -180,14 +184,16 @@ def _root(x: Any) -> Any:
 
 
 cosm1 = composite("cosm1", "x", lambda x: -2 * square(sin(x / 2)), doc="cos(x) - 1, without its cancellation.")
-powm1 = composite("powm1", "x y", lambda x, y: expm1(xlogy(y, x)), domain=of(x="(0, inf)").within(), doc="x**y - 1, without its cancellation.")
+powm1 = composite("powm1", "x y", lambda x, y: expm1(xlogy(y, x)), domain=of(x="(0, inf)").within(),
+    doc="x**y - 1, without its cancellation.")
 rgamma = composite("rgamma", "x", lambda x: 1 / gamma(x), doc="1/gamma(x).")
 poch = composite(
     "poch", "z m", lambda z, m: exp(lgamma(z + m) - lgamma(z)), domain=of(z="(0, inf)", m="[0, inf)").within(),
     doc="Pochhammer's symbol, gamma(z + m)/gamma(z).",
 )  # fmt: skip
 betaincc = composite(
-    "betaincc", "a b x", lambda a, b, x: betainc(b, a, 1 - x), domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"), doc="1 - betainc(a, b, x).",
+    "betaincc", "a b x", lambda a, b, x: betainc(b, a, 1 - x), domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"),
+    doc="1 - betainc(a, b, x).",
 )  # fmt: skip
 
 

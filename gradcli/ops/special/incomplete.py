@@ -103,7 +103,7 @@ def _gammainc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
         return m.nan
     if x == 0 or x == m.inf:
         return m.one if not n and x else m.zero
-    return _differentiated(lambda m, a, x: _lower_part(m, a, x), (n,))(m, a, x)
+    return _differentiated(_lower_part, (n,))(m, a, x)
 
 
 def _lower_part(m: Any, a: Any, x: Any) -> Any:
@@ -144,7 +144,8 @@ def _in_sympy(name: str, reference: Any, slope: Any) -> Any:
 def _gamma_slope(sign: int) -> Any:
     def slope(s: Any, values: Any, orders: Any) -> Any:
         a, x = values
-        return sign * s.diff(s.exp((a - 1) * s.log(x) - x - s.loggamma(a)), a, orders[0])
+        at = s.Dummy(positive=True)
+        return sign * s.diff(s.exp((at - 1) * s.log(x) - x - s.loggamma(at)), at, orders[0]).subs(at, a)
 
     return slope
 
@@ -169,7 +170,8 @@ gammainc_slope: Op = elementwise(
 gammainc: Op = elementwise(
     "gammainc", "a x", lambda a, x: _gammainc(a, x, 0), _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=lambda s, a, x: _in_sympy("gammainc", _gammainc_reference, _gamma_slope(1))(s, a, x, n=0), saves=("a", "x"), ulps=200, domain=_OF_GAMMA,
+    symbolic=lambda s, a, x: _in_sympy("gammainc", _gammainc_reference, _gamma_slope(1))(s, a, x, n=0), saves=("a", "x"), ulps=200,
+        domain=_OF_GAMMA,
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
 )
@@ -184,7 +186,8 @@ def _gammaincc(a: Any, x: Any) -> Any:
 gammaincc: Op = elementwise(
     "gammaincc", "a x", _gammaincc, _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
-    symbolic=lambda s, a, x: _in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400, domain=_OF_GAMMA,
+    symbolic=lambda s, a, x: _in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
+        domain=_OF_GAMMA,
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
 )
 
@@ -241,16 +244,21 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     if x == 0 or x == 1:
         return m.zero if n or k or not x else m.one
 
+    def below(a: Any, b: Any, x: Any) -> Any:
+        """By the hypergeometric series whose terms are all positive: mpmath's own function fails where b is a whole number."""
+        return m.power(x, a) * m.power(1 - x, b) / (a * m.beta(a, b)) * m.hyp2f1(a + b, 1, a + 1, x)
+
     def part(m: Any, a: Any, b: Any, x: Any) -> Any:
-        return m.betainc(a, b, 0, x, regularized=True) if x * (a + b) <= a else 1 - m.betainc(b, a, 0, 1 - x, regularized=True)
+        return below(a, b, x) if x * (a + b) <= a else 1 - below(b, a, 1 - x)
 
     return _differentiated(part, (n, k))(m, a, b, x)
 
 
 def _beta_slope(s: Any, values: Any, orders: Any) -> Any:
-    a, b, x = values
+    p, q, x = values
+    a, b = s.Dummy(positive=True), s.Dummy(positive=True)
     logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)
-    return s.diff(s.exp(logarithm), a, orders[0], b, orders[1])
+    return s.diff(s.exp(logarithm), a, orders[0], b, orders[1]).subs({a: p, b: q})
 
 
 def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
@@ -289,13 +297,15 @@ betainc: Op = elementwise(
     "betainc", "a b x", lambda a, b, x: _betainc(a, b, x, 0, 0), _betainc_reference,
     lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
     lambda out, a, b, x: beta_density(a, b, x),
-    symbolic=lambda s, a, b, x: _in_sympy("betainc", _betainc_reference, _beta_slope)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"), ulps=400,
+    symbolic=lambda s, a, b, x: _in_sympy("betainc", _betainc_reference, _beta_slope)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"),
+        ulps=400,
     domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
 )
 
 for _library in (NUMPY, SCIPY, TORCH):
     declare(
-        _library, gammainc=signature("gammainc", "a|input|self, x|other, -out"), gammaincc=signature("gammaincc", "a|input|self, x|other, -out"),
+        _library, gammainc=signature("gammainc", "a|input|self, x|other, -out"),
+            gammaincc=signature("gammaincc", "a|input|self, x|other, -out"),
     )  # fmt: skip
 declare(TORCH, igamma=signature("gammainc", "a|input, x|other, -out"), igammac=signature("gammaincc", "a|input, x|other, -out"))

@@ -57,7 +57,8 @@ class Series:
         for k in range(1, sum(self.orders) + 1):
             term = term * step * (1 / k)
             total = total + term
-        return total * np.exp(self.start())
+        found: Series = total * np.exp(self.start())
+        return found
 
     def derivative(self) -> Any:
         """The derivative of the orders that are wanted."""

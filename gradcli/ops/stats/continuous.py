@@ -103,7 +103,8 @@ register(Family("f", "dfn dfd", {
     "var": _ratio_variance,
 }, 0))  # fmt: skip
 register(Family("lognorm", "s", {
-    "logpdf": lambda z, s: where(less_equal(z, 0), -INF, -square(log(z) / s) / 2 - log(s) - log(z) - HALF_LN_TWO_PI), "cdf": lambda z, s: ndtr(log(z) / s),
+    "logpdf": lambda z, s: where(less_equal(z, 0), -INF, -square(log(z) / s) / 2 - log(s) - log(z) - HALF_LN_TWO_PI), "cdf": lambda z,
+    s: ndtr(log(z) / s),
     "sf": lambda z, s: ndtr(-log(z) / s), "logcdf": lambda z, s: log_ndtr(log(z) / s), "logsf": lambda z, s: log_ndtr(-log(z) / s),
     "ppf": lambda q, s: exp(s * ndtri(q)), "isf": lambda q, s: exp(-s * ndtri(q)), "mean": lambda s: exp(square(s) / 2),
     "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + OF_BELL, "median": lambda s: 1.0 + 0 * s,
@@ -111,7 +112,8 @@ register(Family("lognorm", "s", {
 register(Family("laplace", "", {
     "logpdf": lambda z: -abs_(z) - LN2, "cdf": lambda z: where(less(z, 0), exp(-abs_(z)) / 2, 1 - exp(-abs_(z)) / 2),
     "sf": lambda z: where(less(z, 0), 1 - exp(-abs_(z)) / 2, exp(-abs_(z)) / 2),
-    "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))), "isf": lambda q: where(less(q, 0.5), -log(2 * q), log(2 * (1 - q))),
+    "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))),
+    "isf": lambda q: where(less(q, 0.5), -log(2 * q), log(2 * (1 - q))),
     "logcdf": lambda z: where(less(z, 0), z - LN2, log1p(-exp(-abs_(z)) / 2)),
     "logsf": lambda z: where(less(z, 0), log1p(-exp(-abs_(z)) / 2), -z - LN2),
     "median": lambda: 0.0, "mean": lambda: 0.0, "var": lambda: 2.0, "std": lambda: SQRT_2,
@@ -136,8 +138,10 @@ register(Family("halfnorm", "", {
     "median": lambda: Constant(0.6744897501960817, "ndtri(0.75)", lambda m: m.sqrt(2) * m.erfinv(m.mpf(1) / 2)),
 }, 0))  # fmt: skip
 register(Family("halfcauchy", "", {
-    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "median": lambda: 1.0, "cdf": lambda z: 2 * atan2(z, 1.0) / PI, "sf": lambda z: 2 * atan2(1.0, z) / PI,
-    "ppf": lambda q: tan(PI * q / 2), "isf": lambda q: 1 / tan(PI * q / 2), "mean": lambda: INF, "var": lambda: INF, "entropy": lambda: LN_TWO_PI,
+    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "median": lambda: 1.0, "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
+    "sf": lambda z: 2 * atan2(1.0, z) / PI,
+    "ppf": lambda q: tan(PI * q / 2), "isf": lambda q: 1 / tan(PI * q / 2), "mean": lambda: INF, "var": lambda: INF,
+    "entropy": lambda: LN_TWO_PI,
 }, 0))  # fmt: skip
 register(Family("rayleigh", "", {
     "logpdf": lambda z: log(z) - square(z) / 2, "pdf": lambda z: z * exp_square(z, c=-0.5), "cdf": lambda z: -expm1(-square(z) / 2),
@@ -149,12 +153,14 @@ register(Family("rayleigh", "", {
 }, 0))  # fmt: skip
 register(Family("maxwell", "", {
     "logpdf": lambda z: 2 * log(z) - square(z) / 2 + _HALF_LN_TWO_BY_PI, "pdf": lambda z: square(z) * exp_square(z, c=-0.5) * SQRT_2_BY_PI,
-    "cdf": lambda z: gammainc(1.5, square(z) / 2), "sf": lambda z: gammaincc(1.5, square(z) / 2), "mean": lambda: exactly("sqrt(8/pi)", lambda m: m.sqrt(8 / m.pi)),
+    "cdf": lambda z: gammainc(1.5, square(z) / 2), "sf": lambda z: gammaincc(1.5, square(z) / 2),
+    "mean": lambda: exactly("sqrt(8/pi)", lambda m: m.sqrt(8 / m.pi)),
     "var": lambda: exactly("(3 - 8/pi)", lambda m: 3 - 8 / m.pi), "std": lambda: exactly("sqrt(3 - 8/pi)", lambda m: m.sqrt(3 - 8 / m.pi)),
     "entropy": lambda: exactly("(log(2*pi)/2 - digamma(1) - 0.5)", lambda m: m.euler + (m.log(2 * m.pi) - 1) / 2),
 }, 0))  # fmt: skip
 register(Family("pareto", "b", {
-    "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "pdf": lambda z, b: b * pow_(z, -b - 1), "cdf": lambda z, b: -expm1(-b * log(z)), "sf": lambda z, b: pow_(z, -b),
+    "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "pdf": lambda z, b: b * pow_(z, -b - 1), "cdf": lambda z, b: -expm1(-b * log(z)),
+    "sf": lambda z, b: pow_(z, -b),
     "logsf": lambda z, b: -b * log(z), "ppf": lambda q, b: pow_(1 - q, -1 / b), "isf": lambda q, b: pow_(q, -1 / b),
     "mean": lambda b: where(greater(b, 1), b / (b - 1), INF), "var": lambda b: where(greater(b, 2), b / ((b - 2) * square(b - 1)), INF),
     "entropy": lambda b: 1 + 1 / b - log(b),
@@ -166,9 +172,11 @@ def _weibull_variance(c: Any) -> Any:
 
 
 register(Family("weibull_min", "c", {
-    "logpdf": lambda z, c: log(c) + xlogy(c - 1, z) - pow_(z, c), "cdf": lambda z, c: -expm1(-pow_(z, c)), "sf": lambda z, c: exp(-pow_(z, c)),
+    "logpdf": lambda z, c: log(c) + xlogy(c - 1, z) - pow_(z, c), "cdf": lambda z, c: -expm1(-pow_(z, c)), "sf": lambda z,
+    c: exp(-pow_(z, c)),
     "logsf": lambda z, c: -pow_(z, c), "ppf": lambda q, c: pow_(-log1p(-q), 1 / c), "isf": lambda q, c: pow_(-log(q), 1 / c),
-    "mean": lambda c: gamma(1 + 1 / c), "median": lambda c: pow_(LN2, 1 / c), "var": _weibull_variance, "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
+    "mean": lambda c: gamma(1 + 1 / c), "median": lambda c: pow_(LN2, 1 / c), "var": _weibull_variance,
+    "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
 }, 0))  # fmt: skip
 register(Family("gumbel_r", "", {
     "logpdf": lambda z: -z - exp(-z), "cdf": lambda z: exp(-exp(-z)), "logcdf": lambda z: -exp(-z), "sf": lambda z: -expm1(-exp(-z)),
@@ -181,12 +189,13 @@ register(Family("gumbel_l", "", {
     "median": lambda: _LN_LN2, **_OF_GUMBEL,
 }))  # fmt: skip
 register(Family("invgamma", "a", {
-    "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z), "sf": lambda z, a: gammainc(a, 1 / z),
+    "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z), "sf": lambda z,
+    a: gammainc(a, 1 / z),
     "mean": lambda a: where(greater(a, 1), 1 / (a - 1), INF), "var": lambda a: where(greater(a, 2), 1 / (square(a - 1) * (a - 2)), INF),
     "entropy": lambda a: a + lgamma(a) - (1 + a) * digamma(a),
 }, 0))  # fmt: skip
 register(Family("powerlaw", "a", {
-    "logpdf": lambda z, a: log(a) + xlogy(a - 1, z), "cdf": lambda z, a: pow_(z, a), "logcdf": lambda z, a: a * log(z), "sf": lambda z, a: -expm1(a * log(z)),
+    "logpdf": lambda z, a: log(a) + xlogy(a - 1, z), "cdf": pow_, "logcdf": lambda z, a: a * log(z), "sf": lambda z, a: -expm1(a * log(z)),
     "ppf": lambda q, a: pow_(q, 1 / a), "isf": lambda q, a: pow_(1 - q, 1 / a), "mean": lambda a: a / (a + 1),
     "var": lambda a: a / ((a + 2) * square(a + 1)), "entropy": lambda a: 1 - 1 / a - log(a),
 }, 0, 1))  # fmt: skip
@@ -204,7 +213,7 @@ def _mass(a: Any, b: Any) -> Any:
 register(Family("truncnorm", "a b", {
     "logpdf": lambda z, a, b: _normal(z) - log(_mass(a, b)), "cdf": lambda z, a, b: _mass(a, z) / _mass(a, b),
     "sf": lambda z, a, b: _mass(z, b) / _mass(a, b),
-}, lambda a, b: a, lambda a, b: b, valid=lambda a, b: less(a, b)))  # fmt: skip
+}, lambda a, b: a, lambda a, b: b, valid=less))  # fmt: skip
 register(Family("vonmises", "kappa", {
     "logpdf": lambda z, kappa: -2 * kappa * square(sin(z / 2)) - log(i0e(kappa)) - LN_TWO_PI,
     "entropy": lambda kappa: LN_TWO_PI + log(i0e(kappa)) + kappa * (1 - i1e(kappa) / i0e(kappa)),

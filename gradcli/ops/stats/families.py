@@ -132,8 +132,8 @@ def _cumulative(family: Family, name: str, below: float, above: float) -> Functi
 
 
 def _quantile(family: Family, name: str) -> Function:
-    other = family.functions["ppf" if name == "isf" else "isf"] if not family.has(name) else None
-    function = family.functions.get(name) or (lambda q, *shapes: other(1 - q, *shapes))
+    functions = family.functions
+    function = functions.get(name) or (lambda q, *shapes: functions["ppf"](1 - q, *shapes))
 
     def quantile(q: Any, *rest: Any) -> Any:
         *shapes, loc, scale = rest

@@ -80,7 +80,8 @@ composite(
     doc="scipy.stats.sem: the standard error of the mean.",
 )  # fmt: skip
 composite(
-    "variation", "x", lambda x, axis, ddof: sqrt(_variance(x, axis, ddof)) / mean(x, axis=axis), static={"axis": 0, "ddof": 0}, public=False,
+    "variation", "x", lambda x, axis, ddof: sqrt(_variance(x, axis, ddof)) / mean(x, axis=axis), static={"axis": 0, "ddof": 0},
+    public=False,
     doc="scipy.stats.variation: the deviation over the mean.",
 )  # fmt: skip
 composite("skew", "x", _skew, static={"axis": 0, "bias": True}, public=False, doc="scipy.stats.skew: the third moment, standardized.")
@@ -93,18 +94,21 @@ composite(
     doc="scipy.stats.entropy: of shares, or relative to others.",
 )  # fmt: skip
 composite(
-    "pearsonr", "x y", _pearson, results=("statistic",), public=False, doc="scipy.stats.pearsonr: the correlation of two samples, as statistic.",
+    "pearsonr", "x y", _pearson, results=("statistic",), public=False,
+    doc="scipy.stats.pearsonr: the correlation of two samples, as statistic.",
 )  # fmt: skip
 composite(
-    "central_moment", "x", lambda x, order, axis: _moment(x, order, axis), static={"order": 1, "axis": 0}, public=False,
+    "central_moment", "x", _moment, static={"order": 1, "axis": 0}, public=False,
     doc="scipy.stats.moment: the mean of powers of what x is away from its mean.",
 )  # fmt: skip
 declare(
     SCIPY,
     **{
-        "stats.zscore": signature("zscore", "x|a, axis, ddof, -nan_policy"), "stats.gmean": signature("gmean", "x|a, axis, -dtype, weights"),
+        "stats.zscore": signature("zscore", "x|a, axis, ddof, -nan_policy"),
+        "stats.gmean": signature("gmean", "x|a, axis, -dtype, weights"),
         "stats.hmean": signature("hmean", "x|a, axis, -dtype, weights"), "stats.sem": signature("sem", "x|a, axis, ddof, -nan_policy"),
-        "stats.variation": signature("variation", "x|a, axis, -nan_policy, ddof"), "stats.skew": signature("skew", "x|a, axis, bias, -nan_policy"),
+        "stats.variation": signature("variation", "x|a, axis, -nan_policy, ddof"),
+        "stats.skew": signature("skew", "x|a, axis, bias, -nan_policy"),
         "stats.kurtosis": signature("kurtosis", "x|a, axis, fisher, bias, -nan_policy"),
         "stats.entropy": signature("stats_entropy", "pk, qk, base, axis"), "stats.pearsonr": signature("pearsonr", "x, y"),
         "stats.moment": signature("central_moment", "x|a, order, axis, -nan_policy"),

@@ -45,7 +45,8 @@ _SAME = {
     "VonMises": ("vonmises", "loc, kappa|concentration"),
 }  # fmt: skip
 # What PyTorch does not have, or has in another form.
-_LACKING = {"Cauchy": "mean variance stddev", "StudentT": "cdf icdf", "Beta": "cdf icdf", "VonMises": "entropy", "HalfCauchy": "variance stddev"}
+_LACKING = {"Cauchy": "mean variance stddev", "StudentT": "cdf icdf", "Beta": "cdf icdf", "VonMises": "entropy",
+    "HalfCauchy": "variance stddev"}
 
 
 for _name, (_family, _keeps) in _SAME.items():
@@ -61,7 +62,7 @@ _RATES = {
 }
 
 
-def _moved(function: Any, parameters: Function, with_x: bool) -> Function:
+def _moved(function: Any, parameters: Any, with_x: bool) -> Function:
     def body(*operands: Any) -> Any:
         shapes, loc, scale = parameters(*operands[1:] if with_x else operands)
         return function(*operands[:1] if with_x else (), *shapes, loc, scale)
@@ -77,7 +78,8 @@ for _name, (_family, _keeps, _parameters) in _RATES.items():
         _with_x = _method not in _WITHOUT_X
         _record = f"torch_{_name.lower()}_{_method}"
         composite(
-            _record, f"{_FIRST.get(_method, 'x') + ' ' if _with_x else ''}{_keeps}", _moved(MADE[f"{_family}_{_function}"], _parameters, _with_x), public=False,
+            _record, f"{_FIRST.get(_method, 'x') + ' ' if _with_x else ''}{_keeps}",
+                _moved(MADE[f"{_family}_{_function}"], _parameters, _with_x), public=False,
             doc=f"{_method} of torch.distributions.{_name}.",
         )  # fmt: skip
         _made[_method] = _record
@@ -99,9 +101,11 @@ def _uniform(x: Any, low: Any, high: Any) -> Any:
 
 
 _own("Uniform", "low, high", "low high", {
-    "log_prob": _uniform, "cdf": lambda x, low, high: clip((x - low) / (high - low), 0, 1), "icdf": lambda x, low, high: x * (high - low) + low,
+    "log_prob": _uniform, "cdf": lambda x, low, high: clip((x - low) / (high - low), 0, 1), "icdf": lambda x, low,
+    high: x * (high - low) + low,
     "entropy": lambda low, high: log(high - low), "mean": lambda low, high: (low + high) / 2,
-    "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low, high: (high - low) / exactly("sqrt(12)", lambda m: m.sqrt(12)),
+    "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low,
+    high: (high - low) / exactly("sqrt(12)", lambda m: m.sqrt(12)),
 })  # fmt: skip
 _own("Poisson", "rate", "rate", {
     "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate, "variance": lambda rate: rate,
@@ -134,7 +138,8 @@ def _choices(n: Any, k: Any) -> Any:
 _own("Bernoulli", "probs, logits", "probs? logits?", {
     "log_prob": lambda x, p, logits: _successes(x, 1 - x, p, logits), "mean": _chance,
     "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
-    "variance": lambda p, logits: _chance(p, logits) * _rest(p, logits), "stddev": lambda p, logits: (_chance(p, logits) * _rest(p, logits)) ** 0.5,
+    "variance": lambda p, logits: _chance(p, logits) * _rest(p, logits), "stddev": lambda p,
+    logits: (_chance(p, logits) * _rest(p, logits)) ** 0.5,
 })  # fmt: skip
 
 
@@ -198,20 +203,21 @@ def _bernoullis(p: Any, logits: Any, q: Any, others: Any) -> Any:
 
 
 for _each, _operands, _body in (
-    ("Normal", "loc scale", _normals), ("LogNormal", "loc scale", _normals), ("Beta", "a b", _betas), ("Gamma", "concentration rate", _gammas),
+    ("Normal", "loc scale", _normals), ("LogNormal", "loc scale", _normals), ("Beta", "a b", _betas),
+        ("Gamma", "concentration rate", _gammas),
     ("Laplace", "loc scale", _laplaces), ("Bernoulli", "probs? logits?", _bernoullis),
     ("Exponential", "rate", lambda r, s: s / r - 1 - log(s / r)),
     ("HalfNormal", "scale", lambda s, t: (square(s / t) - 1) / 2 - log(s / t)),
     ("Poisson", "rate", lambda r, s: r * (log(r) - log(s)) - (r - s)),
-    ("Geometric", "probs? logits?", lambda p, l, q, k: (entr(_chance(p, l)) * -1 - entr(_rest(p, l)) - _successes(_chance(p, l), _rest(p, l), q, k))
-     / _chance(p, l)),
+    ("Geometric", "probs? logits?", lambda p, logits, q, others: _bernoullis(p, logits, q, others) / _chance(p, logits)),
     ("Uniform", "low high", lambda a, b, c, d: where(logical_and(greater_equal(a, c), greater_equal(d, b)), log((d - c) / (b - a)), INF)),
 ):  # fmt: skip
     _divergence(_each, _operands, _body)
 
 refuse_class(TORCH, "Independent", "distributions.{} is not supported", "sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)")
 refuse_class(
-    TORCH, "TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart LKJCholesky "
+    TORCH, "TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart "
+    "LKJCholesky "
     "ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto",
     "distributions.{} is not supported", "write its log-density as a formula",
 )  # fmt: skip

@@ -92,7 +92,8 @@ def _normal_divergence(m: Any, c: Any, p: Any, t: Any, n: Any, d: Any, q: Any, u
 _GIVEN = "loc covariance_matrix? precision_matrix? scale_tril?"
 _KEPT = _GIVEN.replace("?", "").replace(" ", ", ")
 _OTHERS = _GIVEN.replace("loc", "other_loc").replace(" ", " other_").replace("other_other_", "other_")
-composite("multivariatenormal_log_prob", f"x {_GIVEN}", _torch_normal, public=False, doc="log_prob of torch.distributions.MultivariateNormal.")
+composite("multivariatenormal_log_prob", f"x {_GIVEN}", _torch_normal, public=False,
+    doc="log_prob of torch.distributions.MultivariateNormal.")
 composite(
     "multivariatenormal_entropy", _GIVEN, _torch_normal_entropy, public=False, doc="entropy of torch.distributions.MultivariateNormal.",
 )  # fmt: skip
@@ -139,7 +140,8 @@ composite(
 declare(
     SCIPY,
     **{
-        f"multivariate_normal.{name}": signature(f"multivariate_normal_{name}", "x, mean, cov, -allow_singular") for name in ("pdf", "logpdf")
+        f"multivariate_normal.{name}": signature(f"multivariate_normal_{name}", "x, mean, cov, -allow_singular") for name in ("pdf",
+            "logpdf")
     },
     **{"multivariate_normal.entropy": signature("multivariate_normal_entropy", "mean, cov")},
 )
@@ -180,14 +182,17 @@ composite(
     "dirichlet_mean", "concentration", lambda a: a / sum_(a, axis=-1, keepdims=True), public=False,
     doc="mean of torch.distributions.Dirichlet.",
 )  # fmt: skip
-composite("kl_dirichlet", "concentration other_concentration", _dirichlets, public=False, doc="kl_divergence of two Dirichlet distributions.")
+composite("kl_dirichlet", "concentration other_concentration", _dirichlets, public=False,
+    doc="kl_divergence of two Dirichlet distributions.")
 composite("scipy_dirichlet_logpdf", "x alpha", _scipy_dirichlet, public=False, doc="scipy.stats.dirichlet.logpdf.")
-composite("scipy_dirichlet_pdf", "x alpha", lambda x, alpha: exp(_scipy_dirichlet(x, alpha)), public=False, doc="scipy.stats.dirichlet.pdf.")
+composite("scipy_dirichlet_pdf", "x alpha", lambda x, alpha: exp(_scipy_dirichlet(x, alpha)), public=False,
+    doc="scipy.stats.dirichlet.pdf.")
 declare(
     TORCH,
     **{
         "Dirichlet.log_prob": signature("dirichlet_log_prob", "x|value, concentration"),
-        "Dirichlet.entropy": signature("dirichlet_entropy", "concentration"), "Dirichlet.mean": signature("dirichlet_mean", "concentration"),
+        "Dirichlet.entropy": signature("dirichlet_entropy", "concentration"),
+        "Dirichlet.mean": signature("dirichlet_mean", "concentration"),
         "Dirichlet.kl_Dirichlet": signature("kl_dirichlet", "concentration, other_concentration"),
     },
 )  # fmt: skip
@@ -254,7 +259,8 @@ composite("categorical_entropy", _EITHER, _information, public=False, doc="entro
 composite("categorical_probs", _EITHER, _shares, public=False, doc="probs of torch.distributions.Categorical.")
 composite("categorical_logits", _EITHER, _log_shares, public=False, doc="logits of torch.distributions.Categorical.")
 composite(
-    "kl_categorical", f"{_EITHER} other_probs? other_logits?", _categoricals, public=False, doc="kl_divergence of two Categorical distributions.",
+    "kl_categorical", f"{_EITHER} other_probs? other_logits?", _categoricals, public=False,
+    doc="kl_divergence of two Categorical distributions.",
 )  # fmt: skip
 for _name in ("Categorical", "OneHotCategorical"):
     _own = f"{_name.lower()}_log_prob"
