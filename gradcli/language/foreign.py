@@ -18,6 +18,8 @@ _AUGMENTED = {"+=": "add", "-=": "subtract", "*=": "multiply", "/=": "divide", "
 def explained(source: Source, tokens: Sequence[Token], start: int, stop: int, error: ParseError) -> ParseError:
     """The error of a statement that cannot be read, in the words of what Python has there; itself where it is nothing of Python's."""
     piece = Piece(source, tokens, start, stop)
+    if tokens[start].text == "assert" and error.span is not None and source.text[slice(*error.span)] == "for":
+        return error  # over a range, which assertions.py knows
     for pattern in (_decorated, _named_expression, _function, _comprehension, _store, _stars, formatted, _document, _worded):
         found = pattern(piece)
         if found is not None:
@@ -73,8 +75,6 @@ def _comprehension(piece: Piece) -> ParseError | None:
         if not place or token.kind != NAME or token.text != "for" or not any(t.text == "in" for t in tokens[place:]):
             continue
         opener = _opener(tokens, place)
-        if opener is None and tokens[0].text == "assert":  # over a range, which assertions.py reads
-            return None
         what = "comprehensions" if opener is not None and tokens[opener].text == "[" else "generators"
         return refused_as(piece, Words(f"the language has no {what}", _all_at_once(piece, tokens, opener, place)), token)
     return None
