@@ -45,11 +45,12 @@ from gradcli.language.tree import (
 )
 from gradcli.language.undefined_names import refuse_as_factor, refuse_bound_function, unknown_function
 from gradcli.ops import registry
+from gradcli.ops.calling import textbook
 from gradcli.ops.calling.classes import CALL
 from gradcli.ops.calling.meanings import DIALECT_OF
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.constants import NAMED
-from gradcli.ops.elementwise import arithmetic, exponential, logic
+from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.expansions import Expansion
 
 
@@ -168,8 +169,9 @@ class Lowering:
             return operand
         if node.operator == "-":
             return self._negated(operand)
-        if node.operator in _PREFIXES:
-            return _PREFIXES[node.operator](operand)
+        function = textbook.function_of(node.operator)
+        if function is not None:
+            return registry.find(function)(operand)
         if node.operator == "~" and operand.kind != "bool":
             refuse_complement(node, frame.source)
         return logic.logical_not(operand)
@@ -338,7 +340,6 @@ class Lowering:
         return made.result
 
 
-_PREFIXES: dict[str, Any] = {"|": arithmetic.abs_, "√": exponential.sqrt}
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
     Number: Lowering._number,
     Name: Lowering._name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcli.language.textbook_functions import BARE
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -21,6 +20,7 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
+from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.text import (
     ATOM,
@@ -36,7 +36,6 @@ from gradcli.ops.text import (
 )
 
 _CLOSE = ("*", "/", "**")  # operators without spaces around them
-_FUNCTIONS = {"|": "abs", "√": "sqrt"}  # of prefixes
 Part = str | tuple[Node, int]  # a text, or a node and how tightly it has to hold together
 
 
@@ -63,12 +62,14 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
         case Number():
             return _number(node.value)
         case Name():
-            return ATOM, [f"({node.name})" if node.name in BARE else node.name]  # a name that would take what follows for its argument
+            taking = textbook.is_bare(node.name)  # a function as a value, which would take what follows for its argument
+            return ATOM, [f"({node.name})" if taking else node.name]
         case Binary():
             return _infix(node)
         case Unary():
-            if node.operator in _FUNCTIONS:
-                return ATOM, [_FUNCTIONS[node.operator], "(", (node.operand, EXPRESSION), ")"]
+            function = textbook.function_of(node.operator)
+            if function is not None:
+                return ATOM, [function, "(", (node.operand, EXPRESSION), ")"]
             if node.operator == "not":
                 return NEGATION, ["not ", (node.operand, NEGATION)]
             return UNARY, [node.operator, (node.operand, UNARY)]

@@ -10,8 +10,9 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.builtin_functions import maximum_of, minimum_of
 from gradcli.language.things import routines
+from gradcli.ops import registry
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.registry import OPERATORS, find
+from gradcli.ops.registry import find
 
 _PIECES = "write Piecewise((x, x > 0), (0, True))"
 
@@ -52,7 +53,7 @@ def rational(builder: Builder, p: Any, q: Any = 1) -> Any:
             return builder.graph.constant(float(Fraction(p.replace(" ", ""))))
         except (ValueError, ZeroDivisionError):
             raise ArgumentError(f"{p!r} is no number", help="write Rational(1, 3)") from None
-    return builder.graph.apply(OPERATORS["/"], (builder.value(p), builder.value(q)))
+    return builder.graph.apply(registry.OPERATORS["/"], (builder.value(p), builder.value(q)))
 
 
 def absolute(builder: Builder, x: Any) -> Any:
