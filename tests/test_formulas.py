@@ -128,3 +128,26 @@ def test_printing_and_parsing_again_gives_the_same_graph(text):
 def test_a_formula_of_a_larger_shape_beside_infinities():
     record = gradcli.evaluate("log1p((a+a)*(a*c))", at={"a": [0.5], "c": [float("inf")]}, seed=[1.0], check=False)
     assert record.derivative == {"a": None, "c": "2*a**2/(2*a**2*c + 1)"}
+
+
+BLOCKS = [
+    ("x**2*y", {"x": 1.0, "y": 2.0}, "hessian", "partial", {"x": {"x": "2*y", "y": "2*x"}, "y": {"x": "2*x", "y": "0"}}),
+    ("sin(x*y)", {"x": 1.0, "y": 2.0}, "jacobian", "partial", {"x": "y*cos(x*y)", "y": "x*cos(x*y)"}),
+    ("x**3", {"x": [1.0, 2.0]}, "jacobian", "partial", {"x": "3*x**2"}),
+    ("[x**2*y, sin(x)]", {"x": 1.0, "y": 2.0}, "jacobian", "jacobian", {"x": "[2*x*y, cos(x)]", "y": "[x**2, 0]"}),
+    ("[x, y, x*y][2]", {"x": 1.0, "y": 2.0}, "jacobian", "jacobian", {"x": "y", "y": "x"}),
+    ("x[0]*x[1]*a", {"x": [1.0, 2.0], "a": 3.0}, "hessian", "hessian", {"a": {"x": "[x[1], x[0]]", "a": "0"}, "x": {"a": "[x[1], x[0]]"}}),
+]
+
+
+@pytest.mark.parametrize(("text", "at", "mode", "kind", "wanted"), BLOCKS, ids=[f"{case[2]} of {case[0]}" for case in BLOCKS])
+def test_blocks_of_jacobians_and_hessians(text, at, mode, kind, wanted):
+    record = gradcli.evaluate(text, at=at, mode=mode, check=False)
+    assert record.derivative_kind == kind
+    for name, printed in wanted.items():
+        found = record.derivative[name]
+        assert (found if isinstance(printed, str) else {other: found[other] for other in printed}) == printed
+    if kind != "partial" or mode == "hessian":
+        numbers = record.derivatives()
+        for name, printed in record.formulas().items():
+            assert np.broadcast_to(value_of(printed, at), np.shape(numbers[name])) == pytest.approx(np.asarray(numbers[name]), rel=1e-12)

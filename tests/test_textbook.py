@@ -57,7 +57,7 @@ def suggestions(help: str) -> list[str]:
         if depth == 0 and (text.startswith(", ", place) or text.startswith(" or ", place)):
             parts.append(text[start:place])
             start = place + len(", " if char == "," else " or ")
-    shown = (re.sub(r"^(or )?(.*value: )?| (for|to) [a-z' ]*(;.*)?$|; (?!\w+\().*$|  #.*$", "", part) for part in [*parts, text[start:]])
+    shown = (re.sub(r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$|; (?!\w+\().*$|  #.*$", "", part) for part in [*parts, text[start:]])
     return [part for part in shown if part and not part.startswith(("with ", "power", "exclusive", "a comma"))]
 
 
@@ -119,7 +119,7 @@ def test_a_bound_function_is_refused_however_often_it_was_met(evaluate_all):
 
 
 NOTES = {
-    "x^1/2": "x^1/... divides by what follows: write x^(1/2) for a root",
+    "x^1/2": "x^1/2 is x/2: write x^(1/2) for the root",
     "e = 3; 2e2x": "2e2 is a number here; with e: 2*e*2*x",
     "E x": "E is the number e here, as in sympy; a binding gives it another value",
 }

@@ -6,20 +6,20 @@ The argument is one product of numbers, names, π and their powers, glued or aft
 
 from __future__ import annotations
 
-from gradcli.language import textbook_functions
 from gradcli.language.brackets import ARGUMENTS, opened
 from gradcli.language.precedence import Application
 from gradcli.language.readings import ambiguous, before, factor, factor_end
 from gradcli.language.stacks import Bracket, Stacks
 from gradcli.language.tokens import NAME, NUMBER, SUPERSCRIPT, SYMBOL, Token
 from gradcli.language.tree import Name, Node, Number, Unary
+from gradcli.ops.calling import textbook
 from gradcli.ops.text import ARGUMENT, POWER, PRODUCT, ROOT, UNARY
 
 
 def is_bare(stacks: Stacks) -> bool:
     """Whether the last value is the name of a function that takes its argument without brackets."""
     value = stacks.values[-1]
-    return type(value) is Name and textbook_functions.is_bare(value.name) and before(stacks).start == value.start
+    return type(value) is Name and textbook.is_bare(value.name) and before(stacks).start == value.start
 
 
 def apply(stacks: Stacks, token: Token, exponent: Node | None = None) -> None:
@@ -42,7 +42,7 @@ def takes_power(stacks: Stacks) -> bool:
     if place == stacks.base or operators[place - 1][0] != POWER or len(stacks.values) < 2:
         return False
     base = stacks.values[-2]
-    return type(base) is Name and textbook_functions.is_bare(base.name) and base.end - base.start == len(base.name)
+    return type(base) is Name and textbook.is_bare(base.name) and base.end - base.start == len(base.name)
 
 
 def apply_power(stacks: Stacks, token: Token) -> None:
@@ -65,7 +65,7 @@ def with_exponent(stacks: Stacks, token: Token, exponent: Node) -> None:
         argument = text[1:-1] if token.text == "(" and text.endswith(")") else text
         raise ambiguous(
             stacks, callee.start, stacks.tokens[end - 1].start + len(stacks.tokens[end - 1].text),
-            textbook_functions.inverse(callee.name, argument), f"1/{callee.name}({argument})", instead="asin(x) or 1/sin(x)",
+            textbook.inverse(callee.name, argument), f"1/{callee.name}({argument})", instead="asin(x) or 1/sin(x)",
         )  # fmt: skip
     if token.text == "(" and token.kind == SYMBOL:
         stacks.values.pop()
@@ -102,14 +102,14 @@ def goes_on(stacks: Stacks, token: Token, place: int) -> bool:
     Raises AmbiguousError where it may be both.
     """
     last = before(stacks)
-    if token.kind == NAME and textbook_functions.is_bare(token.text):
+    if token.kind == NAME and textbook.is_bare(token.text):
         outer = stacks.operators[place - 1][0] if place > stacks.base else None
         if outer in (ARGUMENT, POWER, ROOT):
             raise two_arguments(stacks, token, place - 1 if outer == ARGUMENT else place)
         return False
     glued = token.start == last.start + len(last.text)
     number = last.kind == NUMBER and type(stacks.values[-1]) is Number and stacks.operators[-1][0] in (ARGUMENT, PRODUCT)
-    if token.text == "(" or token.kind == NUMBER or not (glued or number) or _name(stacks, place) == "sqrt":
+    if token.text == "(" or token.kind == NUMBER or not (glued or number) or textbook.ends_at_numbers(_name(stacks, place)):
         raise two_arguments(stacks, token, place)
     return True
 
@@ -158,7 +158,7 @@ def refuse_quotient(stacks: Stacks, token: Token) -> None:
 def refuse_called_argument(stacks: Stacks, token: Token, name: Name) -> None:
     """Raise for ``sin f(x)`` and ``sin x(x + 1)``, where the bracket of a name in an argument opens; not for ``ln sin(x)``."""
     place = waiting(stacks)
-    if place is None or textbook_functions.is_bare(name.name):
+    if place is None or textbook.is_bare(name.name):
         return
     application = stacks.operators[place][1]
     assert isinstance(application, Application)

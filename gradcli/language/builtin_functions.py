@@ -13,8 +13,8 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.constructors import CONSTRUCTORS
-from gradcli.language.textbook_functions import SPELLINGS
 from gradcli.ops.arrays import shapes
+from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import logic
 from gradcli.ops.registry import find
 

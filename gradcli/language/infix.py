@@ -6,8 +6,8 @@ from typing import NoReturn
 
 from gradcli.language.precedence import symbol
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import Token
-from gradcli.language.tree import Binary, Node, Number
+from gradcli.language.tokens import NAME, NUMBER, Token
+from gradcli.language.tree import Binary, Number
 from gradcli.ops.text import BINDING, COMPARISON, EXPRESSION, POWER, ROOT, SUM, TERM
 
 _LONGEST = 24  # characters of a base that is quoted
@@ -29,11 +29,8 @@ def _look_closely(stacks: Stacks, token: Token, power: int) -> None:
     """What is noted or refused after a power, a root, or an argument without brackets."""
     last = stacks.operators[-1][0]
     if power == TERM and token.text != "*":
-        if last == POWER and token.text == "/" and stacks.tokens[stacks.at - 2].text == "1":
-            base, text = stacks.values[-2], stacks.source.text
-            if type(stacks.values[-1]) is Number:
-                shown = text[base.start : token.start].strip()
-                stacks.notes += ((None, f"{shown}/... divides by what follows: write {written_power(text, base)}^(1/2) for a root"),)
+        if last == POWER and token.text == "/" and stacks.tokens[stacks.at - 2].text == "1" and type(stacks.values[-1]) is Number:
+            _note_root(stacks, token)
         if stacks.applied:
             from gradcli.language.bare_functions import refuse_quotient
 
@@ -44,10 +41,14 @@ def _look_closely(stacks: Stacks, token: Token, power: int) -> None:
         raise refuse_root_power(stacks, token)
 
 
-def written_power(text: str, base: Node) -> str:
-    """A base as it is written, if it is short."""
+def _note_root(stacks: Stacks, token: Token) -> None:
+    """Note that ``x^1/2`` is a quotient."""
+    base, text, after = stacks.values[-2], stacks.source.text, stacks.peek()
     shown = text[base.start : base.end]
-    return shown if len(shown) <= _LONGEST and "\n" not in shown else "x"
+    shown = shown if len(shown) <= _LONGEST and "\n" not in shown else "x"
+    below = after.text if after.kind in (NUMBER, NAME) else "2"
+    sign = "^" if "^" in text[base.end : token.start] else "**"
+    stacks.notes += ((None, f"{shown}{sign}1/{below} is {shown}/{below}: write {shown}{sign}(1/{below}) for the root"),)
 
 
 def expression(stacks: Stacks, token: Token) -> None:

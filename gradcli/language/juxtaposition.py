@@ -15,9 +15,9 @@ from gradcli.language.brackets import ARRAY, inside
 from gradcli.language.precedence import symbol
 from gradcli.language.readings import ambiguous, before, begins_value, factor, factor_end, factors, written
 from gradcli.language.stacks import Stacks
-from gradcli.language.textbook_functions import is_bare
 from gradcli.language.tokens import NAME, NUMBER, STRING, SYMBOL, Token
 from gradcli.language.tree import Call, Name, Node, Number, Subscript
+from gradcli.ops.calling import textbook
 from gradcli.ops.text import POWER, PRODUCT, ROOT, TERM, UNARY
 
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -196,7 +196,7 @@ def _follows_name(stacks: Stacks, exponent: Node) -> bool:
 
 def _is_apart(stacks: Stacks, token: Token) -> bool:
     """Whether what follows a space is no part of the exponent before it: a function, a bracket, or a factor with a power of its own."""
-    if token.kind == SYMBOL or is_bare(token.text):
+    if token.kind == SYMBOL or textbook.is_bare(token.text):
         return True
     at = stacks.at
     if stacks.tokens[at].text == "(" and token.kind == NAME:
@@ -210,7 +210,7 @@ def _refuse_under_root(stacks: Stacks, token: Token) -> None:
     if not stacks.has_operators() or stacks.operators[-1][0] != ROOT:
         return
     left, sign, text = before(stacks), stacks.operators[-1][1], stacks.source.text
-    if left.text in (")", "|") or token.text == "√" or (token.kind == NAME and is_bare(token.text)):
+    if left.text in (")", "|") or token.text == "√" or (token.kind == NAME and textbook.is_bare(token.text)):
         return
     inner, right = text[sign.start + 1 : left.start + len(left.text)].strip(), factor(stacks, stacks.at - 1)
     raise ambiguous(

@@ -159,11 +159,11 @@ def arguments(stacks: Stacks, token: Token) -> bool:
     if type(before) is Name:
         if stacks.applied or (stacks.operators and stacks.operators[-1][0] >= POWER) or token[2] != before.end:
             from gradcli.language.juxtaposition import called
-            from gradcli.language.textbook_functions import is_bare as takes_bare_argument
+            from gradcli.ops.calling import textbook
 
             if called(stacks, token, before):
                 return True
-            spaced = token[2] != before.end and takes_bare_argument(before.name)
+            spaced = token[2] != before.end and textbook.is_bare(before.name)
         stacks.called.add(before.name)
     opened(stacks, ARGUMENTS, token, stacks.values.pop())
     if spaced:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradcli.errors import AmbiguousError, Span
 from gradcli.language.stacks import Stacks
-from gradcli.language.textbook_functions import is_bare
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, RESERVED, SUPERSCRIPT, SYMBOL, Token
 from gradcli.language.tree import Node
+from gradcli.ops.calling import textbook
 from gradcli.ops.text import BINDING
 
 _LONGEST = 80  # characters of a reading
@@ -49,7 +49,9 @@ def factor_end(stacks: Stacks, at: int) -> int:
         at = min(at + 1, len(tokens) - 1)
     elif tokens[at].kind != END:
         at = _past(stacks, at)
-        while tokens[at - 1].kind == NAME and is_bare(tokens[at - 1].text) and (begins_value(tokens[at]) or tokens[at].text == "|"):
+        while (
+            tokens[at - 1].kind == NAME and textbook.is_bare(tokens[at - 1].text) and (begins_value(tokens[at]) or tokens[at].text == "|")
+        ):
             at = _past(stacks, at)  # its argument
     while True:
         kind, text, _ = tokens[at]

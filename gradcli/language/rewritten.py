@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcli.language.textbook_functions import is_bare
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -22,6 +21,7 @@ from gradcli.language.tree import (
     Unary,
 )
 from gradcli.ops import registry
+from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.text import (
     ATOM,
@@ -63,7 +63,8 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
         case Number():
             return _number(node.value)
         case Name():
-            return ATOM, [f"({node.name})" if is_bare(node.name) else node.name]  # a name that would take what follows for its argument
+            taking = textbook.is_bare(node.name)  # a function as a value, which would take what follows for its argument
+            return ATOM, [f"({node.name})" if taking else node.name]
         case Binary():
             return _infix(node)
         case Unary():

@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     rf"""(?:
      ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                          # SYMBOL
     |({_NUMBER}[{_FRACTION}]?|[{_FRACTION}])                                                # NUMBER
-    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|(?:∂|[^\W\d{_RAISED}])(?:(?![{_RAISED}])[\w∂])*)      # NAME
+    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|(?:∂|[^\W\d{_RAISED}])(?:(?![{_RAISED}{_FRACTION}])[\w∂])*)      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'′’″])['′’″]+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT
@@ -60,6 +60,7 @@ WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
 STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
+    "∛": "write cbrt(x)",
     "!": "write x != y for 'not equal', not x for a condition, factorial(n) for a factorial",
     "∞": "write inf",
     "{": "write [1, 2] for an array, (x + 1) to group",

@@ -47,11 +47,11 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
         )
         error.follows = cause
         return error
-    if name in scope.functions or callables.is_function(name):
-        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
-    parts = glued(name, scope.names)
+    parts = glued(name, scope.names) if name not in scope.functions else None
     if parts is not None:
         return two_readings(name, parts)
+    if name in scope.functions or callables.is_function(name):
+        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
@@ -92,8 +92,8 @@ def unknown_function(scope: Scope, name: str) -> GradcliError:
     if base is not None:
         number = base[1] or "".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in base[2])
         help = f"write log(x)/log({number})"
-    elif help is None and len(name) > 1 and name[0] in "d∂":
-        help = f"write grad(y, {name[1:]}) for a derivative"
+    elif help is None and name[0] in "d∂":
+        help = f"write grad(y, {name[1:] or 'x'}) for a derivative"
     return UnknownNameError(f"unknown function '{name}'", help=help)
 
 
@@ -104,7 +104,8 @@ def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Bina
         y, x = name[1:], right.name[1:]
         if y.isidentifier() and x.isidentifier():
             raise AmbiguousError(f"'{name}/{right.name}' is a derivative in a book, and a quotient here", help=f"write grad({y}, {x})")
-    if not isinstance(node.left, Name) or not (name in scope.functions or callables.is_function(name)):
+    is_function = name in scope.functions or (callables.is_function(name) and glued(name, scope.names) is None)
+    if not isinstance(node.left, Name) or not is_function:
         return
     if node.operator in ("+", "-"):
         argument = f"{name}({node.operator}{text[node.right.start : node.right.end]})"

@@ -180,6 +180,15 @@ def _getitem(x: Any, index: Index) -> Any:
     return np.asarray(x)[numpy_index(index)]
 
 
+def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
+    """[x, y][1] is y, and an entry of a constant a number."""
+    if index and type(index[0]) is int and x.op is stack and x.static["axis"] == 0:
+        return getitem(x.operands[index[0]], index=index[1:]) if index[1:] else x.operands[index[0]]
+    if x.is_constant and isinstance(x.payload, np.ndarray) and not out.shape:
+        return np.asarray(x.payload[numpy_index(index)]).item()
+    return number_inside(out, x)
+
+
 def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
     return (scatter_add(cotangent, index=index, shape=x.shape),)
 
@@ -187,7 +196,7 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
 getitem = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=shape_by_example(_getitem), static={"index": ()},
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
-    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=number_inside,
+    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
+from gradcli.ops.special.outside_sympy import by_mpmath
 
 
 def _moment(x: Any, n: int) -> Any:
@@ -35,7 +36,7 @@ def _by_order(s: Any, name: str, reference: Any) -> Any:
     def fdiff(self: Any, place: int) -> Any:
         return self.func(self.args[0], int(self.args[1]) + 1)
 
-    return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(lambda m, x, n: reference(m, x, int(n)))})
+    return type(name, (s.Function,), {"fdiff": fdiff, **by_mpmath(lambda m, x, n: reference(m, x, int(n)))})
 
 
 exprel: Op = elementwise(

@@ -15,6 +15,7 @@ from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.gamma import digamma, lgamma, polygamma
+from gradcli.ops.special.outside_sympy import in_sympy
 from gradcli.ops.special.taylor import Series, variable
 
 _STEPS = 20_000  # of a series or a continued fraction, which near x = a takes about sqrt(a) of them
@@ -103,12 +104,16 @@ def _gammainc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
         return m.nan
     if x == 0 or x == m.inf:
         return m.one if not n and x else m.zero
-    return _differentiated(_lower_part, (n,))(m, a, x)
+    return _smaller(m, a, x, n, 1)
 
 
-def _lower_part(m: Any, a: Any, x: Any) -> Any:
-    """P(a, x), by its complement where that is the small one."""
-    return 1 - m.gammainc(a, x, regularized=True) if x > a + 1 else m.gammainc(a, 0, x, regularized=True)
+def _smaller(m: Any, a: Any, x: Any, n: int, sign: int) -> Any:
+    """P(a, x) (sign 1) or Q(a, x), or its n-th derivative by a, by the smaller of the two."""
+    if x > a + 1:
+        found = _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
+        return found if sign < 0 else -found if n else 1 - found
+    found = _differentiated(lambda m, a, x: m.gammainc(a, 0, x, regularized=True), (n,))(m, a, x)
+    return found if sign > 0 else -found if n else 1 - found
 
 
 def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
@@ -116,29 +121,7 @@ def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
         return m.nan
     if x == 0 or x == m.inf:
         return m.zero if n or x else m.one
-    return _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
-
-
-def _in_sympy(name: str, reference: Any, slope: Any) -> Any:
-    """A function that sympy does not have: its derivative by the last argument, and by parameters one order more."""
-
-    def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
-        parameters = len(arguments) - 1
-
-        def fdiff(self: Any, place: int) -> Any:
-            values, orders = self.args[: parameters + 1], [int(n) for n in self.args[parameters + 1 :]]
-            if place == parameters + 1:
-                return slope(s, values, orders)
-            orders[place - 1] += 1
-            return self.func(*values, *orders)
-
-        def value(m: Any, *given: Any) -> Any:
-            return reference(m, *given[: parameters + 1], *[int(n) for n in given[parameters + 1 :]])
-
-        made = type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(value)})
-        return made(*arguments, *static.values())
-
-    return symbolic
+    return _smaller(m, a, x, n, -1)
 
 
 def _gamma_slope(sign: int) -> Any:
@@ -164,13 +147,13 @@ _OF_GAMMA = of(a="(0, inf)", x="[0, inf)")
 gammainc_slope: Op = elementwise(
     "gammainc_slope", "a x", _gammainc, _gammainc_reference,
     lambda out, a, x, n: gammainc_slope(a, x, n=n + 1), lambda out, a, x, n: gamma_density(a, x, n),
-    symbolic=_in_sympy("gammainc", _gammainc_reference, _gamma_slope(1)), static={"n": 1}, saves=("a", "x"), public=False, ulps=4000,
+    symbolic=in_sympy("gammainc", _gammainc_reference, _gamma_slope(1)), static={"n": 1}, saves=("a", "x"), public=False, ulps=4000,
     domain=_OF_GAMMA, doc="The n-th derivative of gammainc(a, x) by a.",
 )
 gammainc: Op = elementwise(
     "gammainc", "a x", lambda a, x: _gammainc(a, x, 0), _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=lambda s, a, x: _in_sympy("gammainc", _gammainc_reference, _gamma_slope(1))(s, a, x, n=0), saves=("a", "x"), ulps=200,
+    symbolic=lambda s, a, x: in_sympy("gammainc", _gammainc_reference, _gamma_slope(1))(s, a, x, n=0), saves=("a", "x"), ulps=200,
         domain=_OF_GAMMA,
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
@@ -186,7 +169,7 @@ def _gammaincc(a: Any, x: Any) -> Any:
 gammaincc: Op = elementwise(
     "gammaincc", "a x", _gammaincc, _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
-    symbolic=lambda s, a, x: _in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
+    symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
         domain=_OF_GAMMA,
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
 )
@@ -290,14 +273,14 @@ betainc_slope: Op = elementwise(
     "betainc_slope", "a b x", _betainc, _betainc_reference,
     lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
     lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
-    symbolic=_in_sympy("betainc", _betainc_reference, _beta_slope), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False, ulps=4000,
+    symbolic=in_sympy("betainc", _betainc_reference, _beta_slope), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False, ulps=4000,
     domain=_OF_BETA, doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
 )
 betainc: Op = elementwise(
     "betainc", "a b x", lambda a, b, x: _betainc(a, b, x, 0, 0), _betainc_reference,
     lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
     lambda out, a, b, x: beta_density(a, b, x),
-    symbolic=lambda s, a, b, x: _in_sympy("betainc", _betainc_reference, _beta_slope)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"),
+    symbolic=lambda s, a, b, x: in_sympy("betainc", _betainc_reference, _beta_slope)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"),
         ulps=400,
     domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),

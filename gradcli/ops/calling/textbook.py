@@ -1,8 +1,10 @@
-"""The functions that textbooks write without brackets, under the names that the language reads, and what their inverses are called."""
+"""Functions as textbooks write them: without brackets, with an inverse of another name, under names that no library has."""
 
 from __future__ import annotations
 
 from functools import cache
+
+from gradcli.ops import registry
 
 # Names of textbooks that no library has.
 SPELLINGS = {
@@ -12,13 +14,18 @@ SPELLINGS = {
 
 
 def is_bare(name: str) -> bool:
-    """Whether a function takes an argument without brackets, as in ``sin x``."""
+    """Whether a function takes its argument without brackets: ``sin 2x``."""
     return SPELLINGS.get(name, name) in _inverses()
 
 
 def inverse(name: str, argument: str) -> str:
-    """The text of the inverse of such a function."""
+    """The inverse of such a function, of an argument, as text of the language."""
     return _inverses()[SPELLINGS.get(name, name)].format(argument)
+
+
+def ends_at_numbers(name: str) -> bool:
+    """Whether ``f 2x`` of such a function has two readings: a root may end after the number."""
+    return registry.MARKS["√"].name == name
 
 
 @cache
