@@ -75,7 +75,8 @@ def _sweep(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Tab
     table = interpret(order, Germs(value_of), {x: Germ(value, ~moving, orders)})
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
-    return Germ.still(_like_zeros(value_of(x))) if found is None else found
+    value = value_of(x)
+    return Germ.still(_replaced(value, np.ones(np.shape(_floats(value)), bool), None)) if found is None else found
 
 
 class Germ(Operand):
@@ -275,10 +276,6 @@ def _floats(value: Any) -> Any:
     if array.dtype != object:
         return array
     return np.array([_like(v) for v in array.ravel()], dtype=float).reshape(array.shape)
-
-
-def _like_zeros(value: Any) -> Any:
-    return _replaced(value, np.ones(np.shape(_floats(value)), bool), None)
 
 
 def _like(v: Any) -> float:

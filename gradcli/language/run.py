@@ -11,35 +11,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.errors import ArgumentError, GradcliError, Source, TypeMismatchError
+from gradcli.graph.nodes import Expr
+from gradcli.language.bindings import Bindings
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
-from gradcli.language.mentions import expressions_of, mentioned, words_of
-from gradcli.language.objects import is_object
-from gradcli.language.scope import Bound, Scope
+from gradcli.language.mentions import words_of
+from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
     Binding,
-    Call,
     DataBinding,
     Definition,
     Expression,
     Import,
     Lost,
-    Name,
     Query,
     Relation,
     Several,
     Statement,
 )
-from gradcli.language.unpacking import parts_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
-from gradcli.ops.structure import detach
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
@@ -86,20 +82,13 @@ class Lowered:
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
 
 
-class Value(NamedTuple):
-    """What a name is to be bound to."""
-
-    node: Expr
-    mentions: bool  # whether its text mentions a name
-    static_uses: dict[StaticUse, None]
-
-
 class Program:
     """A scope and what runs statements in it."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.lowering = Lowering(scope)
+        self.bindings = Bindings(scope, self.lowering)
         self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def sources(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Source]:
@@ -166,21 +155,21 @@ class Program:
             self._tell_reading(lowered, [self.lowering.read])
             return lowered
         if isinstance(statement, (Binding, DataBinding)):
-            self._bound(statement)
+            self.bindings.bind(statement)
             return None
         if isinstance(statement, Definition):
             self.scope.functions[statement.name] = statement
             self.scope.mentioned |= words_of(statement)
             return None
         if isinstance(statement, Several):
-            self._several(statement)
+            self.bindings.bind_several(statement)
             return None
         if isinstance(statement, Import):
             self.lowering.reading.take(statement)
             return None
         if isinstance(statement, Lost):
             for name in statement.names:
-                self._lose(name, statement)
+                self.bindings.lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
         read: list[Expression | None] = []
@@ -222,15 +211,6 @@ class Program:
         else:
             lowered.read_as = texts[0]
 
-    def _lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
-        """Leave a name without a value, which a statement with an error should have given it."""
-        scope = self.scope
-        if name in scope.names:
-            scope.lost[name] = scope.names.pop(name)
-        scope.failed[name] = line = statement.source.position(statement.span.start)[0]
-        if error is not None and error.follows is not None:
-            scope.causes[line] = error.follows
-
     def _result(self, expression: Expression, source: Source) -> Expr:
         result = self.lowering.lower(expression, source)
         if isinstance(result, tuple) and not isinstance(result, DType):
@@ -238,127 +218,9 @@ class Program:
             raise error.at(expression.root.span, source)
         return self.lowering.coerced(result, expression, source)
 
-    def _bound(self, statement: Binding | DataBinding) -> None:
-        """Bind a name. What is bound from outside replaces the program's own, but not what is made of it, as in ``x = x/2``."""
-        scope, name = self.scope, statement.name
-        made_of_itself = isinstance(statement, Binding) and self._is_made_of_itself(statement)
-        if name in scope.outside and not made_of_itself:
-            scope.names[name] = scope.leaves[name]
-            scope.mentioned |= words_of(statement)
-            return
-        try:
-            if isinstance(statement, Binding):
-                self._bind(statement, made_of_itself)
-            else:
-                self._load(statement)
-        except GradcliError as error:
-            self._lose(name, statement, error)
-            raise
-        if name in scope.names:
-            scope.bindings[scope.names[name]] = statement
-
-    def _is_made_of_itself(self, statement: Binding) -> bool:
-        """Whether a binding mentions its own name, or names that depend on the value bound to it."""
-        scope, name = self.scope, statement.name
-        if name not in scope.names:
-            return False
-        names = mentioned([statement.expression], scope.functions, scope.names)
-        if name in names:
-            return True
-        leaf = scope.leaves.get(name)
-        return leaf is not None and leaf in reachable([scope.names[other] for other in names if other in scope.names])
-
-    def _several(self, statement: Several) -> None:
-        """Bind several names at once, when all that stands on the right has been read."""
-        mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions, self.scope.names)}
-        own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
-        try:
-            values = self._values(statement)
-        except GradcliError as error:
-            for binding in statement.bindings:
-                self._lose(binding.name, binding, error)
-            raise
-        for binding, value in zip(statement.bindings, values, strict=True):
-            made_of_itself = binding in own and binding.name in self.scope.names
-            if binding.name in self.scope.outside and not made_of_itself:
-                self.scope.names[binding.name] = self.scope.leaves[binding.name]
-                continue
-            self._take(binding, value, made_of_itself)
-            self.scope.bindings[self.scope.names[binding.name]] = binding
-
-    def _values(self, statement: Several) -> list[Value]:
-        lowering = self.lowering
-        first = statement.bindings[0]
-        if statement.shared:
-            result = lowering.lower(first.expression, first.source)
-            mentions, uses = lowering.lookup.mentions, lowering.coercion.static_uses
-            try:
-                parts = parts_of(lowering.coercion, result, len(statement.bindings))
-            except GradcliError as error:
-                raise error.at(first.expression.root.span, first.source) from None
-            return [Value(part, mentions, uses) for part in parts]
-        found = []
-        for binding in statement.bindings:
-            node = lowering.lower_value(binding.expression, binding.source)
-            found.append(Value(node, lowering.lookup.mentions, lowering.coercion.static_uses))
-        return found
-
-    def _bind(self, statement: Binding, made_of_itself: bool) -> None:
-        scope, name = self.scope, statement.name
-        try:
-            result = self.lowering.lower(statement.expression, statement.source)
-            if is_object(result):
-                scope.bind_object(name, Bound(result, self.lowering.lookup.mentions))
-                return
-            expr = self.lowering.coerced(result, statement.expression, statement.source)
-        except MissingValueError as error:
-            if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
-                raise MissingValueError(
-                    f"the value of '{name}' mentions '{name}', which has none yet", span=place, source=statement.source,
-                    help=f"give it one before: {name} = 1",
-                ) from None  # fmt: skip
-            raise error
-        self._take(statement, Value(expr, self.lowering.lookup.mentions, self.lowering.coercion.static_uses), made_of_itself)
-
-    def _take(self, statement: Binding, value: Value, made_of_itself: bool) -> None:
-        scope, name = self.scope, statement.name
-        scope.imported.pop(name, None)
-        if not value.mentions:
-            scope.bind_value(name, self.raw(value.node), const=statement.const)
-            return
-        own = scope.named(value.node, name)
-        scope.objects.pop(name, None)
-        if name in scope.names and not made_of_itself:
-            scope.leaves.pop(name, None)
-            scope.replaced.add(name)
-        elif statement.const:
-            scope.replaced.add(name)
-        scope.names[name] = detach(own) if statement.const else own
-        if value.static_uses:
-            scope.static_uses[name] = value.static_uses
-        else:
-            scope.static_uses.pop(name, None)
-        scope.failed.pop(name, None)
-
-    def _load(self, statement: DataBinding) -> None:
-        if self.scope.load is None:
-            error = InputError("data files cannot be named here", help="bind the data from outside")
-            raise error.at(statement.span, statement.source)
-        try:
-            self.scope.bind_value(statement.name, self.scope.load(statement.reference))
-        except GradcliError as error:
-            raise error.at(statement.span, statement.source) from None
-
-    def raw(self, expr: Expr) -> Any:
-        """The value of a constant expression, whole numbers as integers."""
-        value = np.asarray(self.scope.evaluate(expr))
-        if expr.kind == "float" and value.dtype.kind == "f" and self.scope.is_integral(expr) and np.all(np.abs(value) < 2**53):
-            return value.astype(np.int64)
-        return value
-
     def constant(self, text: str, what: str) -> Any:
         """The value of a VALUE on the command line or in a record: a constant expression. Raises as `read` does."""
-        return self.raw(self.read(text, what))
+        return self.bindings.raw(self.read(text, what))
 
     def read(self, text: str, what: str) -> Expr:
         """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.
@@ -374,10 +236,3 @@ class Program:
                     source = Source(f"[{text}]", what)
                     break
         return self.lowering.lower_value(parse_expression(source, self.scope.limits.length), source)
-
-
-def _mention(statement: Binding) -> Span | None:
-    """Where a binding mentions its own name."""
-    callees = {id(node.callee) for node in statement.expression.nodes if isinstance(node, Call)}
-    own = (node for node in statement.expression.nodes if isinstance(node, Name) and node.name == statement.name)
-    return next((node.span for node in own if id(node) not in callees), None)

@@ -29,11 +29,11 @@ from gradcli.plans.plan import Plan
 from gradcli.query import bindings as given
 from gradcli.query.evaluate import locate
 from gradcli.query.options import Options, names_of
+from gradcli.query.shared_memory import overlap, overlaps_itself
 from gradcli.query.wrt import variables
 
 Key = tuple[Any, ...]
 _Array = np.ndarray
-_WORK = 100_000  # steps in which it is found out whether arrays overlap
 _PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disable")
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 
@@ -276,26 +276,6 @@ class _Compiled:
             if array.flags.c_contiguous and not any(np.may_share_memory(array, value) for value in values)
         }
         return [straight.get(name) for name in self.wrt]
-
-
-def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays have memory in common. What cannot be told in reasonable time counts as such."""
-    if not np.may_share_memory(a, b):
-        return False
-    try:
-        return bool(np.shares_memory(a, b, max_work=_WORK))  # type: ignore[arg-type]
-    except (np.exceptions.TooHardError, OverflowError):
-        return True
-
-
-def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two entries may lie in one place, as in a broadcast array."""
-    reach = array.itemsize
-    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
-        if stride < reach:
-            return bool(array.size)
-        reach += stride * (extent - 1)
-    return False
 
 
 def _last_query(program: Program, function: Function) -> Lowered:

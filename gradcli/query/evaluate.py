@@ -242,7 +242,7 @@ def _claims(program: Program, root: Expr, record: Record, options: Options) -> t
                 if claim.formula or program.lowering.lookup.mentions:
                     given = Given(claim.of, node, around=claim.around)
                 else:
-                    given = Given(claim.of, None, program.raw(node), options.rtol, options.atol)
+                    given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)
             found.append(given)
     finally:
         if seed is not None:
