@@ -8,11 +8,13 @@ from gradcli.formulas.algebra import Algebra
 from gradcli.formulas.bases import Base, Value
 from gradcli.formulas.other_forms import absorbed, doubled, halved, joined
 from gradcli.formulas.polynomials import Monomial, Number, Polynomial, lean, product
+from gradcli.formulas.powers import Unsimplified
 from gradcli.formulas.products import Products
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.arrays.shapes import getitem
 
 _SHORT_SUM = 6  # terms that are tried with every factor around them
+_NESTED = 40  # values within values that are written; what is nested deeper is no textbook's formula
 
 
 class Layout(Products):
@@ -26,7 +28,13 @@ class Layout(Products):
         self.most = 1500 if thorough else 150
         self.left = self.most
         self._depth = 0
+        self._nested_values = 0
         self._wide = True
+
+    def abandon(self) -> None:
+        """Forget what is being written, of which no more is wanted."""
+        self.open.clear()
+        self._depth = self._nested_values = 0
 
     def write(self, value: Value) -> Expr:
         """The shortest node found for a value."""
@@ -36,7 +44,7 @@ class Layout(Products):
         return found
 
     def node(self, value: Value) -> Expr:
-        """The same inside of another, where less is tried the deeper it is."""
+        """The same inside of another, where less is tried the deeper it is. Raises Unsimplified for what is nested too deeply."""
         depth = self._depth if self.left > 0 else self.deepest
         known = self.nodes.get(value)
         if known is not None and known[0] <= depth:
@@ -47,10 +55,14 @@ class Layout(Products):
         else:
             self.open.add(value)
             self._depth, outer = depth + 1, self._depth
+            self._nested_values += 1
+            if self._nested_values > _NESTED:
+                raise Unsimplified
             self.left -= 1
             self._wide = depth < self.deepest
             found = self._shortest(value, self._wide)
             self._depth = outer
+            self._nested_values -= 1
             self.open.discard(value)
         self.nodes[value] = (depth if monomial else 0, found)
         return found

@@ -7,7 +7,6 @@ from fractions import Fraction
 from gradcli.formulas.algebra import Algebra, Quantity
 from gradcli.formulas.bases import Value
 from gradcli.formulas.polynomials import Number, lean, power, product
-from gradcli.ops.elementwise import hyperbolic
 
 
 def doubled(algebra: Algebra, value: Value) -> Value | None:
@@ -47,6 +46,8 @@ def halved(algebra: Algebra, value: Value) -> Value | None:
             assert by is not None
             exponents.append((lean(Fraction(e * by[0]) / 2), by[1]))
         half = algebra.total(exponents)
+        from gradcli.ops.elementwise import hyperbolic
+
         function = hyperbolic.cosh if number == terms[()] else hyperbolic.sinh
         twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
         return algebra.times((value[0], rest), algebra.raised(twice, exponent))

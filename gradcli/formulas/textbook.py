@@ -39,6 +39,7 @@ class Textbook:
             self.layout.left = self.layout.most
             found = self.layout.write(self.algebra.without_conjugates(value))
         except Unsimplified:
+            self.layout.abandon()
             return self.plainly(expr)
         return found if found.shape == expr.shape else broadcast_to(found, shape=expr.shape)
 

@@ -123,6 +123,14 @@ def rebuild(roots: Sequence[Expr], replace: Mapping[Expr, Expr], graph: Graph, o
     return [done[root] for root in roots]
 
 
+class Unnamed(Rebuilding):
+    """The same expressions without the names that the program gave to parts of them: a formula has none of these."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        inner: Expr = operands[0] if op is alias else super().operation(node, op, operands)
+        return inner
+
+
 class Floats(Domain[Any]):
     """NumPy's values: what `forward` computes in a loop of its own, in a third of the time."""
 

@@ -14,7 +14,6 @@ from gradcli.language.objects import is_object
 from gradcli.language.scope import Bound, Scope
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, Call, DataBinding, Name, Several, Statement
-from gradcli.language.unpacking import parts_of
 from gradcli.ops.structure import detach
 
 
@@ -100,6 +99,8 @@ class Bindings:
         lowering = self.lowering
         first = statement.bindings[0]
         if statement.shared:
+            from gradcli.language.unpacking import parts_of
+
             result = lowering.lower(first.expression, first.source)
             mentions, uses = lowering.lookup.mentions, lowering.coercion.static_uses
             try:

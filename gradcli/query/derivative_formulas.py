@@ -19,7 +19,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import Effort, Textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
@@ -96,7 +96,7 @@ def scalar_copy(scope: Scope, root: Expr, order: list[Expr], graph: Graph) -> Co
             scalars[node] = graph.leaf(label, (), node.kind)
             if not node.is_leaf:
                 names[scalars[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    (small,) = rebuild([root], scalars, graph)
+    small = interpret(order, Unnamed(graph), dict(scalars))[root]
     return small, scalars, names, {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
 
 
@@ -178,7 +178,9 @@ def printed(
     pictures: dict[str, str] = {}
     taken = {*scope.names, *scope.functions}
     write = Textbook(graph, effort)
-    for name, raw in engine.items():
+    for name, named in engine.items():
+        order = reachable([named])
+        raw = interpret(order, Unnamed(graph), {node: node for node in names})[named] if any(node.op is alias for node in order) else named
         for simpler in (write, write.plainly):
             simple = simpler(raw)
             text = formula(simple, limit=LARGEST, names=names, taken=taken)

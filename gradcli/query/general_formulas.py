@@ -16,11 +16,10 @@ from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.simplify import simplify
 from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Rebuilding, forward, interpret, rebuild
+from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
-from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, detach
 from gradcli.report.derivative_record import Formula, Path
 
@@ -149,18 +148,10 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
         leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
         if not node.is_leaf and node not in asked:
             labels[leaves[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    copy = interpret(nodes, _Unnamed(graph), dict(leaves))[root]
+    copy = interpret(nodes, Unnamed(graph), dict(leaves))[root]
     present = {name: leaves[node] for name, node in wrt.items() if node in leaves}
     trial = [_values(scope, leaves, point) for point in points]
     return General(graph, copy, present, labels, {*scope.names, *scope.functions}, trial, entrywise)
-
-
-class _Unnamed(Rebuilding):
-    """The same expressions without the names that the program gave to parts of them: a formula has none of these."""
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner: Expr = operands[0] if op is alias else super().operation(node, op, operands)
-        return inner
 
 
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
