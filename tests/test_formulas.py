@@ -38,6 +38,8 @@ FORMULAS = [
     ("x @ w + b", {"x": VECTOR, "w": MATRIX, "b": VECTOR}, "gradient", {"x": "w @ seed", "w": "outer(x, seed)", "b": "seed"}),
     ("sum((y - w*x)**2)", {"y": VECTOR, "w": 2.0, "x": VECTOR}, "gradient", {"w": "-2*sum(x*(y - w*x))"}),
     ("f(x) = x**3\nf'(t)", {"t": 2.0}, "gradient", {"t": "6*t"}),
+    ("z = 3*x\nz*x", {"x": 2.0}, "partial", {"x": "6*x"}),
+    ("z = 3*x\nsum(z*x)", {"x": [1.0, 2.0]}, "gradient", {"x": "6*x"}),
     ("prod(x)", {"x": [1.0, 2.0]}, "gradient", {"x": None}),
 ]
 

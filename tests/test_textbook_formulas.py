@@ -16,7 +16,7 @@ from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import rebuild
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression
@@ -291,3 +291,11 @@ def test_what_is_equal_by_arithmetic_becomes_nothing() -> None:
 )  # fmt: skip
 def test_what_holds_for_all_signs(text: str, wanted: str) -> None:
     assert formula(textbook(lowered(scope_of(NAMES), text))) == wanted
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("sin(", ")"), ("1 + x*(", ")"), ("sqrt(1 + ", ")")])
+def test_brackets_within_brackets_are_no_deeper_than_pythons_stack(opening: str, closing: str) -> None:
+    """What is nested too deeply for a textbook is given back as few rules leave it."""
+    node = lowered(scope_of(NAMES), 300 * opening + "x" + 300 * closing)
+    (slope,) = transforms.vjp(node, [next(leaf for leaf in reachable([node]) if leaf.is_leaf)], transforms.ones_like(node))
+    assert reachable([textbook(slope, effort="thorough")])
