@@ -87,6 +87,7 @@ class Reading:
 
     def __init__(self, builder: Builder) -> None:
         self.builder, self.scope = builder, builder.scope
+        self.notes: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
         """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
@@ -172,8 +173,15 @@ class Reading:
         if name not in CONVERSIONS or not any(map(self._varies, given)):
             return result
         call = meanings.Call("item", True, (False,), ())
-        function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])
-        return self.settled(result, node, frame, function, given)
+        known = self._dialect(call, node, frame)
+        function = Function("item", known or TORCH, given[0])
+        stopped = self.settled(result, node, frame, function, given)
+        if known is None and isinstance(stopped, Expr) and stopped in self.scope.detached:
+            written = self.scope.detached[stopped]
+            self.notes[stopped] = (
+                f"'{written}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' says, it does not"
+            )
+        return stopped
 
     def only_dialect(self, frame: Frame) -> str | None:
         """The dialect of a statement, if its prefixes, or else its program's, show one alone."""

@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
-from gradcli.language.objects import is_object
+from gradcli.language.objects import is_object, is_several, values_in
 from gradcli.language.scope import Bound, Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
@@ -198,7 +198,10 @@ class Program:
 
     def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
         """One part of an assert as a node; how it was read is added to a list."""
-        node = self.lowering.lower_value(expression, source)
+        result = self.lowering.lower(expression, source)
+        if isinstance(result, tuple) and not isinstance(result, DType):
+            result = list(result)  # assert x.shape == (2, 3)
+        node = self.lowering.coerced(result, expression, source)
         read.append(self.lowering.read)
         return node
 
@@ -206,6 +209,10 @@ class Program:
         """Say how a query or an assert was read, if its text implies anything."""
         parts = [part for part in read if part is not None]
         lowered.notes = tuple(self.lowering.notes)
+        notes = self.lowering.reading.notes
+        if notes:
+            ends = [side for sides in lowered.relations for side in (sides.left, sides.right)] or [lowered.value]
+            lowered.notes += tuple(dict.fromkeys(notes[node] for node in reachable(ends) if node in notes))
         if any(part.notes for part in parts):
             names = self.scope.names
             lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
@@ -266,7 +273,12 @@ class Program:
         if name in names:
             return True
         leaf = scope.leaves.get(name)
-        return leaf is not None and leaf in reachable([scope.names[other] for other in names if other in scope.names])
+        if leaf is None:
+            return False
+        values = [scope.names[other] for other in names if other in scope.names]
+        if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
+            values += [part for other in names if other in scope.objects for part in values_in(scope.objects[other].object)]
+        return leaf in reachable(values)
 
     def _several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
@@ -307,7 +319,7 @@ class Program:
         scope, name = self.scope, statement.name
         try:
             result = self.lowering.lower(statement.expression, statement.source)
-            if is_object(result):
+            if is_object(result) or is_several(result, self.lowering.mentions):
                 scope.bind_object(name, Bound(result, self.lowering.mentions))
                 return
             expr = self.lowering.coerced(result, statement.expression, statement.source)
