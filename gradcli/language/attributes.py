@@ -60,6 +60,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
         return Module(path)
     from gradcli.language import blocks, library_names
+    from gradcli.language.refused_names import refused
 
     beside = blocks.OF_MODULES.get(base, {}).get(name) or (blocks.TABLES.get(owner(base), {}).get(name) if base in ROOT_MODULES else None)
     if beside is not None:
@@ -68,6 +69,9 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if found is not library_names.MISSING:
         return found
     objects.refuse(name, library_of(base))
+    known = refused(base, name)
+    if known is not None:
+        raise known
     try:
         value = named_constant(base, name)
     except UnknownNameError as error:

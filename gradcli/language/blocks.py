@@ -131,13 +131,19 @@ def polyval(builder: Builder, x: Any, c: Any) -> Any:
     node, numbers = builder.value(x), builder.value(list(c) if isinstance(c, tuple) else c)
     if numbers.ndim != 1:
         raise ShapeError("polyval takes a list of coefficients here")
+    return _powers(node, _terms(builder, numbers))
+
+
+def _terms(builder: Builder, numbers: Expr) -> list[Expr]:
     if isinstance(numbers.payload, np.ndarray):
-        terms = [builder.graph.constant(float(number)) for number in numbers.payload]
-    else:
-        terms = [getitem(numbers, index=(power,)) for power in range(numbers.shape[0])]
-    result = terms[-1] + 0 * node
+        return [builder.graph.constant(float(number)) for number in numbers.payload]
+    return [getitem(numbers, index=(power,)) for power in range(numbers.shape[0])]
+
+
+def _powers(x: Expr, terms: list[Expr]) -> Expr:
+    result: Expr = terms[-1] + 0 * x
     for term in reversed(terms[:-1]):
-        result = term + result * node
+        result = term + result * x
     return result
 
 
@@ -150,8 +156,8 @@ class Polynomial(Thing):
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if len(arguments) != 1 or keywords:
             raise ArgumentError(f"{self.written} is a function of one number", help="write p(2)")
-        (numbers,) = self.parts
-        return polyval(builder, arguments[0], getitem(numbers, index=((None, None, -1),)) if self.falling else numbers)
+        terms = _terms(builder, self.parts[0])
+        return _powers(builder.value(arguments[0]), terms[::-1] if self.falling else terms)
 
 
 def _polynomial(written: str, falling: bool) -> Callable[..., Any]:
@@ -207,15 +213,16 @@ def trapezoid(builder: Builder, y: Any, **given: Any) -> Any:
 # -- counts and segments -----------------------------------------------------------------------------------------------
 
 
-def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
     """How often each whole number occurs, or the sums of its weights."""
     places = np.asarray(builder.static(builder.whole(x)))
     if places.ndim != 1 or (places.size and places.min() < 0):
         raise ArgumentError("bincount takes a list of whole numbers of at least 0")
-    length = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
+    least = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
+    count = least if length is None else builder.integer(length, "a length")
     if weights is None:
-        return builder.graph.constant(np.bincount(places, minlength=length))
-    return _summed(builder, builder.value(weights), places, length)
+        return builder.graph.constant(np.bincount(places, minlength=count)[:count])
+    return _summed(builder, builder.value(weights), places, count)
 
 
 def segment_sum(builder: Builder, data: Any, segment_ids: Any, num_segments: Any = None) -> Any:
@@ -253,7 +260,7 @@ _NUMPYS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 TABLES: dict[str, dict[str, Routine]] = {
     NUMPY: routines(_NUMPYS),
-    JAX: routines(_NUMPYS),
+    JAX: routines({**_NUMPYS, "bincount": ("x, weights, minlength, length", bincount)}),
     MATH: routines({"fsum": ("x|seq", fsum)}),
     TORCH: routines({
         "bincount": ("x|input, weights, minlength", bincount),

@@ -15,6 +15,7 @@ from gradcli.language.frames import Frame
 from gradcli.language.imports import everything_in, is_of_python, unknown_module, unknown_name
 from gradcli.language.mentions import expressions_of
 from gradcli.language.names import Function, Module
+from gradcli.language.refused_names import refused
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Node, Number, Unary
 from gradcli.ops import structure
@@ -170,6 +171,8 @@ class Reading:
 
         In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
         """
+        if isinstance(node.callee, Attribute) and name != "item":
+            return result  # x.float(), which is another dtype of x and no number of Python
         if name not in CONVERSIONS or not any(map(self._varies, given)):
             return result
         call = meanings.Call("item", True, (False,), ())
@@ -232,6 +235,8 @@ class Reading:
             try:
                 value = of_library(self.builder, item.path, item.name)
             except UnknownNameError:
+                if (known := refused(item.path, item.name)) is not None:
+                    raise known from None
                 close = suggested(item.name)
                 raise unknown_name(item.path, item.name, None if close is None or f"'{item.name}'" in close else close) from None
         if item.alias in self.scope.outside:

@@ -24,7 +24,8 @@ MODULES = {
     "torch.nn.utils": TORCH, "torch.random": TORCH, "torch.distributions.kl": TORCH,
     **{f"torch.distributions.{name}": TORCH for name in (
         "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma",
-        "dirichlet", "exponential", "laplace", "poisson", "uniform", "log_normal", "student_t", "cauchy", "half_normal", "binomial", "geometric",
+        "dirichlet", "exponential", "laplace", "poisson", "uniform", "log_normal", "student_t", "cauchy", "half_normal",
+        "binomial", "geometric",
     )},
     "scipy": SCIPY, "scipy.special": SCIPY, "scipy.linalg": SCIPY, "scipy.stats": SCIPY, "scipy.optimize": SCIPY, "scipy.integrate": SCIPY,
     "scipy.interpolate": SCIPY, "scipy.signal": SCIPY, "scipy.spatial": SCIPY, "scipy.sparse": SCIPY, "scipy.constants": SCIPY,
