@@ -10,7 +10,7 @@ from gradcli.errors import GradcliError, InputError, MissingValueError, Span
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
-from gradcli.language.objects import is_object
+from gradcli.language.objects import is_object, is_several, values_in
 from gradcli.language.scope import Bound, Scope
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, Call, DataBinding, Name, Several, Statement
@@ -75,7 +75,12 @@ class Bindings:
         if name in names:
             return True
         leaf = scope.leaves.get(name)
-        return leaf is not None and leaf in reachable([scope.names[other] for other in names if other in scope.names])
+        if leaf is None:
+            return False
+        values = [scope.names[other] for other in names if other in scope.names]
+        if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
+            values += [part for other in names if other in scope.objects for part in values_in(scope.objects[other].object)]
+        return leaf in reachable(values)
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
@@ -118,7 +123,7 @@ class Bindings:
         scope, name = self.scope, statement.name
         try:
             result = self.lowering.lower(statement.expression, statement.source)
-            if is_object(result):
+            if is_object(result) or is_several(result, self.lowering.lookup.mentions):
                 scope.bind_object(name, Bound(result, self.lowering.lookup.mentions))
                 return
             expr = self.lowering.coerced(result, statement.expression, statement.source)

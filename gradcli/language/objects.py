@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError, suggestion
+from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
 from gradcli.language.things import Range
@@ -37,6 +38,32 @@ def is_object(result: Any) -> bool:
     """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
     kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
     return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
+
+
+def is_several(result: Any, mentions: bool) -> bool:
+    """Whether a result is a tuple to which a name may be bound: of values made of names, or of whole numbers, such as a shape.
+
+    A tuple of other numbers is none: they would be values that nothing is differentiated by.
+    """
+    if not isinstance(result, tuple) or not result or isinstance(result, DType):
+        return False
+    return mentions or all(isinstance(part, Expr) and part.is_constant and type(part.payload) is int for part in result)
+
+
+def values_in(result: Any) -> list[Expr]:
+    """The values that something bound to a name is made of."""
+    found, pending = [], [result]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Expr):
+            found.append(part)
+        elif isinstance(part, (tuple, list)):
+            pending += part
+        elif isinstance(part, Instance):
+            pending += part.kept.values()
+        elif isinstance(part, Thing):
+            pending += part.parts
+    return found
 
 
 def is_class(path: str, name: str) -> bool:

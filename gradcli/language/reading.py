@@ -15,6 +15,7 @@ from gradcli.language.frames import Frame
 from gradcli.language.imports import everything_in, is_of_python, unknown_module, unknown_name
 from gradcli.language.mentions import expressions_of
 from gradcli.language.names import Function, Module
+from gradcli.language.refused_names import refused
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Node, Number, Unary
 from gradcli.ops import structure
@@ -87,6 +88,7 @@ class Reading:
 
     def __init__(self, builder: Builder) -> None:
         self.builder, self.scope = builder, builder.scope
+        self.notes: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
         """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
@@ -169,11 +171,20 @@ class Reading:
 
         In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
         """
+        if isinstance(node.callee, Attribute) and name != "item":
+            return result  # x.float(), which is another dtype of x and no number of Python
         if name not in CONVERSIONS or not any(map(self._varies, given)):
             return result
         call = meanings.Call("item", True, (False,), ())
-        function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])
-        return self.settled(result, node, frame, function, given)
+        known = self._dialect(call, node, frame)
+        function = Function("item", known or TORCH, given[0])
+        stopped = self.settled(result, node, frame, function, given)
+        if known is None and isinstance(stopped, Expr) and stopped in self.scope.detached:
+            written = self.scope.detached[stopped]
+            self.notes[stopped] = (
+                f"'{written}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' says, it does not"
+            )
+        return stopped
 
     def only_dialect(self, frame: Frame) -> str | None:
         """The dialect of a statement, if its prefixes, or else its program's, show one alone."""
@@ -224,6 +235,8 @@ class Reading:
             try:
                 value = of_library(self.builder, item.path, item.name)
             except UnknownNameError:
+                if (known := refused(item.path, item.name)) is not None:
+                    raise known from None
                 close = suggested(item.name)
                 raise unknown_name(item.path, item.name, None if close is None or f"'{item.name}'" in close else close) from None
         if item.alias in self.scope.outside:

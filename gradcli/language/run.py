@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import ArgumentError, GradcliError, Source, TypeMismatchError
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
@@ -187,7 +187,10 @@ class Program:
 
     def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
         """One part of an assert as a node; how it was read is added to a list."""
-        node = self.lowering.lower_value(expression, source)
+        result = self.lowering.lower(expression, source)
+        if isinstance(result, tuple) and not isinstance(result, DType):
+            result = list(result)  # assert x.shape == (2, 3)
+        node = self.lowering.coerced(result, expression, source)
         read.append(self.lowering.read)
         return node
 
@@ -195,6 +198,10 @@ class Program:
         """Say how a query or an assert was read, if its text implies anything."""
         parts = [part for part in read if part is not None]
         lowered.notes = tuple(self.lowering.lookup.notes)
+        notes = self.lowering.reading.notes
+        if notes:
+            ends = [side for sides in lowered.relations for side in (sides.left, sides.right)] or [lowered.value]
+            lowered.notes += tuple(dict.fromkeys(notes[node] for node in reachable(ends) if node in notes))
         if any(part.notes for part in parts):
             names = self.scope.names
             lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)

@@ -89,9 +89,12 @@ def usage(name: str, signature: Signature) -> str:
 
 
 def _spelled(name: str, signature: Signature, keyword: str) -> Parameter:
-    for parameter in signature.parameters:
-        if keyword in parameter.spellings:
+    taking = [parameter for parameter in signature.parameters if keyword in parameter.spellings]
+    for parameter in taking:
+        if parameter.name == keyword:  # gamma.logpdf(x, a=2): an array is x, and 'a' to NumPy, but here it is the shape
             return parameter
+    if taking:
+        return taking[0]
     close = suggestion(keyword, [s for p in signature.parameters for s in p.spellings], cutoff=0.7)
     known = ", ".join(p.name for p in signature.parameters if not p.ignored)
     raise UnreadArgumentError(f"{name} has no argument {keyword!r}", help=f"did you mean {close!r}?" if close else f"it has {known}")

@@ -22,13 +22,20 @@ MODULES = {
     "torch.distributions": TORCH, "torch.optim": TORCH, "torch.autograd": TORCH, "torch.autograd.functional": TORCH, "torch.fft": TORCH,
     "torch.func": TORCH, "torch.utils": TORCH, "torch.utils.data": TORCH, "torch.cuda": TORCH, "torch.nn.init": TORCH,
     "torch.nn.utils": TORCH, "torch.random": TORCH, "torch.distributions.kl": TORCH,
-    **{f"torch.distributions.{name}": TORCH for name in ("normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma")},
+    **{f"torch.distributions.{name}": TORCH for name in (
+        "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma",
+        "dirichlet", "exponential", "laplace", "poisson", "uniform", "log_normal", "student_t", "cauchy", "half_normal",
+        "binomial", "geometric",
+    )},
     "scipy": SCIPY, "scipy.special": SCIPY, "scipy.linalg": SCIPY, "scipy.stats": SCIPY, "scipy.optimize": SCIPY, "scipy.integrate": SCIPY,
     "scipy.interpolate": SCIPY, "scipy.signal": SCIPY, "scipy.spatial": SCIPY, "scipy.sparse": SCIPY, "scipy.constants": SCIPY,
+    "scipy.spatial.distance": SCIPY, "scipy.stats.mstats": SCIPY, "numpy.polynomial.polynomial": NUMPY,
     "jax": JAX, "jax.numpy": JAX, "jax.numpy.linalg": JAX, "jax.lax": JAX, "jax.nn": JAX, "jax.scipy": JAX, "jax.scipy.special": JAX,
     "jax.scipy.linalg": JAX, "jax.scipy.stats": JAX, "jax.random": JAX, "jax.tree_util": JAX, "jax.ops": JAX, "jax.config": JAX,
     "math": MATH,
 }  # fmt: skip
+
+ROOT_MODULES = frozenset({"numpy", "torch", "math", "jax.numpy"})  # that have functions of their own, not of a part
 
 # What a program may write for a module without an import line; its own import lines go before.
 ROOTS = {
@@ -51,7 +58,8 @@ CLOSED: dict[str, frozenset[str]] = {
         "numpy.fft", "numpy.ma", "numpy.polynomial", "torch.optim", "torch.autograd", "torch.autograd.functional",
         "torch.fft", "torch.func", "torch.utils", "torch.utils.data", "torch.cuda", "torch.nn.init", "torch.nn.utils", "torch.random",
         "scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate", "scipy.signal", "scipy.spatial", "scipy.sparse",
-        "scipy.constants", "jax", "jax.scipy", "jax.scipy.stats", "jax.random", "jax.tree_util", "jax.ops", "jax.config",
+        "scipy.constants", "scipy.spatial.distance", "scipy.stats.mstats", "numpy.polynomial.polynomial",
+        "jax", "jax.scipy", "jax.scipy.stats", "jax.random", "jax.tree_util", "jax.ops", "jax.config",
     ), frozenset()),
 }  # fmt: skip
 

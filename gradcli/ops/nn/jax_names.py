@@ -8,7 +8,7 @@ from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
-from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.elementwise.logic import greater, less, where
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax import logsumexp
 from gradcli.ops.reductions.along import count
@@ -45,6 +45,11 @@ composite(
     doc="jax.nn.gelu: gelu by its approximation with tanh, unless approximate=False.",
 )  # fmt: skip
 
+composite(
+    "jax_hard_tanh", "x", lambda x: where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x)), public=False,
+    doc="jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1.",
+)  # fmt: skip
+
 _X = "x|operand"
 declare(
     JAX,
@@ -52,7 +57,7 @@ declare(
         "nn.gelu": signature("jax_gelu", "x, approximate"),
         "nn.hard_sigmoid": signature("hardsigmoid", "x"), "nn.hard_silu": signature("hardswish", "x"),
         "nn.hard_swish": signature("hardswish", "x"),
-        "nn.hard_tanh": signature("hardtanh", "x"), "nn.soft_sign": signature("softsign", "x"),
+        "nn.hard_tanh": signature("jax_hard_tanh", "x"), "nn.soft_sign": signature("softsign", "x"),
         "nn.squareplus": signature("squareplus", "x, b"),
         "nn.standardize": signature("standardize", "x, axis, mean, variance, epsilon"),
         "nn.normalize": signature("standardize", "x, axis, mean, variance, epsilon"),

@@ -50,3 +50,8 @@ def jax_gelu(m: Any, x: Any, approximate: bool) -> Any:
         return v / (1 + m.exp(-2 * inner))
 
     return each(one, x)
+
+
+@of("jax_hard_tanh")
+def jax_hard_tanh(m: Any, x: Any) -> Any:
+    return each(lambda v: m.one if v > 1 else -m.one if v < -1 else v, x)
