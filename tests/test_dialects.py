@@ -226,7 +226,11 @@ def test_pythons_sum_runs_over_rows() -> None:
         ("import torhc\nx", "the module 'torhc' is not known here", "did you mean 'torch'?"),
         ("import numpy.lnalg\nx", "numpy has no module 'numpy.lnalg' here", "did you mean 'numpy.linalg'?"),
         ("from torch import expp\nx", "'torch' has no 'expp' here", "did you mean 'exp'?"),
-        ("from jax import jit\nx", "'jax.jit' is not in the language: it makes a function of a function, and a function is no value here", "leave it out"),
+        (
+            "from jax import jit\nx",
+            "'jax.jit' is not in the language: it makes a function of a function, and a function is no value here",
+            "leave it out",
+        ),
         ("from .losses import mine\nx", "there are no modules beside this text", "write import torch"),
         ("import torch as\nx", "expected a name after 'as'", "write import torch"),
         ("from torch import\nx", "expected a name to import", "write import torch"),
