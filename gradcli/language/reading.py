@@ -15,7 +15,6 @@ from gradcli.language.frames import Frame
 from gradcli.language.imports import everything_in, is_of_python, unknown_module, unknown_name
 from gradcli.language.mentions import expressions_of
 from gradcli.language.names import Function, Module
-from gradcli.language.refused_names import refused
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Node, Number, Unary
 from gradcli.ops import structure
@@ -235,6 +234,8 @@ class Reading:
             try:
                 value = of_library(self.builder, item.path, item.name)
             except UnknownNameError:
+                from gradcli.language.refused_names import refused
+
                 if (known := refused(item.path, item.name)) is not None:
                     raise known from None
                 close = suggested(item.name)
