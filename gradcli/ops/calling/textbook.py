@@ -11,7 +11,7 @@ _BARE = frozenset({
     *_INVERSE, *_LOGARITHMS, *(f"a{name}" for name in _CIRCULAR), *(f"arc{name}" for name in _CIRCULAR),
     *(f"ar{name}" for name in _CIRCULAR if name.endswith("h")),
 })  # fmt: skip
-_SIGNS = {"|": "abs", "√": "sqrt"}
+_SIGNS = {"|": "abs", "√": "sqrt", "∛": "cbrt"}
 
 
 def is_bare(name: str) -> bool:
