@@ -20,7 +20,7 @@ from gradcli.report.outcomes import Outcome
 _REQUEST = {
     "arguments": [], "files": ["battery.jsonl"], "input_format": None, "wrt": None, "freeze": [], "seed": None, "save": [],
     "timeout": None, "output_format": "text", "random_state": 0, "fail_fast": False, "limit": [], "atol": 0.0, "points": 16, "jobs": 1,
-    "cache": False,
+    "cache": False, "dialect": None, "quiet": False, "color": "auto",
 }  # fmt: skip
 ROWS = [*scalars.ROWS, *branches.ROWS, *arrays.ROWS, *matrices.ROWS, *formulas.ROWS]
 

@@ -88,6 +88,12 @@ def test_an_option_decides_where_the_text_does_not(asked: str | None, value: flo
     assert record.get("dialect") == (asked if asked != "numpy" else None)
 
 
+def test_the_text_of_a_result_names_the_dialect(call_cli: Any) -> None:
+    shown = call_cli("eval", "x.std()", "x=1,3", "--dialect", "torch", "--no-check", "--no-formula").stdout.splitlines()
+    assert shown[:2] == ["x.std()", "  dialect  torch"]
+    assert "dialect" not in call_cli("eval", "x.std()", "x=1,3", "--no-check", "--no-formula").stdout
+
+
 def test_the_settings_of_a_project_decide_where_nobody_else_does(tmp_path: Path, call_cli: Any) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\ndialect = "torch"\n')
     (tmp_path / "a.grad").write_text(f"x = [1., 2., 3.5]\nassert x.std() == {PYTORCHS} within 1e-12\n")

@@ -114,6 +114,12 @@ def test_powers_with_immense_exponents_end(verdicts: Any) -> None:
     assert claim["verdict"] == "agree"
 
 
+def test_a_claim_of_infinity_is_no_multiple_of_the_derivative(call_cli: Any) -> None:
+    result = call_cli("check", "-e", "x**2", "x=1", "--grad", "x=inf")
+    assert result.returncode == 1
+    assert result.stdout.splitlines()[0] == "mismatch: claim of d/dx: claimed inf, true 2.0"
+
+
 def test_claims_of_values_are_told_of_values(tmp_path: Any, call_cli: Any) -> None:
     for said, words in ((11.25, "it is 1.25 times the value"), (18, "it is twice the value"), (4.5, "it is half the value")):
         path = tmp_path / "value.jsonl"

@@ -191,4 +191,4 @@ def _factor(ratio: float, judge: Judge, about: str) -> str | None:
             return f"it is {n} times the {about}: a factor 1/{n} is missing"
         if n > 1 and math.isclose(ratio, 1 / n, rel_tol=1e-4):
             return f"it is the {about} divided by {n}"
-    return None if math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the {about}"
+    return None if not math.isfinite(ratio) or math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the {about}"

@@ -7,7 +7,7 @@ import re
 from gradcli.errors import Span
 from gradcli.language.brackets import ARGUMENTS, ARRAY, GROUP, SUBSCRIPTS, closed_empty, colon, inside, item, keyword, opened
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import FRACTIONS, NAME, NUMBER, RESERVED, STRING, SYMBOL, Token
+from gradcli.language.tokens import FRACTIONS, NAME, NUMBER, RESERVED, ROOTS, STRING, SYMBOL, Token
 from gradcli.language.tree import Dots, Name, Number, Text
 from gradcli.ops.text import NEGATION, ROOT, UNARY
 
@@ -82,7 +82,8 @@ def bracket(stacks: Stacks, token: Token) -> bool:
     text = token.text
     if text in ("-", "+", "~"):
         if stacks.has_operators() and stacks.operators[-1][0] == ROOT:
-            stacks.fail("a sign under '√' needs brackets", token.span, "write √(-x)")
+            sign = stacks.operators[-1][1].text
+            stacks.fail(f"a sign under '{sign}' needs brackets", token.span, f"write {sign}(-x)")
         stacks.operators.append((UNARY, token))
     elif text in ("(", "["):
         opened(stacks, GROUP if text == "(" else ARRAY, token)
@@ -96,7 +97,7 @@ def bracket(stacks: Stacks, token: Token) -> bool:
         return False
     elif text == "," and stacks.brackets and stacks.brackets[-1].slice is not None and not stacks.has_operators():
         item(stacks, None, stacks.brackets[-1])
-    elif text == "√":
+    elif text in ROOTS:
         stacks.operators.append((ROOT, token))
         stacks.implied = True
     elif text == "|":

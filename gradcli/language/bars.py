@@ -12,7 +12,7 @@ from gradcli.language.infix import infix
 from gradcli.language.juxtaposition import product
 from gradcli.language.readings import ambiguous, begins_value
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import SYMBOL, Token
+from gradcli.language.tokens import ROOTS, SYMBOL, Token
 from gradcli.language.tree import Unary
 from gradcli.ops.text import MASK
 
@@ -48,7 +48,7 @@ def _close(stacks: Stacks, token: Token) -> None:
     node.end = token.start + 1
     stacks.push(node)
     after = stacks.tokens[stacks.at]
-    if begins_value(after) and after.text != "√":
+    if begins_value(after) and after.text not in ROOTS:
         if stacks.doubts is None:
             stacks.doubts = {}
         stacks.doubts[_level(stacks)] = bracket.opener.start, node.end

@@ -15,7 +15,7 @@ from gradcli.language.brackets import ARRAY, inside
 from gradcli.language.precedence import symbol
 from gradcli.language.readings import ambiguous, before, begins_value, factor, factor_end, factors, written
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import NAME, NUMBER, STRING, SYMBOL, Token
+from gradcli.language.tokens import NAME, NUMBER, ROOTS, STRING, SYMBOL, Token
 from gradcli.language.tree import Call, Name, Node, Number, Subscript
 from gradcli.ops.calling import textbook
 from gradcli.ops.text import POWER, PRODUCT, ROOT, TERM, UNARY
@@ -210,12 +210,11 @@ def _refuse_under_root(stacks: Stacks, token: Token) -> None:
     if not stacks.has_operators() or stacks.operators[-1][0] != ROOT:
         return
     left, sign, text = before(stacks), stacks.operators[-1][1], stacks.source.text
-    if left.text in (")", "|") or token.text == "√" or (token.kind == NAME and textbook.is_bare(token.text)):
+    if left.text in (")", "|") or token.text in ROOTS or (token.kind == NAME and textbook.is_bare(token.text)):
         return
     inner, right = text[sign.start + 1 : left.start + len(left.text)].strip(), factor(stacks, stacks.at - 1)
-    raise ambiguous(
-        stacks, sign.start, token.start + len(token.text), f"√({inner})*{right}", f"√({inner}*{right})", instead="√(2)*x or √(2*x)"
-    )
+    root, end = sign.text, token.start + len(token.text)
+    raise ambiguous(stacks, sign.start, end, f"{root}({inner})*{right}", f"{root}({inner}*{right})", instead=f"{root}(2)*x or {root}(2*x)")
 
 
 def _note_exponent(stacks: Stacks, token: Token) -> None:
@@ -249,4 +248,6 @@ def refuse_root_power(stacks: Stacks, token: Token) -> AmbiguousError:
         power = text[token.start : stacks.tokens[at].start] + factor(stacks, at)
     else:
         power = token.text
-    return ambiguous(stacks, sign.start, token.start + 1, f"(√({inner})){power}", f"√(({inner}){power})", instead="(√(x))^2 or √(x^2)")
+    root = sign.text
+    readings = f"({root}({inner})){power}", f"{root}(({inner}){power})"
+    return ambiguous(stacks, sign.start, token.start + 1, *readings, instead=f"({root}(x))^2 or {root}(x^2)")

@@ -88,7 +88,12 @@ def refuse(name: str, library: str) -> None:
 
 
 def bare(name: str) -> Class | None:
-    """The class that a name without a prefix means, as after an import: Normal, norm. Raises TypeMismatchError as `refuse`."""
+    """The class that a name without a prefix means, as after an import: Normal, norm; a letter alone (SciPy's f and t) is a person's own.
+
+    Raises TypeMismatchError as `refuse`.
+    """
+    if len(name) == 1:
+        return None
     library = TORCH if name[:1].isupper() else SCIPY
     refuse(name, library)
     known = class_of(name, library)

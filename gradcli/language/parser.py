@@ -24,7 +24,7 @@
     bare       = FUNCTION [ "^" unary ] product           # sin 2x, sin^2 x (bare_functions.py)
     unary      = ( "-" | "+" | "~" ) unary | power
     power      = root [ ( "**" | "^" ) unary | SUPERSCRIPT ]
-    root       = "√" root | postfix
+    root       = ( "√" | "∛" ) root | postfix
     postfix    = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | "'"... "(" arguments ")" | "°" }
     atom       = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression "|"
     items      = expression { "," expression } [ "," ]

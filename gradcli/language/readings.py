@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcli.errors import AmbiguousError, Span
 from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import END, NAME, NUMBER, PRIME, RESERVED, SUPERSCRIPT, SYMBOL, Token
+from gradcli.language.tokens import END, NAME, NUMBER, PRIME, RESERVED, ROOTS, SUPERSCRIPT, SYMBOL, Token
 from gradcli.language.tree import Node
 from gradcli.ops.calling import textbook
 from gradcli.ops.text import BINDING
@@ -34,13 +34,13 @@ def end_of(token: Token) -> int:
 def begins_value(token: Token) -> bool:
     """Whether a token can only be the beginning of a value, where another one has ended."""
     kind, text, _ = token
-    return kind == NUMBER or (kind == NAME and text not in RESERVED) or (kind == SYMBOL and text in ("(", "√"))
+    return kind == NUMBER or (kind == NAME and text not in RESERVED) or (kind == SYMBOL and text in ("(", *ROOTS))
 
 
 def factor_end(stacks: Stacks, at: int) -> int:
     """The place of the token after a factor that begins at a place: a value, what follows it without a space, and its power."""
     tokens = stacks.tokens
-    while tokens[at].text in ("-", "+", "√") and tokens[at].kind == SYMBOL:
+    while tokens[at].text in ("-", "+", *ROOTS) and tokens[at].kind == SYMBOL:
         at += 1
     if tokens[at].text == "|":
         at += 1

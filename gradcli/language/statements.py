@@ -11,7 +11,7 @@ from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
 from gradcli.language.parts import Part, SaidError, ends
-from gradcli.language.tokens import END, NAME, RESERVED, SYMBOL, Token, tokenize
+from gradcli.language.tokens import END, NAME, RESERVED, ROOTS, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.language.unpacking import binds_several, equals_of, several
 
@@ -138,7 +138,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
     if kind == SYMBOL and text in _AUGMENTED:
         return augmented(part)
-    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", "√")):
+    if first.text == "assert" and kind != END and (kind != SYMBOL or text in ("(", "[", "-", "+", "|", "~", *ROOTS)):
         return parse_assertion(source, part.span, tokens, start + 1, stop)
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
         return definition(part, equals - start)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, Source, Span
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import NAME, NUMBER, SUPERSCRIPT, SYMBOL, Token, superscript_value
+from gradcli.language.tokens import NAME, NUMBER, ROOTS, SUPERSCRIPT, SYMBOL, Token, superscript_value
 from gradcli.language.tree import Call, Expression, Name
 from gradcli.ops.text import BINDING, SUM
 
@@ -41,7 +41,7 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
     if not variables or len(variables) != order or order > _HIGHEST or at >= stop:
         return None
     kind, text, _ = tokens[at]
-    if kind == SYMBOL and text not in ("(", "[", "|", "√"):
+    if kind == SYMBOL and text not in ("(", "[", "|", *ROOTS):
         return None
     return Head(variables, frozenset(words), at) if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING else None
 

@@ -29,7 +29,7 @@ _token = tuple.__new__  # makes a named tuple in half the time that its own cons
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SPELLINGS = {
     "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-",
-    "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "°": "°",
+    "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°",
 }  # fmt: skip
 
 FRACTIONS = {char: unicodedata.numeric(char) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
@@ -57,10 +57,11 @@ _TOKEN = re.compile(
 # underscores between digits, and for names of functions.
 _PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
 WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
+ROOTS = ("√", "∛")  # signs before what a root is taken of
 STARTS_NUMBER = frozenset("0123456789.")
 
 _HELP = {
-    "∛": "write cbrt(x)",
+    "∜": "write x**(1/4)",
     "!": "write x != y for 'not equal', not x for a condition, factorial(n) for a factorial",
     "∞": "write inf",
     "{": "write [1, 2] for an array, (x + 1) to group",

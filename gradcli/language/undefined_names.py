@@ -50,13 +50,18 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     parts = glued(name, scope.names) if name not in scope.functions else None
     if parts is not None:
         return two_readings(name, parts)
-    if name in scope.functions or callables.is_function(name):
+    if _is_function(scope, name):
         return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
     close = suggestion(name, list(scope.names))
     return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
+
+
+def _is_function(scope: Scope, name: str) -> bool:
+    """Whether who writes a name means a function: a letter alone (PyTorch's t) is a variable that was forgotten."""
+    return name in scope.functions or (len(name) > 1 and callables.is_function(name))
 
 
 def two_readings(name: str, parts: list[str]) -> AmbiguousError:
@@ -94,6 +99,8 @@ def unknown_function(scope: Scope, name: str) -> GradcliError:
         help = f"write log(x)/log({number})"
     elif help is None and name[0] in "d∂":
         help = f"write grad(y, {name[1:] or 'x'}) for a derivative"
+    elif help is None:
+        help = f"define it: {name}(x) = x**2, or write * to multiply"
     return UnknownNameError(f"unknown function '{name}'", help=help)
 
 
@@ -104,8 +111,7 @@ def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Bina
         y, x = name[1:], right.name[1:]
         if y.isidentifier() and x.isidentifier():
             raise AmbiguousError(f"'{name}/{right.name}' is a derivative in a book, and a quotient here", help=f"write grad({y}, {x})")
-    is_function = name in scope.functions or (callables.is_function(name) and glued(name, scope.names) is None)
-    if not isinstance(node.left, Name) or not is_function:
+    if not isinstance(node.left, Name) or not (_is_function(scope, name) and (name in scope.functions or glued(name, scope.names) is None)):
         return
     if node.operator in ("+", "-"):
         argument = f"{name}({node.operator}{text[node.right.start : node.right.end]})"

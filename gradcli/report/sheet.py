@@ -47,6 +47,7 @@ class Sheet:
     verdict_text: str = ""
     notes: list[str] = field(default_factory=list)
     read_as: str | None = None  # how a textbook's notation was read
+    dialect: str | None = None  # by which the text was read, if not NumPy's
 
 
 _HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
@@ -87,6 +88,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     title = "\n".join(printable(line) for line in text_lines(record.expr, keepends=False))
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     sheet.read_as = None if record.read_as is None else printable(record.read_as)
+    sheet.dialect = record.dialect
     checks = record.check.variables if record.check is not None else {}
     formulas = record.formulas()
     for name, numbers in record.derivatives().items():

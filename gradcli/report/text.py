@@ -30,6 +30,8 @@ def render(sheet: Sheet) -> str:
     lines = [*text_lines(sheet.title, keepends=False)]
     if sheet.read_as is not None:
         lines += _labelled("read as", sheet.read_as)
+    if sheet.dialect is not None:
+        lines += _labelled("dialect", sheet.dialect)
     lines += _labelled("value", f"{sheet.value}  ({sheet.kind})" if sheet.kind and "\n" not in sheet.value else sheet.value)
     if sheet.kind and "\n" in sheet.value:
         lines.append(f"{'':11}({sheet.kind})")

@@ -95,7 +95,11 @@ def check(
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
     ] = None,
     dialect: Annotated[
-        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+        str | None,
+        typer.Option(
+            metavar="numpy|torch|jax",
+            help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
+        ),
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
     config: Annotated[

@@ -46,7 +46,11 @@ def differentiate(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text",
     dialect: Annotated[
-        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+        str | None,
+        typer.Option(
+            metavar="numpy|torch|jax",
+            help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
+        ),
     ] = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the points, and of rand and randn.")] = 0,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,

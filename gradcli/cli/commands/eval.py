@@ -88,7 +88,11 @@ def evaluate(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
     dialect: Annotated[
-        str | None, typer.Option(metavar="numpy|torch|jax", help="What methods and bare names mean where the text does not show it.")
+        str | None,
+        typer.Option(
+            metavar="numpy|torch|jax",
+            help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
+        ),
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,

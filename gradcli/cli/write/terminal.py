@@ -96,6 +96,8 @@ class Terminal(Styled):
         self.console.print(Text(sheet.title, style="bold"), soft_wrap=True)
         if sheet.read_as is not None:
             self.console.print(Text(f"  read as  {sheet.read_as}", style="dim"), soft_wrap=True)
+        if sheet.dialect is not None:
+            self.console.print(Text(f"  dialect  {sheet.dialect}", style="dim"), soft_wrap=True)
         self._facts(sheet)
         if sheet.rows:
             self._derivatives(sheet)

@@ -92,7 +92,7 @@ rsqrt = elementwise(
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
-    doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
+    doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
