@@ -169,7 +169,8 @@ class Reading:
 
         In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
         """
-        if name not in CONVERSIONS or not any(map(self._varies, given)):
+        of_a_tensor = name != "item" and isinstance(node.callee, Attribute)  # x.float() is of another dtype, and keeps its gradient
+        if name not in CONVERSIONS or of_a_tensor or not any(map(self._varies, given)):
             return result
         call = meanings.Call("item", True, (False,), ())
         function = Function("item", self._dialect(call, node, frame) or TORCH, given[0])

@@ -82,6 +82,7 @@ _ONE = {  # functions of one number
 }  # fmt: skip
 _BESSEL = {"besselj": mpmath.besselj, "bessely": mpmath.bessely, "besseli": mpmath.besseli, "besselk": mpmath.besselk}
 
+
 def _slope(function: Function, place: int = 0) -> Function:
     """The derivative by one argument, as mpmath's differences have it."""
     return precise(lambda *x: mpmath.diff(function, x, tuple(int(i == place) for i in range(len(x)))))

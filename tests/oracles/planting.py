@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.language import callables
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
@@ -21,13 +22,25 @@ from gradcli.ops.spec import Composite, Op
 from oracles.catalogue import catalogue
 from oracles.compare import faults
 from oracles.explicit import EXPLICIT, explicit_faults
+from oracles.families import FAMILIES, family_faults
+from oracles.texts import TEXTS
+from oracles.told import text_faults
 
 FACTOR = 1.001
 
 
+_TEXTS = {text: library for library, texts in TEXTS.items() for text in texts}
+
+
 def all_faults(name: str, every: bool = True) -> Iterator[str]:
-    yield from faults(name, every)
-    yield from explicit_faults(name)
+    """What is wrong with a name of the catalogue, with a text of a library's or with a function of one of SciPy's families."""
+    if name in _TEXTS:
+        yield from text_faults(_TEXTS[name], name)
+    elif name in FAMILIES:
+        yield from family_faults(name)
+    else:
+        yield from faults(name, every)
+        yield from explicit_faults(name)
 
 
 def records() -> list[Op | Composite]:
@@ -132,10 +145,11 @@ def touched() -> Mapping[str, list[str]]:
             functions = {field: getattr(record, field) for field in fields}
             watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
             stack.enter_context(planted(record, **watching))
-        for name in dict.fromkeys([*catalogue(), *EXPLICIT]):
+        for name in dict.fromkeys([*catalogue(), *EXPLICIT, *_TEXTS, *FAMILIES]):
             current = name
-            for _ in all_faults(name, every=False):
-                pass
+            with contextlib.suppress(GradcliError):  # what is refused is found where it stands in a test of its own
+                for _ in all_faults(name, every=False):
+                    pass
     for record in records():  # some are what a name means only without a prefix
         found[record.name] = found[record.name] or [name for name in (record.name, *record.aliases) if name in catalogue()]
     return found

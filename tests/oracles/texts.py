@@ -12,8 +12,11 @@ _D = "torch.distributions."
 def _methods(made: str, x: str, *methods: str) -> list[str]:
     """The methods of a distribution, and its properties."""
     of_x = [f"{_D}{made}.{method}({x})" for method in methods if method in ("log_prob", "cdf")]
-    return of_x + [f"{_D}{made}.{m}(Q)" for m in methods if m == "icdf"] + [f"{_D}{made}.{m}" for m in methods if m not in ("log_prob",
-        "cdf", "icdf")]
+    return (
+        of_x
+        + [f"{_D}{made}.{m}(Q)" for m in methods if m == "icdf"]
+        + [f"{_D}{made}.{m}" for m in methods if m not in ("log_prob", "cdf", "icdf")]
+    )
 
 
 _ALL = ("log_prob", "cdf", "icdf", "entropy()", "mean", "variance", "stddev")
