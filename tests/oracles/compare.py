@@ -128,17 +128,18 @@ def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str
                 yield f"the gradient of {of_part} by {of} {wrong}"
 
 
-def _runs(text: str) -> bool:
+def _runs(text: str, dialect: str | None = None) -> bool:
     """Whether gradcli adds up the entries of a value."""
     try:
-        gradcli.evaluate(f"np.sum({text})", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
+        at = {name: VALUES[name] for name in used(text)}
+        gradcli.evaluate(f"sum(reshape({text}, (-1,)))", at=at, check=False, formula=False, dialect=dialect)
     except GradcliError:
         return False
     return True
 
 
-def _further_parts(text: str, count: int) -> Iterator[str]:
-    if _runs(f"{text}[{count}]"):
+def _further_parts(text: str, count: int, dialect: str | None) -> Iterator[str]:
+    if _runs(f"{text}[{count}]", dialect):
         yield f"{text} has more than {count} parts"
 
 
@@ -171,7 +172,7 @@ def faults(name: str, every: bool = True) -> Iterator[str]:
         for arguments, wanted in answers(place, name):
             yield from faults_of(place, name, arguments, wanted)
             if wanted.several and not tried:
-                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts))
+                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts), _DIALECTS.get(place))
             for prefix in () if tried or not every else ALSO.get(place, ()):
                 yield from faults_of(place, name, arguments, wanted, f"{prefix}.")
             tried = True
