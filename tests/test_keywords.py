@@ -143,7 +143,7 @@ def test_most_functions_are_tried() -> None:
         ("np.std(M, ddof=1, correction=1)", "std: the argument 'correction' is given twice", None),
         ("np.pad(V, 1, end_values=2)", "pad: the mode 'constant' does not read end_values", "end_values is for mode='linear_ramp'"),
         ("torch.max(M, keepdim=True)", "keepdims (keepdim) needs the argument axis (dim) here", "write amax(x, keepdim=True)"),
-        ("M.requires_grad_(False)", "requires_grad_ does not support requires_grad=False", "write detach(x), or --freeze the name"),
+        ("M.requires_grad_(False)", "'requires_grad_' changes a value in place: a value stays as it is", "write M = detach(M)"),
         ("np.zeros(3, dtpe=int)", "zeros has no argument 'dtpe'", "did you mean 'dtype'?"),
         ("np.geomspace(-1, 2)", "geomspace needs two ends of one sign, neither of them 0", None),
     ],

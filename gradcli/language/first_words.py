@@ -14,7 +14,12 @@ from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, tokenize
 from gradcli.ops.calling.prefixes import ROOTS
 from gradcli.ops.fixed import Fixed
 
-_IN_PLACE = {"zero_": "zeros_like({0})", "fill_": "full_like({0}, {1})", "copy_": "{1}"}  # what is not called so without the _
+_IN_PLACE = {
+    "zero_": "zeros_like({0})",
+    "fill_": "full_like({0}, {1})",
+    "copy_": "{1}",
+    "requires_grad_": "detach({0})",
+}  # what is not called so without the _
 _OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -27,6 +26,8 @@ ALSO = {
     "F": ("torch.nn.functional", "nn.functional"),
 }  # fmt: skip
 _OF_TENSORS = re.compile(r"\bdim\b|\bkeepdim\b")
+# What a method means goes by the program's dialect: without a prefix it is NumPy's.
+_DIALECTS = {"Tensor": "torch", "ndarray": "numpy"}
 _SLOPES = 100  # by how much more than a value a gradient may be off: rules add and multiply more often
 
 
@@ -89,11 +90,11 @@ def _told(slope: np.ndarray, value: np.ndarray) -> np.ndarray:
     return np.ma.masked_array(slope, np.isnan(slope) | outside)
 
 
-def run(text: str, shape: tuple[int, ...], wrt: Collection[str]) -> Any:
+def run(text: str, shape: tuple[int, ...], wrt: Collection[str], dialect: str | None = None) -> Any:
     """The record that gradcli makes of a call, with the gradients by these arrays."""
     at = {name: VALUES[name] for name in used(text)}
     frozen = [name for name in at if name not in wrt]
-    return gradcli.evaluate(text, at=at, seed=weights(shape), check=False, formula=False, freeze=frozen)
+    return gradcli.evaluate(text, at=at, seed=weights(shape), check=False, formula=False, freeze=frozen, dialect=dialect)
 
 
 def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str | None = None) -> Iterator[str]:
@@ -109,7 +110,7 @@ def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str
         if excused is None:
             continue
         try:
-            record = run(of_part, part.shape, wanted.gradients[i])
+            record = run(of_part, part.shape, wanted.gradients[i], _DIALECTS.get(place))
         except GradcliError as error:
             if prefix == "" and not error.message.startswith("the seed"):
                 continue  # without a prefix a function has a signature of its own
@@ -127,19 +128,24 @@ def faults_of(place: str, name: str, arguments: str, wanted: Answer, prefix: str
                 yield f"the gradient of {of_part} by {of} {wrong}"
 
 
-def _further_parts(text: str, count: int) -> Iterator[str]:
-    with contextlib.suppress(GradcliError):
-        gradcli.evaluate(f"sum({text}[{count}])", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
+def _runs(text: str, dialect: str | None = None) -> bool:
+    """Whether gradcli adds up the entries of a value."""
+    try:
+        at = {name: VALUES[name] for name in used(text)}
+        gradcli.evaluate(f"sum(reshape({text}, (-1,)))", at=at, check=False, formula=False, dialect=dialect)
+    except GradcliError:
+        return False
+    return True
+
+
+def _further_parts(text: str, count: int, dialect: str | None) -> Iterator[str]:
+    if _runs(f"{text}[{count}]", dialect):
         yield f"{text} has more than {count} parts"
 
 
 def is_taken(text: str) -> bool:
-    """Whether gradcli takes a call."""
-    try:
-        gradcli.evaluate(f"sum({text})", at={name: VALUES[name] for name in used(text)}, check=False, formula=False)
-    except GradcliError as error:
-        return "tuple" in error.message or "several" in error.message
-    return True
+    """Whether gradcli takes a call, whose result is an array or has several parts."""
+    return _runs(text) or _runs(f"{text}[0]")
 
 
 def answers(place: str, name: str) -> Iterator[tuple[str, Answer]]:
@@ -166,7 +172,7 @@ def faults(name: str, every: bool = True) -> Iterator[str]:
         for arguments, wanted in answers(place, name):
             yield from faults_of(place, name, arguments, wanted)
             if wanted.several and not tried:
-                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts))
+                yield from _further_parts(spelled(place, name, arguments), len(wanted.parts), _DIALECTS.get(place))
             for prefix in () if tried or not every else ALSO.get(place, ()):
                 yield from faults_of(place, name, arguments, wanted, f"{prefix}.")
             tried = True

@@ -25,8 +25,9 @@ SPELLINGS: dict[str, str] = {
     "torch.binomial": "PyTorch's draws at random; taken for the coefficient",
     "torch.equal": "PyTorch's is one boolean, whether all entries are equal; taken for torch.eq", "Tensor.equal": "as torch.equal",
     "torch.adaptive_max_pool1d": "PyTorch's gives places too; taken for F.adaptive_max_pool1d",
-    "ndarray.repeat": "x.repeat is PyTorch's, which is np.tile", "ndarray.view": "x.view is PyTorch's, which is reshape",
+    "ndarray.view": "x.view is PyTorch's, which is reshape",
     "Tensor.resize": "removed from PyTorch: it raises",
+    "scipy.special.lambertw": "SciPy's is complex; held against mpmath",
     "scipy.linalg.lu_solve": "SciPy's takes the factors as a pair; taken as torch.linalg.lu_solve",
 }  # fmt: skip
 
@@ -99,5 +100,5 @@ ROUGH_SLOPES: dict[str, tuple[str, float]] = {
 # Methods that arrays and tensors both have mean NumPy's, unless PyTorch's keywords are written; these mean PyTorch's.
 TENSORS_FIRST = frozenset({"repeat", "squeeze", "view", "flatten", "resize"})
 # What a name without a prefix means, where that is not the first library's function that has it.
-BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values", "lu_solve": "torch.linalg",
+BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values", "lu_solve": "torch",
         "multi_head_attention_forward": "its record's order, all arrays first"}  # fmt: skip

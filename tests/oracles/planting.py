@@ -6,6 +6,7 @@ A record is frozen, and everything else holds it by identity: what is planted is
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.language import callables
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
@@ -21,13 +23,28 @@ from gradcli.ops.spec import Composite, Op
 from oracles.catalogue import catalogue
 from oracles.compare import faults
 from oracles.explicit import EXPLICIT, explicit_faults
+from oracles.families import FAMILIES, family_faults
+from oracles.samples import SAMPLES, sample_faults
+from oracles.texts import TEXTS
+from oracles.told import text_faults
 
 FACTOR = 1.001
 
 
+_TEXTS = {text: library for library, texts in TEXTS.items() for text in texts}
+
+
 def all_faults(name: str, every: bool = True) -> Iterator[str]:
-    yield from faults(name, every)
-    yield from explicit_faults(name)
+    """What is wrong with a name of the catalogue, with a text of a library's or with a function of one of SciPy's families."""
+    if name in _TEXTS:
+        yield from text_faults(_TEXTS[name], name)
+    elif name in SAMPLES:
+        yield from sample_faults(name)
+    elif name in FAMILIES:
+        yield from family_faults(name)
+    else:
+        yield from faults(name, every)
+        yield from explicit_faults(name)
 
 
 def records() -> list[Op | Composite]:
@@ -91,12 +108,12 @@ def constants(function: Any) -> Iterator[tuple[str, FunctionType]]:
         return
     code = function.__code__
     for place, value in enumerate(code.co_consts):
-        if isinstance(value, float):
+        if isinstance(value, float) and math.isfinite(value):
             moved = code.replace(co_consts=_with(code.co_consts, place, value * FACTOR or 0.001))
             yield repr(value), _remade(function, moved, function.__globals__)
     for name in code.co_names:
         value = function.__globals__.get(name)
-        if isinstance(value, float):
+        if isinstance(value, float) and math.isfinite(value):  # others stay what they are by any factor
             yield name, _remade(function, code, {**function.__globals__, name: float(value) * FACTOR})
 
 
@@ -132,10 +149,11 @@ def touched() -> Mapping[str, list[str]]:
             functions = {field: getattr(record, field) for field in fields}
             watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
             stack.enter_context(planted(record, **watching))
-        for name in dict.fromkeys([*catalogue(), *EXPLICIT]):
+        for name in dict.fromkeys([*catalogue(), *EXPLICIT, *_TEXTS, *FAMILIES, *SAMPLES]):
             current = name
-            for _ in all_faults(name, every=False):
-                pass
+            with contextlib.suppress(GradcliError):  # what is refused is found where it stands in a test of its own
+                for _ in all_faults(name, every=False):
+                    pass
     for record in records():  # some are what a name means only without a prefix
         found[record.name] = found[record.name] or [name for name in (record.name, *record.aliases) if name in catalogue()]
     return found

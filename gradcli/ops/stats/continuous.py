@@ -64,7 +64,8 @@ register(Family("gamma", "a", {
 }, 0))  # fmt: skip
 register(Family("beta", "a b", {
     "logpdf": lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b), "cdf": lambda z, a, b: betainc(a, b, z),
-    "sf": lambda z, a, b: betainc(b, a, 1 - z), "mean": lambda a, b: a / (a + b),
+    # beside 0 the distance to 1 has no digits of z left
+    "sf": lambda z, a, b: where(less(betainc(a, b, z), 0.5), 1 - betainc(a, b, z), betainc(b, a, 1 - z)), "mean": lambda a, b: a / (a + b),
     "var": lambda a, b: a * b / (square(a + b) * (a + b + 1)),
     "entropy": lambda a, b: betaln(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b),
 }, 0, 1))  # fmt: skip
