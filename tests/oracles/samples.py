@@ -8,6 +8,7 @@ import numpy as np
 import scipy.stats
 
 import gradcli
+from gradcli.errors import ShapeError
 from oracles.libraries import evaluated, parts_of, used
 from oracles.values import VALUES
 
@@ -32,7 +33,11 @@ def sample_faults(text: str) -> Iterator[str]:
     assert scipy.stats
     at = {name: VALUES[name] for name in used(text)}
     (wanted,) = parts_of(evaluated(text, at))
-    record = gradcli.evaluate(text, at=at, seed=np.ones(wanted.shape)[()], check=False, formula=False, freeze=list(at))
+    try:
+        record = gradcli.evaluate(text, at=at, seed=np.ones(wanted.shape)[()], check=False, formula=False, freeze=list(at))
+    except ShapeError as error:  # the seed has the shape that SciPy's result has
+        yield f"{text}: {error.message}"
+        return
     found = np.asarray(record.value, float)
     if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=1e-11, atol=1e-15, equal_nan=True):
         yield f"{text} is {found.tolist()}, not {wanted.tolist()}"
