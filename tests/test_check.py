@@ -881,7 +881,8 @@ def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
 
     monkeypatch.chdir(tmp_path)
     peak(10)
-    assert peak(3000) < peak(200) + 200_000
+    first = peak(2200)  # by then Python's own lists of free objects are full: 2,000 tuples of each length
+    assert peak(4400) < first + 100_000
 
 
 FORMULAS_AT_EXTREMES = (

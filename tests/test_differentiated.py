@@ -114,7 +114,7 @@ def test_an_index_that_is_also_a_factor_has_the_factors_derivative():
 HELD = [
     ("gaussian_nll_loss(x, y, v, eps=b)", {"x": 1.0, "y": 2.0, "v": 0.5, "b": 1e-3}, "'eps' of gaussian_nll_loss"),
     ("cosine_similarity(x, [2, 3, 1], 0, b)", {"x": X, "b": 1e-3}, "'eps' of cosine_similarity"),
-    ("sum(torch.renorm(x, 2, 0, b))", {"x": SCORES, "b": 1}, "'maxnorm' of renorm"),
+    ("torch.sum(torch.renorm(x, 2, 0, b))", {"x": SCORES, "b": 1}, "'maxnorm' of renorm"),
     ("norm(x, b)", {"x": X, "b": 3}, "'ord' of norm"),
 ]
 OPERANDS = [

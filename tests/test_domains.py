@@ -104,7 +104,7 @@ def test_what_is_made_of_operations_has_real_values_inside_and_none_outside(reco
     static = {name: GIVEN[name] if value is REQUIRED else value for name, value in record.static.items()}
     needed = [name for name in record.operands if name not in record.optional]
     algebra, inside = Numbers(M), 0
-    for point in itertools.product(POINTS, repeat=len(needed)) if len(needed) < 3 else [(2.0,) * len(needed)]:
+    for point in itertools.product(POINTS, repeat=len(needed)) if len(needed) < 3 else [(x,) * len(needed) for x in (2.0, 0.5)]:
         carried = [Reals(algebra, exact_array(M, np.asarray(x), "float")) for x in point]
         found = record(*carried, **static)
         value = (found[0] if isinstance(found, tuple) else found).array[()]

@@ -83,10 +83,10 @@ def test_a_library_s_name_leads_to_its_record(call_cli: Any) -> None:
 
 
 def test_unknown_name_is_an_error_with_a_suggestion(call_cli: Any) -> None:
-    done = call_cli("functions", "sqr")
+    done = call_cli("functions", "logsumxp")
     assert done.returncode == 2
-    assert "error[unknown-name]: unknown function 'sqr'" in done.stderr
-    assert "did you mean 'sqrt'?" in done.stderr
+    assert "error[unknown-name]: unknown function 'logsumxp'" in done.stderr
+    assert "did you mean 'logsumexp'?" in done.stderr
 
 
 def test_list_has_every_public_function_once(call_cli: Any) -> None:

@@ -113,6 +113,10 @@ class Dialect:
         """The lines to come can be had when they are needed; at a cost, if they are those of a file that is not read yet."""
         self._rest, self._costly, self._complete = rest, costly, False
 
+    def end(self) -> None:
+        """No line is to come; what would give them refers to the program."""
+        self._rest = None
+
     def note(self, source: Source, bound: Iterable[str] = ()) -> None:
         """A logical line has come; ``bound`` are the names that have values."""
         if self._complete:

@@ -146,6 +146,7 @@ class Program:
     def end(self) -> None:
         """Let go of all nodes. They and their graph refer to each other, and the collector takes long to find that out."""
         self.scope.forget_since(self._begun)
+        self.scope.dialect.end()
 
     def _run(self, statement: Statement) -> Lowered | None:
         source = statement.source
