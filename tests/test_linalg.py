@@ -28,7 +28,9 @@ SYMMETRIC = [[2.0, -1.0, 0.5], [-1.0, 1.0, 3.0], [0.5, 3.0, -2.0]]
 
 
 def record(text: str, x: Any, **values: Any) -> Any:
-    return gradcli.evaluate(f"sum({text})", x=x, check=False, formula=False, **values)
+    return gradcli.evaluate(
+        f"{'np.' if 'np.' in text else 'torch.' if 'torch.' in text else ''}sum({text})", x=x, check=False, formula=False, **values
+    )
 
 
 CONVENTIONS = [
@@ -153,13 +155,13 @@ SQUARE, TALL = RANDOM.standard_normal((3, 3)).round(3), RANDOM.standard_normal((
 PRODUCT = TALL[:, :1] @ TALL[:3, 1:].T
 VERDICTS = [
     ("sum(cholesky(x @ x.T)**2)", SQUARE, "agree"), ("sum(qr(x)[0] * [1, 2])", TALL, "agree"), ("sum(lu(x)[1])", TALL, "agree"),
-    ("sum(eigh(x + x.T)[1] * [1, 2, 3])", SQUARE, "agree"), ("sum(torch.linalg.svd(x).U)", TALL, "agree"),
+    ("sum(eigh(x + x.T)[1] * [1, 2, 3])", SQUARE, "agree"), ("torch.sum(torch.linalg.svd(x).U)", TALL, "agree"),
     ("sum(svd(x.T)[2])", TALL, "agree"), ("sum(pinv(x))", TALL, "agree"), ("sum(pinv(x))", PRODUCT, "agree"),
-    ("sum(torch.linalg.pinv(x, rtol=1.0))", TALL, "agree"), ("norm(x, 'nuc')", TALL, "agree"), ("cond(x)", SQUARE, "agree"),
-    ("sum(matrix_exp(x))", SQUARE, "agree"), ("sum(torch.linalg.lstsq(x, x[:, 0]).solution)", TALL, "agree"),
+    ("torch.sum(torch.linalg.pinv(x, rtol=1.0))", TALL, "agree"), ("norm(x, 'nuc')", TALL, "agree"), ("cond(x)", SQUARE, "agree"),
+    ("sum(matrix_exp(x))", SQUARE, "agree"), ("torch.sum(torch.linalg.lstsq(x, x[:, 0]).solution)", TALL, "agree"),
     ("sum(grad(sum(matrix_exp(x)), x))", SQUARE[:2, :2], "agree"), ("sum(grad(norm(x, 2), x)**2)", TALL, "agree"),
     ("sum(householder_product(x, [0.5, 1.5]))", TALL, "agree"), ("sum(cholesky_inverse(tril(x)))", SQUARE, "agree"),
-    ("sum(torch.lu_solve(x, x, [2, 3, 3]))", SQUARE, "agree"), ("sum(eigvalsh(x))", EYE, "agree"), ("norm(x, 'nuc')", ONES, "kink"),
+    ("torch.sum(torch.lu_solve(x, x, [2, 3, 3]))", SQUARE, "agree"), ("sum(eigvalsh(x))", EYE, "agree"), ("norm(x, 'nuc')", ONES, "kink"),
     ("norm(x, 2)", EYE, "kink"), ("sum(eigh(x)[1])", EYE, "undefined"), ("sum(svd(x)[0])", EYE, "undefined"),
     ("sum(qr(x)[1])", SINGULAR, "undefined"), ("sum(lu(x)[2])", [[0.0, 1.0], [0.0, 1.0]], "undefined"),
     ("logdet(x)", SINGULAR, "undefined"),

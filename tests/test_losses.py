@@ -100,7 +100,7 @@ def test_ties(text: str, x: Any, slope: Any) -> None:
 @pytest.mark.parametrize(("text", "x", "message"), MISUSED)
 def test_misuse(text: str, x: Any, message: str) -> None:
     with pytest.raises(GradcliError) as caught:
-        gradcli.evaluate(f"sum({text})", x=x)
+        gradcli.evaluate(f"torch.sum({text})", x=x)
     assert caught.value.message == message
 
 

@@ -342,8 +342,17 @@ def test_wrong_value_is_found_whatever_path_computed_it(wrong: Any) -> None:
     assert check.value.verdict.word == "mismatch", said(check)
 
 
-SMOOTH = [(op, i) for op in registry().values() if op.kind == "smooth" for i, rule in enumerate(op.partials or ()) if rule]
-CANDIDATES = [(0.6, 0.8), (1.7, 0.4), (-0.6, 1.3), (2.5, 3.0)]
+# The reference of betainc_slope's own slope is a difference of differences, good to fewer digits than a composed one is held to; sympy's
+# derivative decides about it in programs.
+_ROUGH = ("betainc_slope",)
+SMOOTH = [
+    (op, i)
+    for op in registry().values()
+    if op.kind == "smooth" and op.name not in _ROUGH
+    for i, rule in enumerate(op.partials or ())
+    if rule
+]
+CANDIDATES = [(0.6, 0.8, 0.3), (1.7, 0.4, 0.6), (-0.6, 1.3, 0.2), (2.5, 3.0, 0.7)]
 
 
 @pytest.mark.parametrize(("op", "place"), SMOOTH, ids=[f"{op.name} {op.operands[i]}" for op, i in SMOOTH])

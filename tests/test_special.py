@@ -127,7 +127,7 @@ SYNONYMS = [
     ("torch.gt(x, 1)*x", "torch.ge(x, 1)*x", "np.greater(x, 1)*x", "torch.ne(x, 1)*x", "x*(1 - torch.lt(x, 1))"),
     ("torch.ldexp(x, 3)", "np.ldexp(x, 3)", "8*x"),
     ("torch.add(x, 2, alpha=3)", "x.add(2, alpha=3)", "x.sub(-6)", "x + 6"),
-    ("torch.nan_to_num(x)", "np.nan_to_num(x, copy=True, nan=0.0)", "x.nan_to_num()", "x.real()"),
+    ("torch.nan_to_num(x)", "np.nan_to_num(x, copy=True, nan=0.0)", "x.nan_to_num()", "x.real"),
 ]
 
 

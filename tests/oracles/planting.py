@@ -31,13 +31,13 @@ from oracles.told import text_faults
 FACTOR = 1.001
 
 
-_TEXTS = {text: library for library, texts in TEXTS.items() for text in texts}
+TEXTS_AND_THEIR_LIBRARIES = {text: library for library, texts in TEXTS.items() for text in texts}
 
 
 def all_faults(name: str, every: bool = True) -> Iterator[str]:
     """What is wrong with a name of the catalogue, with a text of a library's or with a function of one of SciPy's families."""
-    if name in _TEXTS:
-        yield from text_faults(_TEXTS[name], name)
+    if name in TEXTS_AND_THEIR_LIBRARIES:
+        yield from text_faults(TEXTS_AND_THEIR_LIBRARIES[name], name)
     elif name in SAMPLES:
         yield from sample_faults(name)
     elif name in FAMILIES:
@@ -149,7 +149,7 @@ def touched() -> Mapping[str, list[str]]:
             functions = {field: getattr(record, field) for field in fields}
             watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
             stack.enter_context(planted(record, **watching))
-        for name in dict.fromkeys([*catalogue(), *EXPLICIT, *_TEXTS, *FAMILIES, *SAMPLES]):
+        for name in dict.fromkeys([*catalogue(), *EXPLICIT, *TEXTS_AND_THEIR_LIBRARIES, *FAMILIES, *SAMPLES]):
             current = name
             with contextlib.suppress(GradcliError):  # what is refused is found where it stands in a test of its own
                 for _ in all_faults(name, every=False):

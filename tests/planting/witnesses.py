@@ -9,7 +9,8 @@ from random import Random
 from checking import remembered_differs
 from oracles.compare import oracles as libraries_of
 from oracles.explicit import EXPLICIT
-from oracles.planting import all_faults, touched
+from oracles.families import FAMILIES
+from oracles.planting import TEXTS_AND_THEIR_LIBRARIES, all_faults, touched
 from witness.comparison import (
     bits_differ,
     compiled_differs,
@@ -60,6 +61,13 @@ def oracles_of(record: Op | Composite, wide: bool) -> Iterator[Witness]:
 def oracles(*names: str) -> Iterator[Witness]:
     for name in names:
         yield f"{ORACLES} [{name}]", lambda name=name: next(iter(all_faults(name)), None)
+
+
+def texts_of(name: str) -> list[str]:
+    """The texts and functions recorded of libraries in which a name of a part of one stands: ``lax.reduce_sum``, ``Weibull.icdf``."""
+    part, _, last = name.rpartition(".")
+    known = (*TEXTS_AND_THEIR_LIBRARIES, *FAMILIES)
+    return [text for text in known if part and (name in text or (f".{part}(" in text and f").{last}" in text))]
 
 
 def lines() -> Iterator[Witness]:
