@@ -96,6 +96,8 @@ _WITHOUT_EFFECT = {
     ("F.instance_norm", "running_var"): "the same", ("ndarray.sort", "axis"): "NumPy's method sorts in place and gives None",
     ("ndarray.sort", "kind"): "the same", ("ndarray.sort", "stable"): "the same",
     ("Tensor.contiguous", "memory_format"): "how memory is laid out",
+    ("torch.lu_unpack", "unpack_data"): "True is what it does anyway, and PyTorch takes no pivots that are written as a tuple",
+    ("torch.lu_unpack", "unpack_pivots"): "the same",
 }  # fmt: skip
 
 
