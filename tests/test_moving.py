@@ -128,6 +128,7 @@ def test_refused(text: str, message: str) -> None:
         ("torch.split(x, 2)[1]", "x.split(2)[1]"),
         ("split(x, 2)[1]", "tensor_split(x, [2])[1]"),
         ("x.contiguous().repeat(2)", "tile(x, 2)"),
+        ("x.repeat((2, 3))", "tile(x, (2, 3))"),
         ("x.repeat(2, axis=0)", "repeat(x, 2)"),
         ("torch.cat((x, y))", "np.concatenate([x, y], axis=0)"),
         ("vstack(stack([x, y]))", "stack([x, y])"),

@@ -111,6 +111,8 @@ class Reading:
             return TORCH
         if name == "transpose" and len(arguments) == 2 and self.builder.value(base).ndim != 2:
             return TORCH  # NumPy's wants all axes
+        if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not keywords:
+            return TORCH  # sizes; NumPy's takes a number for each entry, which is written as a list
         return NUMPY if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None else TORCH
 
     def _dialect(self, call: meanings.Call, node: Call, frame: Frame) -> str | None:
