@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,7 +41,7 @@ def lines_of(path: str, limit: int) -> Iterator[str]:
 def _typed() -> Iterator[str]:
     """Lines as a person types them, with a prompt; they can be edited and called back where the system has readline."""
     with suppress(ImportError):
-        import readline  # noqa: F401  (input() uses it)
+        import_module("readline")  # which input() uses where it has been imported
     while True:
         try:
             yield input(_PROMPT) + "\n"

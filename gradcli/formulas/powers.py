@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ class Unsimplified(Exception):
     """Something is undefined as it stands, such as 1/0, or takes too much work."""
 
 
-class Powers:
+class Powers(ABC):
     """What is done with single products; sums are another class's.
 
     largest  terms that a sum may have when it is multiplied out
@@ -38,17 +39,21 @@ class Powers:
         if self.left < 0:
             raise Unsimplified
 
+    @abstractmethod
     def function(self, op: Op, operands: Sequence[Value | None], static: Any) -> Value:
-        raise NotImplementedError
+        """A function that is not taken apart."""
 
+    @abstractmethod
     def total(self, values: Sequence[Value]) -> Value:
-        raise NotImplementedError
+        """A sum."""
 
+    @abstractmethod
     def expanded(self, monomial: Monomial) -> Polynomial | None:
-        raise NotImplementedError
+        """A product multiplied out; None if it is too long."""
 
+    @abstractmethod
     def with_squares(self, terms: Polynomial) -> Polynomial:
-        raise NotImplementedError
+        """A sum with sin(x)**2 as 1 - cos(x)**2, and so on, where that leaves fewer terms."""
 
     def times(self, *values: Value) -> Value:
         number, monomial = values[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from gradcli.formulas.algebra import Algebra
@@ -17,7 +18,7 @@ from gradcli.ops.elementwise import arithmetic, exponential
 _SUMS, _FUNCTIONS, _POWERS, _NAMES, _CONSTANTS = 4, 3, 2, 1, 0  # the order of factors, from behind
 
 
-class Products(Fractions):
+class Products(Fractions, ABC):
     """Writes products of an algebra's values."""
 
     def __init__(self, graph: Graph, algebra: Algebra) -> None:
@@ -26,13 +27,13 @@ class Products(Fractions):
         self.bare: dict[int, Expr] = {}  # functions and names by the numbers of their bases
         self.open: set[Value] = set()  # what is being written
 
+    @abstractmethod
     def write(self, value: Value) -> Expr:
         """The shortest node found for a value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def node(self, value: Value) -> Expr:
         """The same inside of another."""
-        raise NotImplementedError
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
         """A product as it stands, with other sums behind it."""

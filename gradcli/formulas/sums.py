@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -33,9 +34,9 @@ class Sums(Powers):
         self._defining = False  # while it is found out what squares are
         self._products: dict[tuple[int, int], Value | None] = {}
 
+    @abstractmethod
     def squared(self, number: int) -> Value | None:
         """The square of a base, where that is a sum of other squares."""
-        raise NotImplementedError
 
     def total(self, values: Sequence[Value]) -> Value:
         """The sum over a common denominator, without common factors."""

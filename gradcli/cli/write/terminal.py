@@ -167,8 +167,11 @@ class Terminal(Styled):
 
 def console(stream: TextIO, forced: bool) -> Console:
     """rich's view of a stream, which takes everything as plain text."""
-    asked = {"force_terminal": True, "no_color": False, "color_system": "standard"} if forced else {}  # whatever the environment says
-    return Console(file=stream, markup=False, emoji=False, highlight=False, **asked)  # type: ignore[arg-type]
+    if not forced:
+        return Console(file=stream, markup=False, emoji=False, highlight=False)
+    return Console(  # with colours, whatever the environment says
+        file=stream, markup=False, emoji=False, highlight=False, force_terminal=True, no_color=False, color_system="standard"
+    )
 
 
 def wrapped(text: str, width: int, indent: int) -> list[str]:
