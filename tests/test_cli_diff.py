@@ -384,3 +384,12 @@ def test_hints(call_cli, tmp_path, arguments, help):
     if "gradcli " in help:
         _, *command = shlex.split(help[help.index("gradcli ") :])
         assert call_cli(*command).returncode == 0
+
+
+@pytest.mark.parametrize(("dialect", "divisor"), [("torch", 1), ("numpy", 2)])
+def test_a_record_s_dialect_is_read(records, dialect, divisor):
+    """The deviation of x and 0 is |x|/sqrt(2) with PyTorch's divisor, n - 1, and |x|/2 with NumPy's, n."""
+    code, (record,) = records("-i", "jsonl", "-", stdin=json.dumps({"expr": "std([x, 0])", "dialect": dialect}))
+    assert code == 0
+    slope = gradcli.evaluate(record["derivative"]["x"], x=3.0, check=False).value
+    assert slope == pytest.approx({1: 0.5**0.5, 2: 0.5}[divisor], rel=1e-12)

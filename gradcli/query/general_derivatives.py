@@ -68,12 +68,14 @@ class Subject(NamedTuple):
     names: Path | None
 
 
-def derivatives(program: Program, lines: Iterable[str], name: str | None, asked: Asked, id: Any = None) -> Iterator[DerivativeRecord]:
+def derivatives(
+    program: Program, lines: Iterable[str], name: str | None, asked: Asked, id: Any = None, *, stream: bool = False
+) -> Iterator[DerivativeRecord]:
     """A record for each query of a program as its lines come, and for each error."""
     definitions: list[Definition] = []
     bindings: list[Binding] = []
     found = False
-    for statement in program.statements(lines, name):
+    for statement in program.statements(lines, name, stream=stream):
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)

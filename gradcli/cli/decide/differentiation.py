@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines
+from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.expression_and_names import DiffInputs
 from gradcli.cli.inputs.positionals import folder_of
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
@@ -27,28 +28,13 @@ class Differentiation:
 
     def records(self) -> Iterator[DerivativeRecord]:
         """The results in order, each as soon as it is there. Raises UnknownNameError for a name that an expression alone does not have."""
-        program: Program | None = None
-        for path in self.inputs.files:
-            lines = self.inputs.lines(path, self.programs.limits)
-            if self.inputs.holds_records(path):
-                yield from self._of_records(lines, path)
-            else:
-                program = self.programs.fresh(self.asked.state, self.programs.loader(folder_of(path)))
-                yield from self._of_program(program, lines, None if path == "-" else path)
-        if self.inputs.expression is None:
-            return
-        if program is None or len(self.inputs.files) > 1:
-            program = self.programs.fresh(self.asked.state, self.programs.loader())
-        text = self.inputs.expression
-        found = self._of_program(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
-        if self.inputs.files:
-            yield from found
-            return
-        alone = list(found)  # the names of the whole run are known before anything is shown
-        remarks = self.remarks()
-        if alone and alone[-1].error is None:
-            alone[-1].warnings += remarks
-        yield from alone
+        for text in texts(self.inputs, self.programs, self.asked.state):
+            if text.program is None:
+                assert text.path is not None
+                yield from self._of_records(text.lines, text.path)
+                continue
+            found = self._of_program(text.program, text.lines, text.name, text.stream)
+            yield from found if self.inputs.files else self._with_remarks(found)
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
@@ -57,9 +43,17 @@ class Differentiation:
             return []
         return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
 
-    def _of_program(self, program: Program, lines: Iterable[str], name: str | None) -> Iterator[DerivativeRecord]:
+    def _with_remarks(self, found: Iterator[DerivativeRecord]) -> Iterator[DerivativeRecord]:
+        """The records of the only program: the names of the whole run are known before anything is shown."""
+        alone = list(found)
+        remarks = self.remarks()
+        if alone and alone[-1].error is None:
+            alone[-1].warnings += remarks
+        yield from alone
+
+    def _of_program(self, program: Program, lines: Iterable[str], name: str | None, stream: bool) -> Iterator[DerivativeRecord]:
         try:
-            for record in derivatives(program, lines, name, self.asked):
+            for record in derivatives(program, lines, name, self.asked, stream=stream):
                 self.done.append(record)
                 yield record
         except GradcliError as error:
@@ -93,7 +87,7 @@ class Differentiation:
             record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
             record.meta = error.record.get("meta")
             return record
-        program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values)
+        program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values, given.dialect)
         asked = replace(self.asked, names=self.asked.names or given.wrt)
         found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
         self.names.mentioned |= program.scope.mentioned

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradcli.cli.inputs.positionals import Inputs, folder_of, is_stream
-from gradcli.errors import GradcliError, text_lines
+from gradcli.cli.decide.texts import texts
+from gradcli.cli.inputs.positionals import Inputs
+from gradcli.errors import GradcliError
 from gradcli.language.run import Program
 from gradcli.query.evaluate import failed, records
 from gradcli.query.options import Options
@@ -25,27 +26,19 @@ class Evaluation:
 
     def records(self) -> Iterator[Record]:
         """The results in order, each as soon as it is there."""
-        program: Program | None = None
-        for path in self.inputs.files:
-            lines = self.inputs.lines(path, self.programs.limits)
-            if self.inputs.holds_records(path):
-                yield from self._of_records(lines, path)
-            else:
-                program = self.programs.fresh(self.state, self.programs.loader(folder_of(path)))
-                yield from self._of_program(program, lines, None if path == "-" else path, is_stream(path))
-        if self.inputs.expression is None:
-            return
-        if program is None or len(self.inputs.files) > 1:
-            program = self.programs.fresh(self.state, self.programs.loader())
-        text = self.inputs.expression
-        found = self._of_program(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
-        yield from found if self.inputs.files else self._with_remarks(found)
+        for text in texts(self.inputs, self.programs, self.state):
+            if text.program is None:
+                assert text.path is not None
+                yield from self._of_records(text.lines, text.path)
+                continue
+            found = self._of_program(text.program, text.lines, text.name, text.stream)
+            yield from found if self.inputs.files else self._with_remarks(found)
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
         return self.names.remarks(self.programs.values, self.options, several=bool(self.inputs.files))
 
-    def _of_program(self, program: Program, lines: Iterable[str], name: str | None, stream: bool = False) -> Iterator[Record]:
+    def _of_program(self, program: Program, lines: Iterable[str], name: str | None, stream: bool) -> Iterator[Record]:
         cache = self.programs.cache if self.inputs.files and self.options.bare else None  # one expression is not worth its imports
         try:
             yield from records(program, lines, name, self.options, cache, stream)
