@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.shared_options import Color, Dialect, Precision
 from gradcli.cli.exit_codes import say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
@@ -94,14 +95,8 @@ def check(
     output_format: Annotated[
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
     ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            metavar="numpy|torch|jax",
-            help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
-        ),
-    ] = None,
-    dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
+    dialect: Dialect = None,
+    dtype: Precision = "float64",
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take the settings from FILE, not from the pyproject.toml above what is checked.")
     ] = None,
@@ -113,7 +108,7 @@ def check(
     limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False,
-    color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
+    color: Color = "auto",
 ) -> Callable[[], int]:
     """Decide whether gradients are right: cross-checks of every query, asserts, and claims.
 

@@ -10,6 +10,7 @@ import typer
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.eval import ExpressionCommand
+from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files, InputFormat, Limit
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.errors import UsageError
@@ -32,34 +33,20 @@ def differentiate(
         ),
     ] = None,
     order: Annotated[int, typer.Option(metavar="N", min=1, max=10, help="How many times, by each combination of names.")] = 1,
-    file: Annotated[
-        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Read programs from FILE; - is standard input.")
-    ] = None,
-    input_format: Annotated[
-        str | None,
-        typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input (by suffix, else text)."),
-    ] = None,
+    file: Files = None,
+    input_format: InputFormat = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Hold each formula to the derivative at sampled points.")] = True,
     points: Annotated[int, typer.Option(metavar="N", min=1, help="At how many points formulas are held.")] = 16,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text",
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            metavar="numpy|torch|jax",
-            help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
-        ),
-    ] = None,
+    dialect: Dialect = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the points, and of rand and randn.")] = 0,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=N", help="Raise a limit: length, entries, dimensions, nodes, calls or tangents."),
-    ] = None,
+    fail_fast: FailFast = False,
+    limit: Limit = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors and mismatches.")] = False,
-    color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
+    color: Color = "auto",
 ) -> Callable[[], int]:
     """Derivatives as formulas, for all values of the names.
 

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files, InputFormat, Limit, Precision
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks, tidied
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
@@ -59,13 +60,8 @@ def evaluate(
         list[str] | None,
         typer.Argument(metavar="[EXPRESSION] [NAME=VALUE]...", help="An expression and its bindings; - reads standard input."),
     ] = None,
-    file: Annotated[
-        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Read programs from FILE; - is standard input.")
-    ] = None,
-    input_format: Annotated[
-        str | None,
-        typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input (by suffix, else text)."),
-    ] = None,
+    file: Files = None,
+    input_format: InputFormat = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
     freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")] = None,
     seed: Annotated[
@@ -87,28 +83,19 @@ def evaluate(
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            metavar="numpy|torch|jax",
-            help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
-        ),
-    ] = None,
-    dtype: Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")] = "float64",
+    dialect: Dialect = None,
+    dtype: Precision = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,
     precision: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=1000, help="Value and gradient to N digits, from the reference.")
     ] = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")] = False,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=N", help="Raise a limit: length, entries, dimensions, nodes, calls or tangents."),
-    ] = None,
+    fail_fast: FailFast = False,
+    limit: Limit = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors, mismatches, false asserts.")
     ] = False,
-    color: Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")] = "auto",
+    color: Color = "auto",
 ) -> Callable[[], int]:
     """Evaluate expressions and their gradients.
 
