@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.formulas.coefficients import ONE, Coefficient, exact, is_binary, plus, times
+from gradcli.formulas.quotients import quotient_of
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.elementwise import arithmetic, exponential
@@ -119,20 +120,7 @@ class Collector:
         if isinstance(coefficient, Fraction) and (below or not is_binary(coefficient)) and coefficient.denominator != 1:
             top = Fraction(coefficient.numerator)
             below.insert(0, self.graph.constant(coefficient.denominator))
-        result: Expr | None = None
-        if not above or top not in (1, -1):
-            result = self.number(top)
-        elif top == -1:
-            first = above.pop(0)
-            result = -first
-        for factor in above:
-            result = factor if result is None else result * factor
-        assert result is not None
-        if below:
-            divisor = below[0]
-            for factor in below[1:]:
-                divisor = divisor * factor
-            result = result / divisor
+        result = quotient_of(top, self.number, above, below)
         if coefficient != 1 or len(factors) > 1 or next(iter(factors.values())) != 1:
             self.products[result] = (coefficient, factors)
         return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.formulas.polynomials import Number
+from gradcli.formulas.quotients import quotient_of
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.elementwise import arithmetic, exponential
 
@@ -71,20 +72,7 @@ class Fractions:
             if not is_decimal or (below and not self.decimals and size.denominator <= _LONGEST and size.numerator <= _LONGEST):
                 below.insert(0, self.graph.constant(number.denominator))
                 number = number.numerator
-        result: Expr | None = None
-        if not above or number not in (1, -1):
-            result = self.number(number)
-        elif number == -1:
-            result = -above.pop(0)
-        for factor in above:
-            result = factor if result is None else result * factor
-        assert result is not None
-        if below:
-            divisor = below[0]
-            for factor in below[1:]:
-                divisor = divisor * factor
-            result = result / divisor
-        return result
+        return quotient_of(number, self.number, above, below)
 
     def raised(self, node: Expr, exponent: Number) -> Expr:
         if exponent == 1:
