@@ -1,1 +1,1 @@
-"""Special functions, probabilities and combinatorics."""
+"""Distributions as SciPy, PyTorch and JAX have them, and statistics of samples."""
