@@ -203,7 +203,7 @@ def _made(
         present = _present(program, subject, sampled.needs, lowered)
         asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
         options = replace(asked.options, wrt=asked_for, everywhere=True)
-        record.read_as = lowered.read_as
+        record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
         found = variables(scope, reachable([lowered.value]), options, lowered.static_uses)
         names = list(found.nodes)
         if subject.names is None and sampled.needs.names:
@@ -213,7 +213,6 @@ def _made(
         record.absent = tuple(name for name in record.names if name not in present)
         said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
         record.warnings = [*lowered.notes, *found.warnings, *said]
-        record.read_as = lowered.read_as or _reading(subject, scope)
         if not record.names:
             return None
         return general(scope, lowered.value, {name: found.nodes[name] for name in names}, points, asked.order)

@@ -37,6 +37,7 @@ class DerivativeRecord:
     column: int = 1
     record_line: bool = False  # whether ``line`` is that of a JSON Lines record
     read_as: str | None = None  # how the text was read, where that is not as it stands there
+    dialect: str | None = None  # by which the text was read, if not NumPy's
     names: Path = ()
     absent: Path = ()  # those of them that do not stand in the expression
     known: Path = ()  # those that do, and others beside them
@@ -113,6 +114,7 @@ def as_dict(record: DerivativeRecord) -> dict[str, Any]:
         "source": {"file": record.file, "line": record.line, "column": record.column},
         "expr": well_formed(record.expr),
         "read_as": None if record.read_as is None else well_formed(record.read_as),
+        **({} if record.dialect is None else {"dialect": record.dialect}),
         "order": record.order,
         "derivative": record.derivative,
         **({} if record.picture is None else {"latex": record.latex}),

@@ -29,7 +29,8 @@ def title(record: DerivativeRecord) -> list[str]:
 
 def lines_of(record: DerivativeRecord) -> list[Line]:
     """What is shown below the expression of a record without an error."""
-    lines = [] if record.read_as is None else [Line("read as", printable(record.read_as), "fact")]
+    facts = {"read as": record.read_as, "dialect": record.dialect}
+    lines = [Line(label, printable(fact), "fact") for label, fact in facts.items() if fact is not None]
     for path, text in formulas(record).items():
         lines.append(Line(operator(path, record.partial), text or _TOO_LONG, "formula"))
     if record.check is not None:
