@@ -39,6 +39,7 @@ lower_median = structural(
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",
+    between=(),
 )  # fmt: skip
 
 
@@ -48,6 +49,7 @@ lower_nanmedian = structural(
     shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, backward="Nanmedian", kinks=lower_median.kinks,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
     doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",
+    between=(),
 )  # fmt: skip
 
 
