@@ -27,14 +27,16 @@ ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, nea
 class Bounded(Operand):
     """A value that rules compute with, and how far its entries may be from the truth.
 
+    among  the entries one of which this is, if it was chosen among some; else None
     error  a bound for each entry; None where all are exact. Of truths, which may be either; of indices, marks of those that are not certain
     """
 
-    __slots__ = ("arithmetic", "error", "value")
+    __slots__ = ("among", "arithmetic", "error", "value")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
 
     def __init__(self, value: Any, error: Any, arithmetic: Arithmetic) -> None:
         self.value, self.error, self.arithmetic = value, error, arithmetic
+        self.among: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -59,16 +59,42 @@ class Arrays(Arithmetic):
         if isinstance(out, tuple):
             found = self._several(op, out, values, errors, static)
             return tuple(self.bounded(part, error) for part, error in zip(out, found, strict=True))
-        return self.bounded(out, _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static)))
+        result = self.bounded(out, _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static)))
+        result.among = self._among(op, operands, values, static)
+        if op.rewriting.algebra == "comparison" and result.error is not None:
+            result.error = self._told_apart(operands, values, result.error)
+        return result
+
+    def _among(self, op: Op, operands: Sequence[Any], values: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """The entries one of which the result is, if it is one; kept by what gives it another shape."""
+        if op.accuracy.among is not None:
+            return op.accuracy.among(*values, **static)
+        kept = op.rewriting.reshapes or op.rewriting.unchanged
+        return operands[0].among if kept and isinstance(operands[0], Bounded) else None
+
+    def _told_apart(self, operands: Sequence[Any], values: Sequence[Any], unsure: Any) -> Any:
+        """Which entries equal one of themselves is certain, where no other is as near."""
+        for x, best in zip(values, operands[::-1], strict=True):
+            if isinstance(best, Bounded) and best.among is not None and np.array_equal(best.among, x):
+                return np.where(self._near(unsure, best), unsure, False)
+        return unsure
+
+    def _near(self, unsure: Any, best: Bounded) -> Any:
+        """Whether several entries may be the one, of all that were reduced to it."""
+        shape = (1,) * (np.ndim(unsure) - best.ndim) + best.shape
+        axes = tuple(i for i, n in enumerate(shape) if n == 1)
+        return np.sum(unsure, axis=axes, keepdims=True) > 1
 
     def bounded(self, value: Any, error: Any) -> Bounded:
-        """A value with its error, None where that is nothing."""
+        """A value with its error, None where that is nothing. What has overflown has none: that is no rounding."""
+        if error is not None and _is_float(value) and not (finite := np.isfinite(value)).all():
+            error = np.where(finite, error, 0.0)
         if error is not None and not np.any(error):
             error = None
         return Bounded(value, error, self)
 
     def _carried(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if op.accuracy.ulps > ELEMENTARY and op.elementwise:
+        if op.accuracy.ulps > ELEMENTARY and op.elementwise and op.accuracy.rounding == "result" and op.accuracy.rounds is None:
             # right for operands that are off by a unit in their last place
             errors = [e if not _is_float(x) else _plus(e, self.total * np.abs(x)) for x, e in zip(values, errors, strict=True)]
         if op.core_dims is not None and op.accuracy.ulps > ELEMENTARY and op.accuracy.carries is None:
@@ -109,9 +135,6 @@ class Arrays(Arithmetic):
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
         if found is None:
             return None
-        finite = np.isfinite(out)
-        if not finite.all():
-            found = np.where(finite, found, 0.0)
         return found if op.facts.linear else found + self._underflow(op, out, values)
 
     def _underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
@@ -129,7 +152,7 @@ class Arrays(Arithmetic):
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-        adds = op.facts.integral and op.accuracy.rounding in ("terms", "partial sums") and len(values) == 1
+        adds = op.facts.integral and (op.accuracy.compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
         if not op.accuracy.exact and not adds and op is not chain:
             return False
         if np.size(out) <= _A_FEW and op in (mul, chain):
@@ -137,7 +160,10 @@ class Arrays(Arithmetic):
             return bool(np.all(wide[0] * wide[1] == out) and np.all(np.frexp(out)[0] % (2 * self.unit) == 0))
         if not _begins_whole(values) or not all(_are_whole(v) for v in [*values, out]):
             return False
-        most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
+        if op.accuracy.compounds:
+            most = np.prod(np.maximum(np.abs(values[0]), 1.0))
+        else:
+            most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
 
 

@@ -17,6 +17,7 @@ from gradcli.ops.spec import Op
 _TWICE = 2.0
 _MANY = 1 << 11  # results up to which each is differentiated by itself
 _DIRECTIONS = 3
+_OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry
 
 
 def first_order(
@@ -33,8 +34,9 @@ def first_order(
     for moved in _ends(values, errors):
         reached = op.forward(*moved, **static)
         for i, (part, still) in enumerate(zip(reached if isinstance(reached, tuple) else (reached,), out, strict=True)):
-            beyond = ~(np.abs(np.asarray(part, float) - still) <= found[i]) & np.not_equal(part, still)
-            found[i] = np.where(beyond, np.inf, found[i]) if op.elementwise or not np.any(beyond) else np.full(np.shape(still), np.inf)
+            rounded = _OF_THESE * np.max(np.abs(still), initial=0.0)
+            beyond = ~(np.abs(np.asarray(part, float) - still) <= found[i] + rounded) & np.not_equal(part, still)
+            found[i] = np.where(beyond, np.inf, found[i])
     return found
 
 

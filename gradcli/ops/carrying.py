@@ -92,8 +92,10 @@ def smaller(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 
 def either(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Of a mean of two operands in some way: no farther off than the one that is farther."""
-    return m.maximum(e, f)
+    """Of the logarithm of a sum of exponentials: no farther off than the operand that is farther, nor than the larger one and the rest."""
+    most, far = m.maximum(e, f), m.abs(x - y) - (e + f)
+    least = m.where(m.less(x, y), f, e) + m.exp(-m.maximum(far, 0.0) * 0.69)
+    return m.where(m.greater(far, 0.0), m.minimum(most, least), most)
 
 
 def chosen(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any) -> Any:
@@ -114,3 +116,13 @@ def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
     most = [size if is_exact(e) else size + e for size, e in zip(sizes, errors, strict=True)]
     parts = [m.at(*most[:i], m.filled(e, sizes[i]), *sizes[i + 1 :]) for i, e in enumerate(errors) if not is_exact(e)]
     return sum(parts[1:], parts[0])
+
+
+def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
+    """Of logarithms of a sum of two exponentials: how far the smaller operand is off counts as much as its exponential does."""
+    return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
+
+
+def entries(x: Any, **_: Any) -> Any:
+    """Of what is one of the entries of its operand."""
+    return x

@@ -138,6 +138,7 @@ class Accuracy(Fixed):
                carry farthest at the ends of intervals; edges of the domain are among them. Of operations on whole arrays: ``()`` where
                it rises with every entry
     above      where the first operand has to be for ``between`` to hold
+    among      ``among(*operands, **static)``: the entries one of which the result is, along axes; None where it is none
     rounds     ``rounds(m, out, *operands, **static)``: the error of the operation's own rounding, in ``m.unit``, where no word of
                ``rounding`` says it
     """
@@ -151,4 +152,5 @@ class Accuracy(Fixed):
     carries: Function | None = None
     between: tuple[Any, ...] | None = None
     above: float = -math.inf
+    among: Function | None = None
     rounds: Function | None = None

@@ -48,15 +48,20 @@ def _apart(m: Any, x: Any, axis: Any) -> Any:
     return x - m.max(x, axis=axis, keepdims=True)
 
 
+def _far(m: Any, apart: Any) -> Any:
+    """How far an exponent is from the largest; beyond, its exponential is 0."""
+    return m.minimum(m.abs(apart), 800.0)
+
+
 def _weighted(m: Any, apart: Any, axis: Any) -> Any:
     """How far exponents are from their largest, each as much as its exponential counts in the sum."""
     raised = m.exp(apart)
-    return m.sum(raised * m.abs(apart), axis=axis, keepdims=True) / m.sum(raised, axis=axis, keepdims=True)
+    return m.sum(raised * _far(m, apart), axis=axis, keepdims=True) / m.sum(raised, axis=axis, keepdims=True)
 
 
 def softmax_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
     apart = _apart(m, x, axis)
-    return out * (16 + _along(x, axis) + m.abs(apart) + _weighted(m, apart, axis))
+    return out * (16 + _along(x, axis) + _far(m, apart) + _weighted(m, apart, axis))
 
 
 def log_softmax_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
@@ -69,8 +74,7 @@ def _farthest(m: Any, apart: Any, axis: Any) -> Any:
     """As `_weighted`, among all but the largest."""
     raised = m.where(m.less(apart, 0.0), m.exp(apart), 0.0)
     total = m.sum(raised, axis=axis, keepdims=True)
-    size = m.where(m.less(apart, -1000.0), 0.0, m.abs(apart))
-    return m.where(m.greater(total, 0.0), m.sum(raised * size, axis=axis, keepdims=True) / m.maximum(total, 1e-300), 0.0) + 1.0
+    return m.sum(raised * _far(m, apart), axis=axis, keepdims=True) / m.maximum(total, 1e-300) + 1.0
 
 
 def logsumexp_rounds(m: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -83,8 +87,14 @@ def logsumexp_rounds(m: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any
 
 
 def logcumsumexp_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
-    sizes = np.where(np.isfinite(out), np.abs(out), 0.0) + np.where(np.isfinite(x), np.abs(x), 0.0) + 1
-    return 16 * np.cumsum(sizes, axis=axis) if np.ndim(x) else 0.0 * x
+    """Each step's own, and of those before it as much as their exponentials count."""
+    if not np.ndim(out):
+        return 0.0 * out
+    along = np.moveaxis(np.where(np.isfinite(out), out, -1e300), axis, 0)
+    found = 16 * (np.where(along > -1e300, np.abs(along), 0.0) + 2)
+    for i in range(1, len(found)):
+        found[i] += found[i - 1] * np.exp(np.minimum(along[i - 1] - along[i], 0.0))
+    return np.moveaxis(found, 0, axis)
 
 
 def _root_mean_square(m: Any, e: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:

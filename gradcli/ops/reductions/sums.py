@@ -12,6 +12,7 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
 from gradcli.ops.facts import SAME, Function, Kink
@@ -154,7 +155,7 @@ max_ = reduction(
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
     folds="maximum", backward=pytorch.by_axis("Max.1", "Max"),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
-    between=(),
+    between=(), among=entries,
 )
 min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
@@ -162,7 +163,7 @@ min_ = reduction(
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
     backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
-    between=(),
+    between=(), among=entries,
 )
 
 
@@ -204,7 +205,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
-    carries=carried.norm, rounds=carried.norm_rounds,
+    carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",

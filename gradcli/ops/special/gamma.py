@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import either
+from gradcli.ops.carrying import either, joined_rounds
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
@@ -86,14 +86,14 @@ sigmoid: Op = elementwise(
 logaddexp = elementwise(
     "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
     lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
-    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounding="operands",
+    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.", ulps=8, commutes=True,
     carries=either,
 )
 logaddexp2 = elementwise(
     "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: max(x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
     lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
-    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounding="operands",
+    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.", ulps=8, commutes=True,
     carries=either,
 )
