@@ -24,13 +24,16 @@ def additions(x: Any, terms: float, *, whole: bool) -> float:
 
 
 def in_one_piece(x: Any) -> bool:
-    flags = getattr(x, "flags", None)
-    return flags is None or flags.c_contiguous or flags.f_contiguous
+    """Whether an array is without gaps; of a node, whether its value will be: what is computed entry by entry, and what is given."""
+    if isinstance(x, np.ndarray):
+        return bool(x.flags.c_contiguous or x.flags.f_contiguous)
+    op = getattr(x, "op", None)
+    return op is None or bool(op.elementwise)
 
 
 def _along(x: Any, axis: Any) -> float:
     terms = count(np.shape(x), axis)
-    return additions(x, terms, whole=terms == np.size(x))
+    return additions(x, terms, whole=terms == math.prod(x.shape))
 
 
 def softmax(m: Any, out: Any, x: Any, e: Any, axis: Any) -> Any:
