@@ -8,6 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradcli.ops.facts import Function
+
+
+def on_arrays(rule: Function) -> Function:
+    """Marks a rule that computes with arrays only, not with nodes."""
+    rule.__dict__["arrays_only"] = True
+    return rule
+
 
 def is_exact(error: Any) -> bool:
     """Whether an operand is exact in all its entries."""
