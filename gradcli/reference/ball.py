@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import flint
 from flint import arb
 
 
@@ -230,3 +231,29 @@ def as_float(x: arb) -> float:
     if x.is_nan() or not x.is_exact():
         return math.nan
     return math.inf if x > 0 else -math.inf
+
+
+_SHOWN = 40  # significant digits of an enclosure's ends
+_BITS_SHOWN = 320  # of what they are computed with
+
+
+def ends(x: Ball) -> tuple[str, str]:
+    """The ends of an enclosure as decimals, rounded outwards."""
+    with flint.ctx.workprec(_BITS_SHOWN):
+        return _decimal(x.ball.lower(), arb.floor, arb.lower), _decimal(x.ball.upper(), arb.ceil, arb.upper)
+
+
+def _decimal(x: arb, rounded: Callable[[arb], arb], end: Callable[[arb], arb]) -> str:
+    if not x.is_finite() or x.is_zero():
+        return "0" if x.is_zero() else repr(as_float(x))
+    mantissa, exponent = x.man_exp()
+    scale = _SHOWN - 1 - math.floor((int(exponent) + int(mantissa).bit_length() - 1) * math.log10(2))
+    scaled = end(rounded(x * arb(10) ** scale)).unique_fmpz()
+    assert scaled is not None
+    whole = int(scaled)
+    text = str(abs(whole))
+    sign = "-" if whole < 0 else ""
+    digits = text.rstrip("0") or "0"
+    power = len(text) - 1 - scale
+    number = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
+    return f"{sign}{number}" if power == 0 else f"{sign}{number}e{power:+03d}"

@@ -130,6 +130,12 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["digits"] = check.digits
     if check.bound is not None:
         out["bound"] = number(check.bound)
+    if check.certified is not None:
+        out["certified"] = check.certified
+    if check.enclosure is not None:
+        out["enclosure"] = list(check.enclosure)
+    if check.by_mpmath:
+        out["by_mpmath"] = check.by_mpmath
     if check.entries is not None:
         out["entries"] = list(check.entries)
     if check.wrong:

@@ -59,6 +59,9 @@ class VariableCheck:
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
+    certified: bool | None = None  # whether the verdict is proved, by enclosures
+    enclosure: tuple[str, str] | None = None  # of the worst entry's true value
+    by_mpmath: list[str] = field(default_factory=list)  # functions without rigorous bounds, for which nothing is proved
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
 
 
