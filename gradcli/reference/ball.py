@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
 from typing import Any
 
 import flint
@@ -235,25 +236,35 @@ def as_float(x: arb) -> float:
 
 _SHOWN = 40  # significant digits of an enclosure's ends
 _BITS_SHOWN = 320  # of what they are computed with
+_FAR = 100_000  # the binary exponent from which on ends are powers of ten
 
 
 def ends(x: Ball) -> tuple[str, str]:
     """The ends of an enclosure as decimals, rounded outwards."""
     with flint.ctx.workprec(_BITS_SHOWN):
-        return _decimal(x.ball.lower(), arb.floor, arb.lower), _decimal(x.ball.upper(), arb.ceil, arb.upper)
+        low, high = -_upper(-x.ball.lower()), _upper(x.ball.upper())
+    return _text(low), _text(high)
 
 
-def _decimal(x: arb, rounded: Callable[[arb], arb], end: Callable[[arb], arb]) -> str:
-    if not x.is_finite() or x.is_zero():
-        return "0" if x.is_zero() else repr(as_float(x))
+def _text(x: Decimal) -> str:
+    return str(x).lower().replace("infinity", "inf")
+
+
+def _upper(x: arb) -> Decimal:
+    """A decimal that is not below an exact number, and near to it."""
+    if not x.is_finite():
+        return Decimal(repr(as_float(x)))
+    if x.is_zero():
+        return Decimal(0)
     mantissa, exponent = x.man_exp()
-    scale = _SHOWN - 1 - math.floor((int(exponent) + int(mantissa).bit_length() - 1) * math.log10(2))
-    scaled = end(rounded(x * arb(10) ** scale)).unique_fmpz()
-    assert scaled is not None
-    whole = int(scaled)
-    text = str(abs(whole))
-    sign = "-" if whole < 0 else ""
-    digits = text.rstrip("0") or "0"
-    power = len(text) - 1 - scale
-    number = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
-    return f"{sign}{number}" if power == 0 else f"{sign}{number}e{power:+03d}"
+    size = int(exponent) + int(mantissa).bit_length()
+    if abs(size) > _FAR:
+        scale = math.floor(_FAR * math.log10(2))
+        return Decimal((0, (1,), -scale) if size < 0 else "Infinity") if x > 0 else Decimal(0 if size < 0 else (1, (1,), scale))
+    scale = _SHOWN - math.ceil(size * math.log10(2))
+    whole = (x * arb(10) ** scale).upper().ceil().unique_fmpz()
+    assert whole is not None
+    return Decimal(int(whole)).scaleb(-scale, _EXACT).normalize(_EXACT)
+
+
+_EXACT = Context(prec=2 * _SHOWN)
