@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,12 +15,9 @@ from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.inner_kinks import InnerKinks, has_inner, with_inner_choices
-from gradcli.reference.kinks import Sides
+from gradcli.reference.kinks import Question, Sides
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
-
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
 
 _SYMPY_CALLS = 300_000  # of Python's functions, that sympy may make for one derivative
 
@@ -40,10 +37,19 @@ class Pass(NamedTuple):
     chosen: Mapping[int, Sides]  # the entries of the value that depend on choices at kinks
 
 
+class Asked(Question, Protocol):
+    """The gradient that is judged, as a question to references."""
+
+    @property
+    def wrt(self) -> Mapping[str, Expr]: ...
+    @property
+    def fits_sympy(self) -> bool: ...
+
+
 class Passes:
     """The question of one judge, for passes at any precision."""
 
-    def __init__(self, judge: Judge, own_leaves: Mapping[Expr, Any]) -> None:
+    def __init__(self, judge: Asked, own_leaves: Mapping[Expr, Any]) -> None:
         self.judge, self.own_leaves = judge, own_leaves
         self.nodes: Sequence[Expr] = list(judge.wrt.values())
         self._whole: Any = None
@@ -74,7 +80,7 @@ class Passes:
         return None if self._whole is False else self._whole.evaluate(m, judge.leaves)
 
 
-def _whole(judge: Judge, m: Any) -> Any:
+def _whole(judge: Asked, m: Any) -> Any:
     """sympy's derivative of the whole function, or False where there is none in reach."""
     from gradcli.reference.symbolic.derivative import WholeDerivative
     from gradcli.reference.symbolic.steps import TooManySteps, steps

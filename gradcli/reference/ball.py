@@ -234,7 +234,7 @@ def as_float(x: arb) -> float:
     return math.inf if x > 0 else -math.inf
 
 
-_SHOWN = 40  # significant digits of an enclosure's ends
+_SHOWN = 60  # significant digits of an enclosure's ends
 _BITS_SHOWN = 320  # of what they are computed with
 _FAR = 100_000  # the binary exponent from which on ends are powers of ten
 
@@ -242,12 +242,12 @@ _FAR = 100_000  # the binary exponent from which on ends are powers of ten
 def ends(x: Ball) -> tuple[str, str]:
     """The ends of an enclosure as decimals, rounded outwards."""
     with flint.ctx.workprec(_BITS_SHOWN):
-        low, high = -_upper(-x.ball.lower()), _upper(x.ball.upper())
+        low, high = _upper(-x.ball.lower()).copy_negate(), _upper(x.ball.upper())
     return _text(low), _text(high)
 
 
 def _text(x: Decimal) -> str:
-    return str(x).lower().replace("infinity", "inf")
+    return str(x or Decimal(0)).lower().replace("infinity", "inf")
 
 
 def _upper(x: arb) -> Decimal:

@@ -85,6 +85,7 @@ def as_dict(record: Record) -> dict[str, Any]:
             out["derivative_kind"] = record.derivative_kind
     if record.precise is not None:
         out["precise"] = record.precise
+        out["precise_certified"] = record.precise_certified
     out["check"] = None if record.check is None else check_dict(record.check)
     out["warnings"] = record.warnings
     out["error"] = None if record.error is None else failure_dict(record.error)

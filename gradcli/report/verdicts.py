@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from enum import IntEnum
 from typing import Any
 
@@ -83,6 +85,16 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
 
 
 _DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact numbers and of rounded ones, and epsilon
+
+
+def certainty(checks: Sequence[VariableCheck]) -> str:
+    """How narrow the enclosures are that prove some verdicts; empty where one of these is not proved."""
+    if not checks or not all(check.certified for check in checks):
+        return ""
+    exact = Context(prec=200)
+    widths = [exact.subtract(Decimal(high), Decimal(low)) for low, high in (check.enclosure for check in checks if check.enclosure)]
+    widest = max(widths, default=Decimal(0))
+    return f", certified: within 1e{widest.adjusted() + 1:+03d}, " if widest else ", certified: exact, "
 
 
 @dataclass(eq=False)
