@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import chosen, larger, smaller
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.identities import number_of, unrepeated
@@ -142,6 +143,7 @@ where = elementwise(
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
     on_floats="{1} if {0} else {2}",
     ulps=0,
+    carries=chosen,
 )
 
 _TIE = "x = y"
@@ -165,6 +167,7 @@ maximum = elementwise(
     ulps=0,
     commutes=True,
     edges=True,
+    carries=larger,
 )
 
 minimum = elementwise(
@@ -186,6 +189,7 @@ minimum = elementwise(
     ulps=0,
     commutes=True,
     edges=True,
+    carries=smaller,
 )
 
 
@@ -247,6 +251,7 @@ clip = elementwise(
     examples=("clip(x, -1, 1)",),
     ulps=0,
     backward=pytorch.node_of_clip,
+    between=((), (), ()),
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
+from gradcli.ops.carrying import multilinear
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, witness
@@ -102,4 +103,5 @@ einsum: Op = structural(
     static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8, integral=True,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
+    carries=multilinear,
 )  # fmt: skip

@@ -128,6 +128,7 @@ read = structural(
     vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
     ulps=0, doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
+    carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
 )  # fmt: skip
 
 
