@@ -16,8 +16,9 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced, Whole
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
@@ -50,11 +51,14 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
         needed = _needed(order, wrt)
 
-        def pull(node: Expr, adjoint: Part) -> Iterator[tuple[Expr, Part]]:
+        def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
             if node.op is None or node not in needed:
                 return
-            operands = [table[o] for o in node.operands if o is not None]
-            for operand, part in zip(node.operands, _pulled(node, node.op, adjoint, operands), strict=True):
+            if node.op is output:
+                yield node.operand, {node.static["place"]: adjoint}
+                return
+            operands = [None if o is None else table[o] for o in node.operands]
+            for operand, part in zip(node.operands, _pulled(node, node.op, adjoint, table[node], operands), strict=True):
                 if operand is not None and operand in needed and part is not None:
                     slope, error, live = (_summed(p, operand.shape) for p in part)
                     yield operand, (slope, error, live)
@@ -72,7 +76,9 @@ def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
         return interpret(reachable([root]), LongDoubles(leaves, precision))[root]
 
 
-def _plus(x: Part, y: Part) -> Part:
+def _plus(x: Any, y: Any) -> Any:
+    if isinstance(x, dict):  # of several results, by their places
+        return {place: _plus(x[place], y[place]) if place in x and place in y else x.get(place, y.get(place)) for place in {**x, **y}}
     return x[0] + y[0], x[1] + y[1], x[2] + y[2]
 
 
@@ -103,9 +109,6 @@ class LongDoubles(Domain[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         return _applied(node, op, operands)
 
-    def part(self, node: Expr, whole: Any, place: int) -> Any:
-        raise Unsupported("several results of so many entries")
-
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
         raise Unsupported("derivative of so many entries")  # what the engine has expanded it to is what is judged
 
@@ -127,7 +130,7 @@ def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
             return rule.value(*operands, **node.static)
     except NotCovered as missing:
         raise Unsupported(str(missing)) from None
-    if op.outputs > 1 or not (op.elementwise or rule is not None) or any(o is None for o in operands):
+    if op.outputs > 1 or not (op.elementwise or rule is not None):
         raise Unsupported(f"{op.name} of so many entries")
     try:
         result = np.asarray(op.forward(*operands, **node.static))
@@ -148,7 +151,7 @@ Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where n
 Parts = Sequence[Part | None]
 
 
-def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
+def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
     """What a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
         case Product() as rule:
@@ -162,6 +165,8 @@ def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
             return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
+        case Whole() as rule:
+            return _whole(rule, node.static, adjoint, out, operands)
         case Mixed() as rule:
             return _mixed(partial(rule.pull, operands[0], **node.static), adjoint, operands[0].shape)
         case Entrywise() as rule:
@@ -177,6 +182,25 @@ def _factors(rule: Product, adjoint: Part, operands: list[Any]) -> Parts:
     off = error + _UNIT * x.shape[-1] * np.abs(cotangent)
     ones = map(np.ones_like, sizes)
     return list(zip(rule.factors(cotangent, x, y), rule.factors(off, *sizes), rule.factors(live, *ones), strict=True))
+
+
+def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
+    _, pull, sizes, flows = rule.formulas
+    given = adjoint
+    if isinstance(adjoint, dict):
+        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+    cotangent, error, live = given
+    slopes = pull(cotangent, out, *operands, **static)
+    off = sizes(error, out, *operands, **static)
+    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
+    own = sizes(size, out, *operands, **static)
+    reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
+    return [
+        None if s is None else (s, np.asarray(e) + unit * np.asarray(w), flow)
+        for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
+    ]
 
 
 def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...]) -> Parts:
