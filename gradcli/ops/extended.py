@@ -26,10 +26,12 @@ class NotCovered(Exception):
 class Rule:
     """What the judge of large arrays knows of an operation.
 
-    value  ``value(*operands, **static)``, None where the forward pass computes in long double itself
+    value    ``value(*operands, **static)``, None where the forward pass computes in long double itself
+    epsilon  whether the value asks for the distance from 1 to the next of the program's floats, as ``epsilon``
     """
 
     value: Function | None
+    epsilon: bool = False
 
 
 class Entrywise(Fixed, Rule):
@@ -73,16 +75,6 @@ class Mixed(Fixed, Rule):
     value: Function | None = None
 
 
-class Product(Fixed, Rule):
-    """A matrix product.
-
-    factors  ``factors(cotangent, x, y)``: what is for each operand
-    """
-
-    factors: Function
-    value: Function | None = None
-
-
 class Formulas(NamedTuple):
     """What an operation is on whole arrays, and how a cotangent goes back through it.
 
@@ -104,8 +96,7 @@ class Formulas(NamedTuple):
 class Whole(Fixed, Rule):
     """Any other operation, whose formulas stand in the room ``gradcli/ops/wholes``; their file is imported when they are first asked for.
 
-    place    a file and a name in it, as in ``"equations.SOLVE"``
-    epsilon  whether the formulas ask for the distance from 1 to the next of the program's floats, as ``epsilon``
+    place  a file and a name in it, as in ``"equations.SOLVE"``
     """
 
     place: str

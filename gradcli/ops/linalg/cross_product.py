@@ -10,6 +10,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import concatenate, getitem, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Whole
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, one_axis, witness
@@ -31,7 +32,7 @@ vector_product: Op = structural(
     public=False, vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
-    backward="LinalgCross", rounding="product", ulps=4, doc="The vector product of vectors along the last axis.",
+    backward="LinalgCross", rounding="product", ulps=4, extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import log, log1p
 from gradcli.ops.elementwise.logic import equal, maximum, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.sums import sum_
@@ -42,7 +43,7 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
 
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("functions.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"),
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("losses.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
@@ -109,7 +110,7 @@ def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | Non
 bce_with_logits = structural(
     "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
     vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
-    saves=("input", "target", "weight", "pos_weight"), ulps=8,
+    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("losses.LOGITS"),
     doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
     "averaged, summed or not, by reduction.",
     examples=("binary_cross_entropy_with_logits(x, y)",),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Formulas
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
 
 _FEW = 500_000  # multiplications that long doubles do themselves
 _SLICES = 4
@@ -16,6 +16,8 @@ _SLICES = 4
 
 def product(x: Any, y: Any) -> Any:
     """x @ y of matrices, batch axes before them, as well as long doubles have it: off by no more than sums of products are."""
+    if x.dtype == y.dtype == np.float64:
+        return np.matmul(x, y)
     if min(x.shape[-2:], default=1) and x.size * y.shape[-1] > _FEW and np.isfinite(x).all() and np.isfinite(y).all():
         return _sliced(x, y)
     return np.matmul(x, y)
@@ -90,7 +92,19 @@ def _matmul_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 
-MATMUL = Formulas(_matmul, _matmul_back, _matmul_sizes)
+def _flowing(back: Function) -> Function:
+    """Where something flows, at all: to what is multiplied by anything."""
+
+    def flows(live: Any, out: Any, *operands: Any, **static: Any) -> Any:
+        live = np.asarray(live, np.float64)
+        if np.all(live):
+            return [np.ones(np.shape(x)) for x in operands]
+        return back(live, out, *(np.ones(np.shape(x)) for x in operands), **static)
+
+    return flows
+
+
+MATMUL = Formulas(_matmul, _matmul_back, _matmul_sizes, _flowing(_matmul_back))
 
 
 def _flat(x: Any, y: Any) -> tuple[Any, Any]:
@@ -117,7 +131,7 @@ def _dot_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return product(flat, right.T).reshape(x.shape), by_y.reshape(y.shape)
 
 
-DOT = Formulas(_dot, _dot_back, lambda c, out, x, y: _dot_back(c, out, np.abs(x), np.abs(y)))
+DOT = Formulas(_dot, _dot_back, lambda c, out, x, y: _dot_back(c, out, np.abs(x), np.abs(y)), _flowing(_dot_back))
 
 
 def _outer_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -126,7 +140,10 @@ def _outer_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 OUTER = Formulas(
-    lambda x, y: x.reshape(-1, 1) * y.reshape(1, -1), _outer_back, lambda c, out, x, y: _outer_back(c, out, np.abs(x), np.abs(y))
+    lambda x, y: x.reshape(-1, 1) * y.reshape(1, -1),
+    _outer_back,
+    lambda c, out, x, y: _outer_back(c, out, np.abs(x), np.abs(y)),
+    _flowing(_outer_back),
 )
 
 
@@ -228,4 +245,4 @@ def _einsum_sizes(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
     return _einsum_back(c, out, *(np.abs(a) for a in arrays), subscripts=subscripts)
 
 
-EINSUM = Formulas(_einsum, _einsum_back, _einsum_sizes)
+EINSUM = Formulas(_einsum, _einsum_back, _einsum_sizes, _flowing(_einsum_back))
