@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, wide_check
+from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
 from gradcli.check.passes import Passes
 from gradcli.check.rounding import error_bounds
@@ -28,13 +28,12 @@ from gradcli.reference.budget import LARGEST, Budget, Undecided
 from gradcli.reference.kinks import Prober, active_kinks
 from gradcli.reference.scalars import Event
 from gradcli.reference.signed_zeros import SignedZeros
-from gradcli.report.verdicts import VariableCheck, Verdict
+from gradcli.report.verdicts import VariableCheck
 
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
 _MANY = 30_000  # scalar operations from which on arrays are judged as wholes
-_LONG_SHARE = 2.0**-7  # of the error of doubles, that of long doubles
 _PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
 
 
@@ -69,8 +68,12 @@ class Judge:
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        if self.size > _MANY and (found := self._decide_wide(value)) is not None:
+        if self.size > _MANY and (found := self._decide_large(value)) is not None:
             return found
+        return self._decide_scalars(value)
+
+    def _decide_scalars(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+        """Each entry a number of any precision."""
         if self.size > LARGEST:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
         m = _context()
@@ -111,30 +114,23 @@ class Judge:
         self.events = tape.scalars.events
         return source, comparisons, checked
 
-    def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
-        """Whole arrays in long double, every entry; None where another reference has to decide, and can."""
-        from gradcli.reference import extended
+    def _decide_large(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
+        """Whole arrays in long double, every entry; None where scalars have to decide, and can."""
+        from gradcli.check.large import decide_large
 
-        nodes = list(self.wrt.values())
         try:
-            exact_value, reference, errors = extended.reference(self.root, nodes, self.leaves, self.seed, self.precision)
+            found, settled = decide_large(self, value)
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        value_bound, bounds = error_bounds(self.root, nodes, self.leaves, self.seed, self.precision)
-        # long doubles suffer, too: where the operands' errors count, a small share of what doubles do
-        bounds = [(1 + _LONG_SHARE) * bound + 4 * error for bound, error in zip(bounds, errors, strict=True)]
-        self.wide = {name: (right, bound) for name, right, bound in zip(self.wrt, reference, bounds, strict=True)}
-        self.wide["value"] = exact_value, value_bound
-        results = {
-            name: wide_check(right, computed, bound)
-            for name, right, computed, bound in zip(self.wrt, reference, self.gradients, bounds, strict=True)
-        }
-        checked = None if value is None else wide_check(exact_value, np.asarray(value), value_bound)
-        if checked is not None:
-            checked.entries = None
-        open_ = any(part.verdict is not Verdict.AGREE for part in [*results.values(), *([] if checked is None else [checked])])
-        return None if open_ and self.size <= LARGEST else (checked, results)
+        if settled or self.size > LARGEST:
+            return found
+        large, self.wide = self.wide, {}
+        try:
+            return self._decide_scalars(value)
+        except Undecided:
+            self.wide = large
+            return found
 
 
 def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:

@@ -56,6 +56,7 @@ class VariableCheck:
     max_rel_error: float | None = None
     digits: int | None = None  # right digits of the worst entry, at most 17
     entries: tuple[int, int] | None = None  # checked, of how many
+    directions: int | None = None  # along how many random directions rules were held that nothing else vouches for
     wrong: int = 0  # how many entries are wrong
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
