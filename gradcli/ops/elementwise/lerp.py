@@ -17,7 +17,8 @@ def _lerp(x: Any, end: Any, weight: Any) -> Any:
 lerp = elementwise(
     "lerp", "x end weight", _lerp, lambda m, x, end, weight: x + weight * (end - x),
     lambda out, x, end, weight: 1 - weight, lambda out, x, end, weight: weight, lambda out, x, end, weight: end - x,
-    kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, rounding="operands", ulps=4, extended=extended.LERP,
+    kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, rounding="operands", ulps=4,
+    extended=extended.LERP,
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",), backward=pytorch.by_last("Lerp"),
 )
 

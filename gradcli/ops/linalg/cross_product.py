@@ -32,7 +32,8 @@ vector_product: Op = structural(
     public=False, vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
-    backward="LinalgCross", rounding="product", ulps=4, extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
+    backward="LinalgCross", rounding="product", ulps=4,
+    extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
 )  # fmt: skip
 
 
