@@ -97,7 +97,8 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, s
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
-    public=False, ulps=0, backward="CopySlices", edges=True, extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries in a region, which steps of views lead to.",
+    public=False, ulps=0, backward="CopySlices", edges=True,
+    extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip
 
 

@@ -56,7 +56,8 @@ add_along: Op = structural(
     "add_along", "x index", _add_along, witness("moving.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
-    public=False, ulps=4, rounding="terms", extended=Whole("moving.ADDED_ALONG"), doc="Zeros with x added at indices along an axis: the transpose of take_along.", carries=added,
+    public=False, ulps=4, rounding="terms", carries=added,
+    extended=Whole("moving.ADDED_ALONG"), doc="Zeros with x added at indices along an axis: the transpose of take_along.",
 )  # fmt: skip
 
 
@@ -69,7 +70,8 @@ def _sources_along(index: Any, axis: int, shape: Shape) -> Any:
 sources_along: Op = structural(
     "sources_along", "index", _sources_along, witness("moving.sources_along"),
     shape=lambda index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), result="int", ulps=0,
-    extended=Whole("moving.SOURCES"), public=False, doc="Where the entries come from when others are put to indices along an axis: their numbers among all those "
+    extended=Whole("moving.SOURCES"), public=False,
+    doc="Where the entries come from when others are put to indices along an axis: their numbers among all those "
     "of the array and then all those put; of several put to one place, the last.",
 )  # fmt: skip
 

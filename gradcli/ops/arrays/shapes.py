@@ -143,7 +143,8 @@ sum_to: Op = structural(
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
-    extended=Whole("moving.SUMMED"), backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
+    extended=Whole("moving.SUMMED"),
+    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
 )  # fmt: skip
 
 

@@ -120,7 +120,8 @@ tanhshrink = elementwise(
 )
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
-    lambda out, x: 1 / (1 + where(less_equal(x, 0), -x, x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div", extended=extended.SOFTSIGN,
+    lambda out, x: 1 / (1 + where(less_equal(x, 0), -x, x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
+    extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     between=(),
 )
