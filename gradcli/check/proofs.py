@@ -56,7 +56,15 @@ def _structure(question: Any, alike: bool) -> Hashable:
         weights = np.asarray(seed, float)
         seed = (weights.tobytes()[: weights.itemsize] if alike else weights.tobytes(), () if alike else weights.shape)
     wrt = None if question.wrt is None else places[question.wrt]
-    return lines, places[question.root], places[question.formula], wrt, places.get(seed, -1) if isinstance(seed, Expr) else seed, question.precision, alike
+    return (
+        lines,
+        places[question.root],
+        places[question.formula],
+        wrt,
+        places.get(seed, -1) if isinstance(seed, Expr) else seed,
+        question.precision,
+        alike,
+    )
 
 
 def _line(node: Expr, places: Mapping[Expr, int], values: Mapping[Expr, Any], alike: bool) -> Hashable:

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradcli.reference.algebra import Unsupported
-
-if TYPE_CHECKING:
-    from gradcli.reference.fields.generators import Generator
 
 Polynomial = Any  # flint.fmpq_mpoly
 _WORK = 2_000_000  # products of terms that one decision may take
@@ -27,6 +24,27 @@ _DEAR = 50  # times the terms: what factoring counts for
 
 class TooSmall(Exception):
     """More generators than the field has room for."""
+
+
+class Generator:
+    """A symbol of the ring.
+
+    relation     ``(n, value)``: the generator to the power n is this polynomial in earlier ones
+    parts        the elements that it was made of
+    rationalized whether denominators are freed of it by its relation: what the power is has the generator's zeros
+    real         whether it is real wherever the expression is that it was made for
+    positive     whether it is not negative there
+    """
+
+    relation: tuple[int, Polynomial] | None = None
+    parts: tuple[Any, ...] = ()
+    rationalized = False
+    real = True
+    positive = False
+
+    def derivative(self, own: Any, by: Any) -> Any:
+        """Its derivative, where ``own`` is the generator as an element and ``by`` differentiates what it was made of."""
+        raise NotImplementedError
 
 
 class Field:

@@ -1,11 +1,4 @@
-"""What generators of a field stand for: their derivatives, their relations, and what is known of their values.
-
-relation     ``(n, value)``: the generator to the power n is this polynomial in earlier ones
-rationalized whether denominators are freed of it by this relation: what the power is has the generator's zeros
-real         whether it is real wherever the expression is that it was made for
-positive     whether it is not negative there
-parts        what it was made of
-"""
+"""What generators of a field stand for, and their derivatives."""
 
 from __future__ import annotations
 
@@ -13,21 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.reference.fields.element import Element
-from gradcli.reference.fields.field import Polynomial
-
-
-class Generator:
-    """A symbol of the ring."""
-
-    relation: tuple[int, Polynomial] | None = None
-    parts: tuple[Element, ...] = ()
-    rationalized = False
-    real = True
-    positive = False
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        """Its derivative, where ``own`` is the generator and ``by`` differentiates what it was made of."""
-        raise NotImplementedError
+from gradcli.reference.fields.field import Generator
 
 
 class Variable(Generator):
