@@ -152,7 +152,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
 
 def _claim(claim: Claim) -> dict[str, Any]:
     out = {"of": claim.of, "kind": claim.kind, "verdict": claim.verdict.word, "worst": _worst(claim.worst)}
-    said = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
+    said: dict[str, Any] = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
+    said |= {"decided_by": claim.decided_by, "points": claim.points or None}
     return out | {key: text for key, text in said.items() if text is not None}
 
 

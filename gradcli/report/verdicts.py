@@ -98,6 +98,9 @@ def certainty(checks: Sequence[VariableCheck]) -> str:
     return f", certified: within 1e{widest.adjusted() + 1:+03d}, " if widest else ", certified: exact, "
 
 
+ALGEBRA, POINTS = "algebra", "points"  # what has decided a claim that is a formula
+
+
 @dataclass(eq=False)
 class Claim:
     """Somebody's statement about a result, and what became of it."""
@@ -112,6 +115,8 @@ class Claim:
     mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
     relation: str | None = None  # of an assert: the comparison,
     text: str | None = None  # and what the user wrote, where the assert has several
+    decided_by: str | None = None  # of a formula: "algebra", which is a proof for all values where both sides have one, or "points",
+    points: int = 0  # and how many these were
 
 
 @dataclass(eq=False)
