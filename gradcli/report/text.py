@@ -9,6 +9,7 @@ from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, judgement, sheet_of
 
 if TYPE_CHECKING:
+    from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
 
 
@@ -17,7 +18,7 @@ def text_record(record: Record, digits: int | None) -> str:
     return render(sheet_of(record, digits))
 
 
-def error_text(record: Record | DerivativeRecord) -> str:
+def error_text(record: Record | DerivativeRecord | BoundRecord) -> str:
     """An error as text; one of a whole record says which record it is."""
     assert record.error is not None
     text = record.error.error.render()

@@ -20,6 +20,7 @@ from gradcli.report.text import error_text
 from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
 
 COLOURS = {
@@ -71,6 +72,30 @@ class DerivativeTerminal(Styled):
                 word = record.check.worst.word
                 self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
                 continue
+            style = "bold cyan" if line.kind == "formula" else ""
+            label = f"  {line.label}{' ' * (width - display_width(line.label))}"
+            self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
+        self.console.file.flush()
+
+    def end(self) -> None:
+        self.console.file.flush()
+
+
+class BoundTerminal(Styled):
+    """Ranges over a box, for a person."""
+
+    def show(self, record: BoundRecord) -> None:
+        from gradcli.report import bound_sheet as sheet
+        from gradcli.report.derivative_sheet import label_width
+
+        self.between()
+        if record.error is not None:
+            show_error(self.errors, error_text(record))
+            return
+        self.console.print(Text("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
+        lines = sheet.lines_of(record)
+        width = label_width(lines)
+        for line in lines:
             style = "bold cyan" if line.kind == "formula" else ""
             label = f"  {line.label}{' ' * (width - display_width(line.label))}"
             self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
