@@ -13,7 +13,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.operand import Operand
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Numbers
+from gradcli.reference.algebra import Numbers, surely_zero
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.signed_zeros import SignedZeros
@@ -37,7 +37,7 @@ class Reals(Operand):
         return self.array.ndim
 
     def is_zero(self) -> bool:
-        return all(v == 0 for v in self.array.ravel())
+        return all(map(surely_zero, self.array.ravel()))
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         arrays = [None if o is None else self._array(o) for o in operands]

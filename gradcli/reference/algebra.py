@@ -146,7 +146,7 @@ def settled(m: Any, value: Any) -> Any:
     """A result as a real number of moderate size: NaN for complex ones, zero or infinity far outside the floats."""
     if isinstance(value, m.mpc):
         value = value.real if value.imag == 0 else m.nan
-    if isinstance(value, m.mpf) and value and m.isfinite(value) and abs(m.mag(value)) > _LARGEST:
+    if hasattr(value, "_mpf_") and value and m.isfinite(value) and abs(m.mag(value)) > _LARGEST:
         return m.zero if m.mag(value) < 0 else m.inf * m.sign(value)
     return value
 
@@ -158,6 +158,12 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         if x is not None and x != x and op.result != "bool" and not op.facts.sees_nan:
             return m.nan
     return real(m, op.reference, *arguments, **static)
+
+
+def surely_zero(x: Any) -> bool:
+    """Whether a number is zero: of an enclosure, whether it holds nothing else."""
+    ball = getattr(x, "ball", None)
+    return bool(x == 0 if ball is None else ball.is_zero())
 
 
 class Numbers(Algebra):

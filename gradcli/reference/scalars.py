@@ -17,7 +17,7 @@ from gradcli.ops.facts import Kink
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.accumulation import accumulate
-from gradcli.reference.algebra import Algebra, Scalar, number, real
+from gradcli.reference.algebra import Algebra, Scalar, number, real, surely_zero
 from gradcli.reference.arithmetic import MINUS, NEGATIVE, OVER, PLUS, TIMES, Arithmetic
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.dependence import Function, dependent
@@ -181,7 +181,7 @@ class Tracing(Algebra):
     def arithmetic(self, operator: Arithmetic, *arguments: Any) -> Any:
         arguments = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
         value = real(self.m, lambda m, *numbers: operator.value(*numbers), *[plain(a) for a in arguments])
-        if operator.absorbs and value == 0 and any(type(a) is not Traced and a == 0 for a in arguments):
+        if operator.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
             return self.zero
         self._note(operator.name, value, arguments)
         return Traced(self, value, operator, arguments)
@@ -241,7 +241,7 @@ class Tracing(Algebra):
         """
         adjoints: dict[int, Any] = {}
         for root, seed in seeds.items():
-            if type(seed) is Traced or seed != 0:  # else it stays zero
+            if type(seed) is Traced or not surely_zero(seed):  # else it stays zero
                 adjoints[root.serial] = adjoints[root.serial] + seed if root.serial in adjoints else seed
         roots = [root for root in seeds if root.serial in adjoints]
         nodes = behind(roots)
@@ -251,13 +251,13 @@ class Tracing(Algebra):
             if not serial % _SOME:
                 still_in_time()
             node = nodes[serial]
-            if node.function is None or (type(cotangent) is not Traced and traced and cotangent == 0):
+            if node.function is None or (type(cotangent) is not Traced and traced and surely_zero(cotangent)):
                 return
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:
                     continue
                 partial = self._partial(node, place, traced)
-                if cotangent == 0 and not self.m.isfinite(plain(partial)):
+                if not self.m.isfinite(plain(partial)) and cotangent == 0:
                     open_products.append((node, argument))
                     continue
                 part = cotangent * partial

@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.domains import EVERYWHERE, at
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import isnan, where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
@@ -93,7 +94,7 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
     saves={"cotangent": ("partial",), "partial": ("cotangent",)},
     infix="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
@@ -162,7 +163,7 @@ remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
+    extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain=EVERYWHERE - at(y=0),
     doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
     infix="%",
@@ -171,6 +172,7 @@ remainder = elementwise(
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
     lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y), kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
+    extended=extended.FMOD,
     domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
     backward=pytorch.by_last("Fmod"),

@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import steady
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
@@ -19,6 +20,7 @@ from gradcli.ops.registry import composite, composition, elementwise
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves={"x": ("x", "out")}, ulps=0,
+    extended=extended.COPYSIGN,
     signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
@@ -86,7 +88,7 @@ def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
-    saves=("x",), ulps=0, sees_nan=True,
+    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS,
     wider=composition(
         "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
     ),

@@ -11,6 +11,7 @@ from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import chosen, larger, smaller
+from gradcli.ops.elementwise import extended
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.identities import number_of, unrepeated
@@ -237,6 +238,7 @@ clip = elementwise(
     _clip_reference,
     kind="piecewise",
     vjp=_clip_vjp,
+    extended=extended.CLIP,
     optional=frozenset({"low", "high"}),
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=(

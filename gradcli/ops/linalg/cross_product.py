@@ -10,6 +10,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import concatenate, getitem, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Whole
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, one_axis, witness
@@ -36,7 +37,7 @@ vector_product: Op = structural(
     public=False, vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
-    backward="LinalgCross", ulps=4, doc="The vector product of vectors along the last axis.",
+    backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
     carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
     rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
-from gradcli.ops.elementwise import bent
+from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.exponential import exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less_equal, logical_and, where
@@ -86,14 +86,14 @@ hardshrink = elementwise(
     "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
     lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, lambda out, x, lambd: _outside(x, lambd),
     kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
-    wider=bent.hardshrink,
+    wider=bent.hardshrink, extended=extended.SHRINK,
     doc="x where its size is more than lambd, 0 elsewhere.",
     between=(),
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
     lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
-    wider=bent.softshrink,
+    wider=bent.softshrink, extended=extended.SHRINK,
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
     between=(),
 )
@@ -121,6 +121,7 @@ tanhshrink = elementwise(
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
     lambda out, x: 1 / (1 + where(less_equal(x, 0), -x, x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
+    extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     between=(),
 )

@@ -14,6 +14,7 @@ from gradcli.ops.carrying import logarithm, on_arrays
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import log, log1p
 from gradcli.ops.elementwise.logic import equal, maximum, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.carried import additions
@@ -51,7 +52,7 @@ def _bernoulli_carries(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("functions.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"),
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("losses.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
@@ -140,7 +141,7 @@ def _bce_rounds(m: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, 
 bce_with_logits = structural(
     "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
     vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
-    saves=("input", "target", "weight", "pos_weight"), ulps=8, carries=_bce_carries, rounds=_bce_rounds,
+    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("losses.LOGITS"), carries=_bce_carries,
     doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
     "averaged, summed or not, by reduction.",
     examples=("binary_cross_entropy_with_logits(x, y)",),

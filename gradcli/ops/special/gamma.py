@@ -11,6 +11,7 @@ from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import either, joined_rounds, rising
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
@@ -125,7 +126,7 @@ softplus: Op = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
     static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=4,
-    kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
+    extended=extended.SOFTPLUS, kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
     wider=composition(

@@ -1,0 +1,270 @@
+"""Real numbers enclosed by FLINT's balls (``arb``), as scalars that references compute with.
+
+Every result holds the true number, so that two balls that overlap nowhere are a proof that two numbers differ. What depends on a
+comparison that the balls leave open is not guessed: `Undecidable` asks for more digits.
+
+F. Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", IEEE Transactions on Computers 66, 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
+from typing import Any
+
+import flint
+from flint import arb
+
+
+class Undecidable(Exception):
+    """A branch that the enclosures leave open at this precision."""
+
+
+class Ball:
+    """A real number within a ball. Comparisons are certain, or raise `Undecidable`; a number that is not finite compares as NaN does."""
+
+    __slots__ = ("ball",)
+
+    ball: arb
+
+    def __init__(self, value: Any = 0) -> None:
+        self.ball = as_arb(value)
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is Ball:
+            return made(self.ball + other.ball)
+        return NotImplemented if (x := operand(other)) is None else made(self.ball + x)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if type(other) is Ball:
+            return made(self.ball - other.ball)
+        return NotImplemented if (x := operand(other)) is None else made(self.ball - x)
+
+    def __rsub__(self, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(x - self.ball)
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is Ball:
+            return made(self.ball * other.ball)
+        return NotImplemented if (x := operand(other)) is None else made(self.ball * x)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(quotient(self.ball, x))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(quotient(x, self.ball))
+
+    def __pow__(self, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(power(self.ball, x))
+
+    def __rpow__(self, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(power(x, self.ball))
+
+    def __mod__(self, other: Any) -> Any:
+        if (x := operand(other)) is None:
+            return NotImplemented
+        return made(self.ball - x * whole(quotient(self.ball, x), arb.floor))
+
+    def __rmod__(self, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(x) % self
+
+    def __neg__(self) -> Ball:
+        return made(-self.ball)
+
+    def __pos__(self) -> Ball:
+        return made(+self.ball)
+
+    def __abs__(self) -> Ball:
+        return made(abs(self.ball))
+
+    def __eq__(self, other: object) -> bool:
+        if (x := operand(other)) is None:
+            return NotImplemented
+        ball = self.ball
+        if ball is x:
+            return not ball.is_nan()
+        if ball == x:
+            return True
+        if ball != x or not (ball.is_finite() and x.is_finite()):
+            return False
+        raise Undecidable
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __lt__(self, other: Any) -> bool:
+        return NotImplemented if (x := operand(other)) is None else _less(self.ball, x)
+
+    def __gt__(self, other: Any) -> bool:
+        return NotImplemented if (x := operand(other)) is None else _less(x, self.ball)
+
+    def __le__(self, other: Any) -> bool:
+        return NotImplemented if (x := operand(other)) is None else _not_above(self.ball, x)
+
+    def __ge__(self, other: Any) -> bool:
+        return NotImplemented if (x := operand(other)) is None else _not_above(x, self.ball)
+
+    def __hash__(self) -> int:
+        return hash(str(self.ball.mid())) if self.ball.is_finite() else 0
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __int__(self) -> int:
+        """The whole number towards zero."""
+        size = abs(self.ball).floor().unique_fmpz() if self.ball.is_finite() else None
+        if size is None:
+            raise Undecidable if self.ball.is_finite() else ValueError("not a finite number")
+        return int(size) if not self.ball < 0 else -int(size)
+
+    __trunc__ = __int__
+
+    def __float__(self) -> float:
+        return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
+
+    def __repr__(self) -> str:
+        return f"Ball({self.ball})"
+
+
+_new = Ball.__new__
+
+
+def made(ball: arb) -> Ball:
+    made = _new(Ball)
+    made.ball = ball
+    return made
+
+
+def operand(x: Any) -> arb | None:
+    """A number that arithmetic takes beside balls, exactly; None for anything else."""
+    kind = type(x)
+    if kind is Ball:
+        ball: arb = x.ball
+        return ball
+    if kind is int or kind is bool or kind is float:
+        return arb(x)
+    item = getattr(x, "item", None)  # NumPy's scalars
+    if item is not None and getattr(x, "ndim", 1) == 0:
+        return operand(item())
+    parts = getattr(x, "_mpf_", None)
+    return None if parts is None else of_mpmath(parts)
+
+
+def as_arb(x: Any) -> arb:
+    found = arb(x) if isinstance(x, (str, arb)) else operand(x)
+    if found is None:
+        raise TypeError(f"no real number: {x!r}")
+    return found
+
+
+def of_mpmath(parts: tuple[int, Any, int, int]) -> arb:
+    sign, mantissa, exponent, _ = parts
+    if not mantissa and exponent:
+        return arb(float("nan") if exponent == -123 else float("inf") if exponent == -456 else float("-inf"))
+    return arb((-int(mantissa) if sign else int(mantissa), int(exponent)))
+
+
+def quotient(x: arb, y: arb) -> arb:
+    if y.contains(0) and not y.is_zero() and y.is_finite():
+        raise Undecidable
+    if y.is_zero():
+        raise ZeroDivisionError
+    return x / y
+
+
+def power(x: arb, y: arb) -> arb:
+    if y.is_exact() and y.is_integer():
+        if x.is_zero() and y < 0:
+            raise ZeroDivisionError
+        if y < 0 and x.contains(0):
+            raise Undecidable
+        return x**y
+    if x.is_zero():
+        if y > 0:
+            return arb(0)
+        if y < 0:
+            raise ZeroDivisionError
+    return checked(x**y, (x, y))
+
+
+def checked(result: arb, given: Iterable[arb]) -> arb:
+    """A result; one that is not finite because of balls that may reach out of a domain asks for more digits."""
+    if not result.is_finite() and any(not x.is_exact() and x.is_finite() for x in given):
+        raise Undecidable
+    return result
+
+
+def _less(x: arb, y: arb) -> bool:
+    if x < y:
+        return True
+    if x >= y or x is y or not _ordered(x, y):
+        return False
+    raise Undecidable
+
+
+def _not_above(x: arb, y: arb) -> bool:
+    if x <= y or x is y:
+        return not x.is_nan()
+    if x > y or not _ordered(x, y):
+        return False
+    raise Undecidable
+
+
+def _ordered(x: arb, y: arb) -> bool:
+    return not (x.is_nan() or y.is_nan())
+
+
+def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
+    """A whole number beside x, if it is certain which."""
+    found = rounded(x)
+    if not found.is_exact():
+        raise Undecidable
+    return found
+
+
+def as_float(x: arb) -> float:
+    if x.is_nan() or not x.is_exact():
+        return math.nan
+    return math.inf if x > 0 else -math.inf
+
+
+_SHOWN = 60  # significant digits of an enclosure's ends
+_BITS_SHOWN = 320  # of what they are computed with
+_FAR = 100_000  # the binary exponent from which on ends are powers of ten
+
+
+def ends(x: Ball) -> tuple[str, str]:
+    """The ends of an enclosure as decimals, rounded outwards."""
+    with flint.ctx.workprec(_BITS_SHOWN):
+        low, high = _upper(-x.ball.lower()).copy_negate(), _upper(x.ball.upper())
+    return _text(low), _text(high)
+
+
+def _text(x: Decimal) -> str:
+    return str(x or Decimal(0)).lower().replace("infinity", "inf")
+
+
+def _upper(x: arb) -> Decimal:
+    """A decimal that is not below an exact number, and near to it."""
+    if not x.is_finite():
+        return Decimal(repr(as_float(x)))
+    if x.is_zero():
+        return Decimal(0)
+    mantissa, exponent = x.man_exp()
+    size = int(exponent) + int(mantissa).bit_length()
+    if abs(size) > _FAR:
+        scale = math.floor(_FAR * math.log10(2))
+        return Decimal((0, (1,), -scale) if size < 0 else "Infinity") if x > 0 else Decimal(0 if size < 0 else (1, (1,), scale))
+    scale = _SHOWN - math.ceil(size * math.log10(2))
+    whole = (x * arb(10) ** scale).upper().ceil().unique_fmpz()
+    assert whole is not None
+    return Decimal(int(whole)).scaleb(-scale, _EXACT).normalize(_EXACT)
+
+
+_EXACT = Context(prec=2 * _SHOWN)
