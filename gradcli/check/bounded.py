@@ -18,6 +18,7 @@ import numpy as np
 
 from gradcli.graph.operand import Operand
 from gradcli.ops.constants import Constant
+from gradcli.ops.elementwise.arithmetic import add
 from gradcli.ops.spec import Op
 
 UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
@@ -75,6 +76,14 @@ class Arithmetic:
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         raise NotImplementedError
+
+    def allowed(self, part: Bounded) -> Any:
+        """How far what is judged may be from the truth, both of which are no farther from the value here than its error.
+
+        A unit in the last place is for numbers of the program that plans put together.
+        """
+        size = self.names(add, {}).abs(part.value) * (2 * self.unit) + 4 * self.smallest
+        return size if part.error is None else part.error * (2 * (1 + 1e-9)) + size
 
     def error_of(self, operand: Any) -> Any:
         """The error of what a rule hands over: a value with its own, or a number of the program."""

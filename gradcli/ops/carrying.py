@@ -8,6 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradcli.ops.facts import Function
+
+
+def on_arrays(rule: Function) -> Function:
+    """Marks a rule that computes with arrays only, not with nodes."""
+    rule.__dict__["arrays_only"] = True
+    return rule
+
 
 def is_exact(error: Any) -> bool:
     """Whether an operand is exact in all its entries."""
@@ -41,7 +49,7 @@ def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     size = m.abs(x)
-    grown = 0.0 if is_exact(e) else -m.log1p(-e / size)  # of the logarithm of x
+    grown = 0.0 if is_exact(e) else e / (size - e)  # of the logarithm of x, at most
     steep = (m.abs(y) + f) * grown
     if not is_exact(f):
         steep = steep + f * m.abs(m.log(size))
@@ -50,6 +58,18 @@ def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     largest = size + e  # about 0, where a power that is not negative is at most this
     about = (largest if is_exact(f) else m.maximum(largest, 1.0)) ** (y + f) + m.abs(out)
     return m.where(m.less(e, size), m.abs(out) * m.expm1(steep), m.where(m.greater_equal(y - f, 0.0), about, math.inf))
+
+
+def bent(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of tanh, whose slope sech(x)**2 changes by a factor of at most exp(2e) within e; 1 - tanh(x)**2 is off by rounding."""
+    slope = m.maximum(1 - out * out, 0.0) + 2.0**-48
+    return m.where(m.less(error, 0.25), error * slope * (1 + 4 * error), m.minimum(error, 2.0))
+
+
+def rising(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of the logistic function s, whose slope s*(1 - s) changes by a factor of at most exp(e) within e."""
+    slope = out * (m.abs(1 - out) + 2.0**-48)
+    return m.where(m.less(error, 0.5), error * slope * (1 + 2 * error), m.minimum(error, 1.0))
 
 
 def root(m: Any, out: Any, x: Any, error: Any) -> Any:
