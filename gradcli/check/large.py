@@ -17,7 +17,9 @@ from gradcli.check.rounding import error_bounds
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference import extended
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.inner_derivatives import hold_derivatives
 from gradcli.reference.single_entries import SingleEntries
+from gradcli.reference.stand_ins import StandIns
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
@@ -36,7 +38,9 @@ Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
     """The checks of the value and of each gradient, and whether all is settled: else scalars may tell more."""
     nodes = list(judge.wrt.values())
-    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
+    held = StandIns()
+    hold_derivatives(judge.root, judge.leaves, judge.precision, held)
+    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
     results = {}
     work = _WORK
@@ -44,6 +48,7 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
+        held.tell(results[name])
         judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
     judge.wide["value"] = found.value, (1 + found.share) * value_bound
     checked = None
@@ -51,8 +56,6 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
         checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
-    for part in parts:
-        found.held.tell(part)
     return (checked, results), all(part.verdict is Verdict.AGREE for part in parts)
 
 
