@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison, wide_check
 from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.check.rounding import error_bounds
+from gradcli.check.text import Text
 from gradcli.check.trail import Trail
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
@@ -43,6 +44,27 @@ _LONG_SHARE = 2.0**-7  # of the error of doubles, that of long doubles
 _PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
 
 
+class OnTape(NamedTuple):
+    """The function on the judge's tape, and its value.
+
+    chosen  the entries of the value that depend on choices at kinks
+    text    the value as the text says it, where that was read
+    """
+
+    tape: ReferenceTape
+    y: Any
+    chosen: dict[int, Sides]
+    text: Any = None
+
+
+class Held(NamedTuple):
+    """Comparisons with a reference, the value's last, and where that came from."""
+
+    comparisons: list[Comparison]
+    source: str
+    on: OnTape
+
+
 class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed."""
 
@@ -59,7 +81,9 @@ class Judge:
         self.seed_leaf: Expr | None = None
         self.zeros: SignedZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
+        self.text = Text(scope, root, wrt, self.leaves)
         self.budget = Budget()
+        self._whole_derivative: Any = None  # sympy's; False where there is none
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
 
@@ -84,46 +108,68 @@ class Judge:
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
         value_bound, bounds = error_bounds(self.root, nodes, own_leaves, self.seed, self.precision)
-        whole: Any = None
         trail = Trail()
         for digits in DIGITS:
             self.budget.spend(_PASSES * self.size)
             m.dps = digits
             table = forward_exact(m, self.root, own_leaves, self.precision, self.zeros)
-            tape, y, chosen = self._on_tape(m, table)
-            exact_value = Algebra.map(plain, y)
-            seed = exact_array(m, self.seed, "float")
-            reference = tape.slopes(y, seed, nodes)
-            engine_value, engine = table[self.root].array, gradients_exact(m, table, self.root, nodes, self.seed)
-            prober = Prober(self, tape, exact_value, active_kinks(tape, nodes))
-            sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
-            source = "composed"
-            if not tape.scalars.events and self.fits_sympy:
-                whole = self._whole(m) if whole is None else whole
-                source, reference = self._symbolic(m, whole, reference)
-            comparisons = [
-                Comparison(m, r, e, computed, bound, side, trouble)
-                for r, e, computed, bound, side, trouble in zip(
-                    reference, engine, self.gradients, bounds, sides, tape.troubles(y, nodes), strict=True
-                )
-            ]
-            checked = Comparison(m, exact_value, engine_value, np.asarray(reached), value_bound, chosen)
+            engine = gradients_exact(m, table, self.root, nodes, self.seed)
+            held = partial(self._held, m, table, engine, np.asarray(reached), [*bounds, value_bound])
+            judged = held(self._on_tape(m, table))
+            if judged.on.text is not None and any(c.mismatched for c in judged.comparisons):
+                other = held(self._on_graph(m, table))
+                settled = self.text.settled(judged.comparisons, other.comparisons, bool(other.on.tape.scalars.events))
+                judged = other._replace(comparisons=settled)
+            *comparisons, checked = judged.comparisons
             if trail.ended(digits, [*comparisons, checked]) or not self.budget.allows(_PASSES * self.size):
                 break
         trail.close([*comparisons, checked])
-        self.events = tape.scalars.events
+        self.events = judged.on.tape.scalars.events
         self.comparisons, self.value_comparison = comparisons, checked
-        results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), comparisons, strict=True)}
-        return checked.result(source, 0) if value is not None else None, results
+        results = {name: c.result(judged.source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), comparisons, strict=True)}
+        return checked.result(judged.source, 0) if value is not None else None, results
 
-    def _on_tape(self, m: Any, engine: Mapping[Expr, Any]) -> tuple[ReferenceTape, Any, dict[int, Sides]]:
-        """The function on the judge's tape, its value, and the entries of it that depend on choices at kinks."""
+    def _held(self, m: Any, table: Mapping[Expr, Any], engine: Sequence[Any], reached: Any, bounds: Sequence[Any], on: OnTape) -> Held:
+        """The rules without rounding and the floats, compared with a reference."""
+        nodes, tape = list(self.wrt.values()), on.tape
+        exact_value = Algebra.map(plain, on.y)
+        reference = tape.slopes(on.y, exact_array(m, self.seed, "float"), nodes)
+        prober = Prober(self, tape, exact_value, active_kinks(tape, nodes))
+        sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
+        source = "composed"
+        if not tape.scalars.events and self.fits_sympy:
+            self._whole_derivative = self._whole(m) if self._whole_derivative is None else self._whole_derivative
+            source, reference = self._symbolic(m, self._whole_derivative, reference)
+        comparisons = [
+            Comparison(m, r, e, computed, bound, side, trouble)
+            for r, e, computed, bound, side, trouble in zip(
+                reference, engine, self.gradients, bounds[:-1], sides, tape.troubles(on.y, nodes), strict=True
+            )
+        ]
+        value = exact_value if on.text is None or on.chosen else on.text
+        checked = Comparison(m, value, table[self.root].array, reached, bounds[-1], on.chosen)
+        return Held([*comparisons, checked], source, on)
+
+    def _on_tape(self, m: Any, engine: Mapping[Expr, Any]) -> OnTape:
+        """The function as its text says it; where that is not read, or kinks were met that only its graph knows, as that has it."""
+        read = None if self.zeros else self.text.tape(m)
+        if read is None:
+            return self._on_graph(m, engine)
+        tape, y = read
+        if self.text.hides_kinks or (tape.scalars.events and has_inner(self.root)):
+            other = self._on_graph(m, engine)
+            if other.tape.scalars.events:
+                return other if has_inner(self.root) else other._replace(text=self.text.value)  # whose value is a choice, too
+        return OnTape(tape, y, {}, self.text.value)
+
+    def _on_graph(self, m: Any, engine: Mapping[Expr, Any]) -> OnTape:
+        """The function as its graph has it, its value, and the entries of it that depend on choices at kinks."""
         nodes = list(self.wrt.values())
         tape = ReferenceTape(m, self.leaves, self.precision, self.zeros)
         y = tape.run(self.root, nodes)
         if not tape.scalars.events or not has_inner(self.root):
-            return tape, y, {}
-        return with_inner_choices(InnerKinks(m, self.leaves, self.precision, self.size), self.root, nodes, engine)
+            return OnTape(tape, y, {})
+        return OnTape(*with_inner_choices(InnerKinks(m, self.leaves, self.precision, self.size), self.root, nodes, engine))
 
     def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
         """Whole arrays in long double, every entry; None where another reference has to decide, and can."""
