@@ -14,7 +14,7 @@ import flint
 from flint import arb
 
 from gradcli.reference.ball import Ball, Undecidable, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
-from gradcli.reference.real_functions import REAL, sharpened
+from gradcli.reference.real_functions import REAL, is_certain, sharpened
 from gradcli.reference.special_balls import BY_PARAMETERS, FUNCTIONS
 
 _BITS = math.log2(10)
@@ -27,9 +27,13 @@ def _on_scalars(function: Callable[..., arb], tried: bool = True) -> Callable[..
 
     def on_scalars(*numbers: Any) -> Ball:
         given = [as_arb(x) for x in numbers]
-        return made(checked(sharpened(function, given) if tried else function(*given), given))
+        found = sharpened(function, given) if tried else function(*given)
+        return made(found if is_certain(found) else checked(found, given))
 
     return on_scalars
+
+
+_LOG = _on_scalars(REAL["log"].__call__, tried=False)
 
 
 class Balls:
@@ -159,16 +163,15 @@ class Balls:
         return made(power(as_arb(x), as_arb(y)))
 
     def log(self, x: Any, base: Any = None) -> Ball:
-        given = as_arb(x)
         if base is not None:
             return made(quotient(self.log(x).ball, self.log(base).ball))
-        return made(checked(REAL["log"](given), (given,)))
+        found: Ball = _LOG(x)
+        return found
 
     @staticmethod
     def by_parameters(name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        given = [as_arb(x) for x in numbers]
-        return made(checked(sharpened(lambda *at: BY_PARAMETERS[name](orders, *at), given), given))
+        return _on_scalars(lambda *given: BY_PARAMETERS[name](orders, *given))(*numbers)
 
     def im(self, x: Any) -> Ball:
         """The imaginary part."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import flint
 from flint import arb
 
-INF, NAN = arb(float("inf")), arb(float("nan"))
+INF, MINUS_INF, NAN = arb(float("inf")), arb(float("-inf")), arb(float("nan"))  # as results: certain
 POLE = "pole"  # where there is no value and mpmath divides by zero
 _FURTHER = (64, 320, 1200, 4800)  # bits more, at which a result of exact numbers is computed anew if it is too wide
 _ENOUGH = 12  # bits of the working precision that a result may lack
@@ -25,7 +25,7 @@ class Real(NamedTuple):
 
     method: Callable[[arb], arb]
     ends: tuple[Any, Any] = (NAN, NAN)
-    low: Any = -INF
+    low: Any = MINUS_INF
     high: Any = INF
     at: dict[float, Any] = {}  # noqa: RUF012, never written to
 
@@ -46,15 +46,20 @@ class Real(NamedTuple):
 
 
 def as_limit(value: Any) -> arb:
-    found: arb = value() if callable(value) else arb(value)
+    found: arb = value() if callable(value) else value if type(value) is arb else arb(value)
     return found
+
+
+def is_certain(found: arb) -> bool:
+    """Whether a result that is not finite is one that the function has there, and none that FLINT could not tell."""
+    return found is NAN or found is INF or found is MINUS_INF
 
 
 def sharpened(function: Callable[..., arb], given: Sequence[arb]) -> arb:
     """A function's value; of exact numbers at more digits, where cancellation or large arguments have cost those at work."""
     bits = flint.ctx.prec
     found = function(*given)
-    if (found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH) or not all(x.is_exact() for x in given):
+    if is_certain(found) or (found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH) or not all(x.is_exact() for x in given):
         return found
     try:
         for more in _FURTHER:
@@ -78,7 +83,7 @@ def _inverse(method: Callable[[arb], arb]) -> Callable[[arb], arb]:
 
 
 _GROWS = (INF, INF)
-_ODD = (-INF, INF)
+_ODD = (MINUS_INF, INF)
 _FADES = (0, 0)
 _BOUNDED = (-1, 1)
 
@@ -102,14 +107,14 @@ REAL: dict[str, Real] = {
     "csch": Real(arb.csch, _FADES, at={0: POLE}),
     "asinh": Real(arb.asinh, _ODD),
     "acosh": Real(arb.acosh, (NAN, INF), low=1),
-    "atanh": Real(arb.atanh, low=-1, high=1, at={1: INF, -1: -INF}),
-    "acoth": Real(_inverse(arb.atanh), _FADES, at={0: NAN, 1: INF, -1: -INF}),
+    "atanh": Real(arb.atanh, low=-1, high=1, at={1: INF, -1: MINUS_INF}),
+    "acoth": Real(_inverse(arb.atanh), _FADES, at={0: NAN, 1: INF, -1: MINUS_INF}),
     "asech": Real(_inverse(arb.acosh), low=0, high=1, at={0: POLE}),
     "acsch": Real(_inverse(arb.asinh), _FADES, at={0: POLE}),
     "exp": Real(arb.exp, (0, INF)),
     "expm1": Real(arb.expm1, (-1, INF)),
-    "log": Real(arb.log, (NAN, INF), low=0, at={0: -INF}),
-    "log1p": Real(arb.log1p, (NAN, INF), low=-1, at={-1: -INF}),
+    "log": Real(arb.log, (NAN, INF), low=0, at={0: MINUS_INF}),
+    "log1p": Real(arb.log1p, (NAN, INF), low=-1, at={-1: MINUS_INF}),
     "sqrt": Real(arb.sqrt, (NAN, INF), low=0),
     "cbrt": Real(lambda x: x.root(3), (NAN, INF), low=0),
     "gamma": Real(arb.gamma, (NAN, INF)),
@@ -120,11 +125,11 @@ REAL: dict[str, Real] = {
     "erf": Real(arb.erf, _BOUNDED),
     "erfc": Real(arb.erfc, (2, 0)),
     "erfi": Real(arb.erfi, _ODD),
-    "erfinv": Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: -INF}),
-    "ei": Real(arb.ei, (0, INF), at={0: -INF}),
-    "li": Real(arb.li, (NAN, INF), low=0, at={1: -INF}),
+    "erfinv": Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: MINUS_INF}),
+    "ei": Real(arb.ei, (0, INF), at={0: MINUS_INF}),
+    "li": Real(arb.li, (NAN, INF), low=0, at={1: MINUS_INF}),
     "si": Real(arb.si, (lambda: -_quarter(), _quarter)),
-    "ci": Real(arb.ci, (NAN, 0), low=0, at={0: -INF}),
+    "ci": Real(arb.ci, (NAN, 0), low=0, at={0: MINUS_INF}),
     "shi": Real(arb.shi, _ODD),
-    "chi": Real(arb.chi, (NAN, INF), low=0, at={0: -INF}),
+    "chi": Real(arb.chi, (NAN, INF), low=0, at={0: MINUS_INF}),
 }

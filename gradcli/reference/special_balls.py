@@ -10,7 +10,7 @@ from collections.abc import Callable
 from flint import acb, arb, arb_series
 
 from gradcli.reference.incomplete_balls import beta_by_parameters, gamma_by_parameter
-from gradcli.reference.real_functions import INF, NAN
+from gradcli.reference.real_functions import INF, MINUS_INF, NAN
 
 Enclosing = Callable[..., arb]
 
@@ -45,7 +45,7 @@ def _lambertw(x: arb, branch: arb | None = None) -> arb:
         return INF
     if which not in (0, -1) or not x.is_finite() or x < -(arb(-1).exp()) or (which and x > 0):
         return NAN
-    return -INF if which and x.is_zero() else x.lambertw(which)
+    return MINUS_INF if which and x.is_zero() else x.lambertw(which)
 
 
 def _expint(order: arb, x: arb) -> arb:
@@ -120,7 +120,7 @@ def _hyp2f1(a: arb, b: arb, c: arb, x: arb) -> arb:
 
 FUNCTIONS: dict[str, Enclosing] = {
     "besselj": _bessel(arb.bessel_j),
-    "bessely": _bessel(arb.bessel_y, -INF),
+    "bessely": _bessel(arb.bessel_y, MINUS_INF),
     "besseli": _bessel(arb.bessel_i, grows=True),
     "besselk": _bessel(arb.bessel_k, INF),
     "lambertw": _lambertw,
