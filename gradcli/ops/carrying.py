@@ -44,7 +44,7 @@ def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     size, by = m.abs(x), m.abs(y)
     low, high = (size - e) / (by + f), (size + e) / (by - f)
     jumps = m.logical_or(m.less_equal(by, f), m.not_equal(m.floor(low), m.floor(high)))
-    return m.where(jumps, by + f + e, e + f * high)
+    return m.where(jumps, by + f + e, e + f * (high + 1))
 
 
 def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
@@ -81,6 +81,19 @@ def logarithm(m: Any, x: Any, error: Any, base: float = math.e) -> Any:
     return m.where(m.less(error, x), error / (x - error) / math.log(base), math.inf)
 
 
+def inverse_tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of atan(1/x), which jumps at 0."""
+    near = m.maximum(m.abs(x) - error, 0.0)
+    return m.where(m.logical_and(m.less_equal(m.abs(x), error), m.greater(error, 0.0)), math.pi, error / (1 + near * near))
+
+
+def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of what rises with the size of x and has no bound near 0."""
+    size = m.abs(x)
+    off = m.maximum(m.abs(m.at(size + error) - out), m.abs(out - m.at(size - error)))
+    return m.where(m.less(error, size), off, math.inf)
+
+
 def tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
     """Of tan and cot: tan(x + e) - tan(x) = (1 + tan(x)**2) tan(e)/(1 - tan(x) tan(e))."""
     moved = m.tan(m.minimum(error, 1.0))
@@ -114,7 +127,7 @@ def smaller(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 def either(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     """Of the logarithm of a sum of exponentials: no farther off than the operand that is farther, nor than the larger one and the rest."""
     most, far = m.maximum(e, f), m.abs(x - y) - (e + f)
-    least = m.where(m.less(x, y), f, e) + m.exp(-m.maximum(far, 0.0) * 0.69)
+    least = m.where(m.less(x, y), f, e) + 1.5 * m.exp(-m.maximum(far, 0.0) * 0.69)
     return m.where(m.greater(far, 0.0), m.minimum(most, least), most)
 
 
