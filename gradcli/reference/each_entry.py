@@ -1,4 +1,4 @@
-"""Functions entry by entry on arrays of long doubles: by NumPy's loops in long double where it has them, else each entry by itself in balls.
+"""Functions entry by entry on arrays of long doubles: by NumPy's loops in long double where there are such, else one by one in balls.
 
 NumPy's loops are those of the forward pass, so they are held against the record's reference at some entries; where they differ, the
 reference computes all. Derivatives are sympy's, and so are their sizes.

@@ -163,7 +163,7 @@ class LongDoubles(Domain[Any]):
                 kept, _, _ = rule.slopes(*_along(node, operands))
                 return np.reshape(kept, node.shape)
             if rule is not None and rule.value is not None:
-                asked = {"epsilon": float(np.finfo(self.dtype).eps)} if rule.epsilon else {}
+                asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
                 return rule.value(*operands, **node.static, **asked)
             if op.elementwise:
                 return on_entries(op, operands, node.static)

@@ -56,10 +56,8 @@ def _filled(old: Any, shape: Any) -> Any:
 
 AS_IT_IS = Linear(lambda cotangent, x, **_: (cotangent,), _repeated)  # the judge sums to the shape of the operand
 RESHAPED = Linear(lambda cotangent, x, shape: (np.reshape(cotangent, x.shape),), lambda x, shape: np.asarray(x).reshape(shape))
-TRANSPOSED = Linear(_axes_back, lambda x, axes: np.moveaxis(x, range(x.ndim)[::-1] if axes is None else axes, range(x.ndim)))
-EXCHANGED = Linear(
-    lambda cotangent, x, axis1, axis2: (np.swapaxes(cotangent, axis1, axis2),), lambda x, axis1, axis2: np.swapaxes(x, axis1, axis2)
-)
+TRANSPOSED = Linear(_axes_back, lambda x, axes: np.moveaxis(x, range(x.ndim - 1, -1, -1) if axes is None else axes, range(x.ndim)))
+EXCHANGED = Linear(lambda cotangent, x, axis1, axis2: (np.swapaxes(cotangent, axis1, axis2),), np.swapaxes)
 REVERSED = Linear(lambda cotangent, x, axis: (_reversed(cotangent, axis),), _reversed)
 ENTRIES = Linear(_entries_back, lambda x, index: np.asarray(x)[_index(index)])
 JOINED = Linear(_parts_back, lambda *arrays, axis: np.concatenate(arrays, axis=axis))

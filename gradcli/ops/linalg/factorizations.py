@@ -108,7 +108,9 @@ def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
 
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
-    ulps=64, extended=Whole("factors.QR"), domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
+    ulps=64,
+    extended=Whole("factors.QR"),
+    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
 )  # fmt: skip

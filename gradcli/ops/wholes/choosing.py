@@ -62,7 +62,7 @@ def _most_frequent(x: Any, axis: int) -> Any:
     rows = _rows(x, axis)
     found = np.zeros((*rows.shape[:-1], 1), int)
     for place in np.ndindex(rows.shape[:-1]):
-        order = sorted(range(rows.shape[-1]), key=lambda i, row=rows[place]: (row[i], i))
+        order = np.argsort(rows[place], kind="stable")
         start, best = 0, 0
         for i in range(1, len(order) + 1):
             if i == len(order) or rows[place][order[i]] != rows[place][order[start]]:

@@ -163,6 +163,10 @@ def _by_inverse_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
 SLOGDET = Formulas(_slogdet, _by_inverse, _by_inverse_sizes)
 
 
+def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    return substituted(x, y, upper, unitriangular)
+
+
 def _triangle(x: Any, upper: bool, strict: bool) -> Any:
     columns, rows = np.arange(x.shape[-1]), np.arange(x.shape[-2])[:, None]
     beyond = columns - rows if upper else rows - columns
@@ -183,9 +187,7 @@ def _triangular_sizes(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangul
     return _triangle(product(back, turned(np.abs(out))), upper, unitriangular), back
 
 
-SOLVE_TRIANGULAR = Formulas(
-    lambda x, y, upper, unitriangular: substituted(x, y, upper, unitriangular), _triangular_back, _triangular_sizes
-)
+SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back, _triangular_sizes)
 
 
 def _lower(x: Any, upper: bool) -> Any:

@@ -23,7 +23,8 @@ def _halvings(x: Any) -> int:
 def _series(x: Any, h: Any, k: Any) -> tuple[Any, Any, Any, Any]:
     """Of a matrix whose norm is at most 1/2."""
     eye, zero = np.eye(x.shape[-1], dtype=LONG_DOUBLE), np.zeros(x.shape, LONG_DOUBLE)
-    e, by_h, by_k, both = np.broadcast_to(eye, x.shape), None if h is None else zero, None if k is None else zero, None if k is None else zero
+    e, by_h = np.broadcast_to(eye, x.shape), None if h is None else zero
+    by_k = both = None if k is None else zero
     for i in range(_TERMS, 0, -1):
         if k is not None:
             both = (product(x, both) + product(h, by_k) + product(k, by_h)) / i

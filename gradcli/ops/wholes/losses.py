@@ -70,10 +70,9 @@ def _logits_back(
 
 
 def _logits_sizes(c: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> tuple[Any, ...]:
-    sizes = [None if v is None else np.abs(v) for v in (y, weight, pos_weight)]
-    return tuple(
-        None if part is None else part * (1 + np.abs(x)) for part in _logits_back(c, out, x, *sizes, reduction=reduction, sign=1)
-    )
+    target, heavy, positive = (None if v is None else np.abs(v) for v in (y, weight, pos_weight))
+    parts = _logits_back(c, out, x, target, heavy, positive, reduction, sign=1)
+    return tuple(None if part is None else part * (1 + np.abs(x)) for part in parts)
 
 
 LOGITS = Formulas(_logits, _logits_back, _logits_sizes)

@@ -72,8 +72,8 @@ def _eigh(x: Any, UPLO: str, signs: str) -> tuple[Any, Any]:
     doubles = x.astype(np.float64)
     if not np.isfinite(doubles).all():
         raise NotCovered("a matrix with entries that are not finite")
-    start = (sign_conventions.eigh if signs == "torch" else np.linalg.eigh)(doubles, UPLO)[1]
-    return symmetric_spectrum(_mirrored(x, UPLO in "Uu"), np.asarray(start))
+    eigh: Any = sign_conventions.eigh if signs == "torch" else np.linalg.eigh
+    return symmetric_spectrum(_mirrored(x, UPLO in "Uu"), np.asarray(eigh(doubles, UPLO)[1]))
 
 
 def _eigh_back(c: Any, out: Any, x: Any, UPLO: str, signs: str) -> tuple[Any]:

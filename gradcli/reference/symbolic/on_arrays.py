@@ -18,7 +18,6 @@ class Unknown(Exception):
     """A function that NumPy does not compute in long double."""
 
 
-
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.sin: np.sin, sympy.cos: np.cos, sympy.tan: np.tan, sympy.asin: np.arcsin, sympy.acos: np.arccos, sympy.atan: np.arctan,
     sympy.cot: lambda x: 1 / np.tan(x), sympy.sec: lambda x: 1 / np.cos(x), sympy.csc: lambda x: 1 / np.sin(x), sympy.atan2: np.arctan2,
