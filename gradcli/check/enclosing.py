@@ -89,7 +89,7 @@ def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed, read: bool) 
         [*computed.bounds, computed.value_bound], strict=True,
     )  # fmt: skip
     comparisons = [_compared(m, *row) for row in rows]
-    if any(comparison.open for comparison in comparisons):
+    if any(comparison.open or comparison.unsettled for comparison in comparisons):
         raise _TooWide
     return Enclosed(comparisons, source, [*reference, found.value], tuple(sorted(balls.uncertified)))
 

@@ -50,13 +50,18 @@ class Judge:
         self.size = scalar_operations(order) + scalar_operations(reachable([root]))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
         self.comparisons: list[Comparison] = []
-        self.value_comparison: Comparison
+        self.value_comparison: Comparison | None = None
         self.seed_leaf: Expr | None = None
         self.zeros: SignedZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
+
+    @property
+    def decided(self) -> bool:
+        """Whether every entry was compared by itself, with an exact number."""
+        return self.value_comparison is not None
 
     @property
     def fits_sympy(self) -> bool:
@@ -106,7 +111,8 @@ class Judge:
                 found = passes.at(m, read=False)
                 source, by_graph = self._compared(passes, m, found, computed)
                 compared = passes.text.settled(compared, by_graph, bool(found.run.tape.scalars.events))
-            if trail.ended(m.dps, compared) or not self.budget.allows(_PASSES * self.size):
+            settled = not any(comparison.unsettled for comparison in compared)
+            if (trail.ended(m.dps, compared) and settled) or not self.budget.allows(_PASSES * self.size):
                 break
         trail.close(compared)
         self.events = found.run.tape.scalars.events
