@@ -9,6 +9,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops.carrying import steady
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
 from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
@@ -58,6 +59,7 @@ to_float = elementwise(
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
     transparent=True, simpler=_whole, on_floats="float({})", floats=True,
+    carries=steady,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
@@ -25,6 +26,7 @@ copysign = elementwise(
     kinks=(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
+    carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
 )
 signbit = elementwise(
     "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
@@ -34,6 +36,7 @@ heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
     kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
     kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
+    between=((0.0,), ()),
 )
 
 
@@ -46,6 +49,7 @@ angle = elementwise(
     "angle", "x", _angle, lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
     doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
+    between=(),
 )
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
@@ -90,6 +94,7 @@ nan_to_num = elementwise(
     ),
     doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",
     examples=("nan_to_num(1/x, posinf=10)",),
+    carries=steady,
 )
 
 
@@ -101,6 +106,7 @@ binary_exponent = elementwise(
     "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if x - x == 0 else m.zero, None, kind="flat", ulps=0,
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
+    between=(0.0,),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
+from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
@@ -103,4 +104,5 @@ einsum: Op = structural(
     static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
+    carries=multilinear,
 )  # fmt: skip

@@ -21,6 +21,11 @@ def _cross(x: Any, y: Any) -> Any:
     return np.stack([x[..., i - 2] * y[..., i - 1] - x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
 
 
+def _sizes(x: Any, y: Any) -> Any:
+    """The sizes of the terms of a vector product, added up."""
+    return np.stack([x[..., i - 2] * y[..., i - 1] + x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
+
+
 def _cross_shape(x: Shape, y: Shape) -> Shape:
     if x[-1:] != (3,) or y[-1:] != (3,):
         raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
@@ -32,8 +37,9 @@ vector_product: Op = structural(
     public=False, vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
-    backward="LinalgCross", rounding="product", ulps=4,
-    extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
+    backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
+    carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
+    rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
 )  # fmt: skip
 
 

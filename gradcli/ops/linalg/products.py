@@ -12,6 +12,7 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
@@ -77,6 +78,7 @@ matmul = structural(
     extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
+    carries=multilinear,
 )  # fmt: skip
 
 
@@ -110,6 +112,7 @@ dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
+    carries=multilinear,
 )  # fmt: skip
 
 
@@ -122,8 +125,8 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
-    extended=Whole("products.OUTER"),
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
+    extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
+    carries=multilinear,
 )  # fmt: skip
 
 

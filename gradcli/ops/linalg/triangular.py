@@ -131,6 +131,7 @@ read = structural(
     extended=Whole("moving.READ"),
     doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
+    carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
 )  # fmt: skip
 
 

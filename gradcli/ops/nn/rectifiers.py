@@ -21,6 +21,7 @@ relu = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
+    between=(),
 )
 
 
@@ -45,6 +46,7 @@ hardtanh = elementwise(
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
     wider=bent.hardtanh,
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
+    between=(),
 )
 relu6 = composite(
     "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), backward="Hardtanh", kinks=hardtanh.kinks,
@@ -57,6 +59,7 @@ hardsigmoid = elementwise(
     kind="piecewise", saves=("x",), extended=extended.HARDSIGMOID,
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
     doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
+    between=(),
 )
 hardswish = elementwise(
     "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
@@ -65,6 +68,7 @@ hardswish = elementwise(
     kind="piecewise", saves=("x",), extended=extended.HARDSWISH,
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
     doc="x*hardsigmoid(x).", ulps=3,
+    between=(-1.5,),
 )
 def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
     return where(less(x, 0), negative_slope, 1.0)
@@ -78,6 +82,7 @@ leaky_relu = elementwise(
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
     wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
+    between=(0.0,),
 )
 
 
@@ -92,6 +97,7 @@ elu = elementwise(
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=3,
     wider=bent.elu, extended=extended.ELU,
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
+    between=(0.0,),
 )
 
 
@@ -107,6 +113,7 @@ celu = elementwise(
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), ulps=3,
     wider=bent.celu, extended=extended.CELU,
     doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
+    between=(0.0,),
 )
 _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
@@ -116,4 +123,5 @@ selu = elementwise(
     kind="piecewise", saves=("x",), ulps=3, backward="Elu", extended=extended.SELU,
     kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
     doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
+    between=(),
 )

@@ -12,6 +12,7 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.logic import isnan, less, where
 from gradcli.ops.extended import Whole
@@ -40,6 +41,7 @@ lower_median = structural(
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",
+    between=(), among=entries,
 )  # fmt: skip
 
 
@@ -50,6 +52,7 @@ lower_nanmedian = structural(
     extended=Whole("choosing.MEDIAN_OF_NUMBERS"),
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
     doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",
+    between=(), among=entries,
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import maximum, minimum
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
+from gradcli.ops.reductions import carried_order
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
@@ -40,16 +41,16 @@ def _first(forward: Function) -> Function:
     return run
 
 
-def _arg(name: str, forward: Function, form: str, doc: str) -> Op:
+def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -> Op:
     run = _first(forward)
     return structural(
         name, "x", run, witness(f"reducing.{name}"),
-        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form),
+        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form), carries=carries,
     )  # fmt: skip
 
 
-argmax = _arg("argmax", np.argmax, "choosing.LARGEST", "The index of the (first) largest entry. Not differentiated.")
-argmin = _arg("argmin", np.argmin, "choosing.SMALLEST", "The index of the (first) smallest entry. Not differentiated.")
+argmax = _arg("argmax", np.argmax, "choosing.LARGEST", carried_order.largest_place, "The index of the (first) largest entry. Not differentiated.")
+argmin = _arg("argmin", np.argmin, "choosing.SMALLEST", carried_order.smallest_place, "The index of the (first) smallest entry. Not differentiated.")
 
 
 def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
@@ -73,7 +74,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
-    ulps=0, extended=Whole("choosing.ORDER"),
+    ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
 )  # fmt: skip
 
