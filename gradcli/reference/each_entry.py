@@ -20,7 +20,7 @@ from gradcli.reference.algebra import Unsupported, number
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 _SOME = 5  # entries at which NumPy's loop is held against the reference
 _UNITS = 64  # that it may be off by
-_MOST, _MOST_SLOW = 500_000, 2_000  # entries that are computed one by one, by FLINT and by mpmath
+_MOST, _MOST_SLOW = 200_000, 2_000  # entries that are computed one by one, by FLINT and by mpmath
 _DIGITS = 25, 50, 200  # the first that tell all bits of a long double
 
 Static = Mapping[str, Any]
