@@ -139,6 +139,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["by_mpmath"] = check.by_mpmath
     if check.entries is not None:
         out["entries"] = list(check.entries)
+    if check.directions is not None:
+        out["directions"] = check.directions
     if check.wrong:
         out["wrong"] = check.wrong
     if check.worst is not None:

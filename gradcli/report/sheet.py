@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,14 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
 
 
+def _what_was_held(parts: Sequence[VariableCheck]) -> str:
+    """What a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
+    fewest = min((c.entries for c in parts if c.entries), key=lambda entries: entries[0] / max(1, entries[1]), default=(1, 1))
+    text = f", {fewest[0]:,} of {fewest[1]:,} entries" if fewest[0] < fewest[1] else ""
+    directions = min((c.directions for c in parts if c.directions), default=0)
+    return text + (f", rules held along {directions} random directions" if directions else "")
+
+
 def judgement(verdict: Verdict, text: str) -> str:
     """A verdict and what is said of it, which may go on after a comma."""
     return f"{verdict.word}{'' if text.startswith(',') else ' '}{text}".rstrip()
@@ -186,7 +195,8 @@ def _verdict(record: Record) -> str:
     digits = [c.digits for c in parts if c.digits is not None]
     if check.verdict is Verdict.AGREE and text:
         proof = certainty([*parts, *([check.value] if check.value else [])])
-        return f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
+        text = f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
+        return text + _what_was_held(parts)
     if check.verdict is Verdict.SKIPPED:
         return "" if record.warnings else check.reason or "nothing to check"
     if check.verdict is Verdict.UNDETERMINED:
