@@ -112,14 +112,18 @@ class StandIns:
                 failure = error
         raise Unsupported(f"the derivative of {op.name} of so many entries: {failure}")
 
-    def _entrywise(self, op: Op, static: Mapping[str, Any], adjoint: Part, operands: list[Any], wanted: tuple[bool, ...]) -> list[Part | None]:
+    def _entrywise(
+        self, op: Op, static: Mapping[str, Any], adjoint: Part, operands: list[Any], wanted: tuple[bool, ...]
+    ) -> list[Part | None]:
         cotangent, error, live = adjoint
         found: list[Part | None] = []
         for place, rule in enumerate(op.partials or ()):
             if rule is None or not wanted[place]:
                 found.append(None)
                 continue
-            slope = _wide(self._in_widest(op, lambda cast, rule=rule: rule(cast(self.value(op, operands, static)), *map(cast, operands), **static)))
+            slope = _wide(
+                self._in_widest(op, lambda cast, rule=rule: rule(cast(self.value(op, operands, static)), *map(cast, operands), **static))
+            )
             self._hold_entries(op, static, operands, place, slope)
             flows = live * np.ones(np.shape(slope))
             found.append((cotangent * slope, np.abs(error * slope).astype(float), flows))
@@ -181,7 +185,9 @@ class StandIns:
 WIDER = np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
 
 
-def _along(op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any) -> Callable[[float], Any]:
+def _along(
+    op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any
+) -> Callable[[float], Any]:
     """The results, weighted by their cotangents, as a function of the step along a direction."""
 
     def at(step: float) -> Any:
