@@ -2,14 +2,15 @@
 
 A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative at
 all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for a
-cotangent, times a direction, is the derivative of the results along this direction, times the cotangent. The directions are of random sizes,
-each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
+cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random
+sizes, each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
 angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,7 +206,7 @@ def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estima
     with np.errstate(all="ignore"):
         quotients = [_less(along(step), along(-step)) / (2 * step) for step in steps]
         ratio = (steps[0] / steps[1]) ** 2
-        first, second = ((ratio * fine - coarse) / (ratio - 1) for coarse, fine in zip(quotients, quotients[1:], strict=False))
+        first, second = ((ratio * fine - coarse) / (ratio - 1) for coarse, fine in pairwise(quotients))
         return Estimate(second, np.maximum(np.abs(second - first), np.abs(second - quotients[-1]) / ratio))
 
 
