@@ -125,6 +125,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         if record.check.departs is not None:
             sheet.notes.append(record.check.departs.text)
         sheet.notes += [f"write {repair}" for repair in record.check.repairs]
+        if record.check.rewrite is not None:
+            sheet.notes.append(record.check.rewrite.told)
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
 
@@ -145,7 +147,8 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
     from gradcli.report.verdicts import Verdict
 
     if check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
-        return []
+        index = () if check.worst is None else check.worst.index
+        return [] if check.lost is None else [f"{_entry(name, index)}: rounding costs {check.lost} bits, {check.digits} digits are right"]
     if check.kinks:
         return [
             f"{_entry(name, k.index)}: kink, the function jumps here; chosen is {k.chosen:g}"
