@@ -6,8 +6,9 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,7 @@ from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_lack
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import POINTS, Check, Verdict
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
 _AROUND = 3  # points of the domain around which formulas are tried, too
@@ -159,28 +160,34 @@ class SampledPoints:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value
+        held: Counter[int] = Counter()  # claims, and the points at which they were held
         inside = 0
-        gravest: dict[Any, Any] = {}
+        gravest: dict[Any, Any] | None = None  # of a record made in passing, which has to be made anew
         agreeing = self._agreeing(candidates)
         for place, point in enumerate(candidates):
             if best is not None and place in agreeing:
                 inside += 1
                 continue
-            with self._passing():
-                record = self._asked(point, place if inside < _AROUND and place < 2 * _AROUND else None)
+            around = place if inside < _AROUND and place < 2 * _AROUND else None
+            with nullcontext() if place in agreeing else self._passing():
+                record = self._asked(point, around)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**what_claims_lack(record), **without}
             if not inside_domain(record) or record.check is None or is_underflow(record.check):
                 continue
             inside += 1
+            held.update({i: claim.points for i, claim in enumerate(record.check.claims)})
             if record.check.worst is Verdict.MISMATCH:
                 return self._simplest(point, record), inside
             if best is None or best.check is None or record.check.worst > best.check.worst:
-                best, gravest = record, point
-        if best is not None:
+                best, gravest = record, None if place in agreeing else point
+        if gravest is not None:
             best = self._asked(gravest)
+        held.update(dict.fromkeys(held, max(0, len(agreeing) - 1)))
         for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
+            if claim.decided_by == POINTS:
+                claim.points = held[i]
             if claim.verdict is Verdict.AGREE and claim.reason is None:
                 claim.reason = without.get(i)
         return best, inside
