@@ -170,9 +170,8 @@ class Field:
         found = []
         for factor, exponent in factors:
             scale, primitive = self.primitive(factor)
-            exponent = int(exponent)
-            constant = constant * scale**exponent
-            found.append((self.key(primitive), exponent))
+            constant = constant * scale ** int(exponent)
+            found.append((self.key(primitive), int(exponent)))
         return constant, found
 
     def primitive(self, p: Polynomial) -> tuple[Any, Polynomial]:
@@ -180,8 +179,7 @@ class Field:
         from flint import fmpq, fmpz
 
         common, above = fmpz(1), fmpz(0)
-        for c in p.coeffs():
-            c = fmpq(c)
+        for c in map(fmpq, p.coeffs()):
             common, above = common.lcm(c.q), above.gcd(c.p)
         # the greatest common divisor of numerators over the least common multiple of denominators
         scale = fmpq(above, common)
