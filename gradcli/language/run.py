@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +38,7 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
+from gradcli.ops.calling.promotion import FLOAT
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
@@ -61,6 +64,38 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
         yield from parse_statements(source, limits.length)
 
 
+class Quantity(NamedTuple):
+    """A name that stands for every number of a range, as a leaf of the graph."""
+
+    leaf: Expr
+    low: float
+    high: float
+
+
+NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
+
+
+@contextmanager
+def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
+    """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
+    before = {name: [table.get(name) for table in (scope.names, scope.leaves, scope.objects)] for name in ends}
+    replaced, found = set(scope.replaced), {}
+    try:
+        for name, (low, high) in ends.items():
+            leaf = scope.names.get(name)
+            if leaf is None or not leaf.is_leaf or leaf.shape or leaf.kind != FLOAT:
+                leaf = scope.bind_value(name, np.float64(low + (high - low) / 2))
+            found[name] = Quantity(leaf, low, high)
+        yield found
+    finally:
+        for name, meanings in before.items():
+            for table, meaning in zip((scope.names, scope.leaves, scope.objects), meanings, strict=True):
+                table.pop(name, None)  # type: ignore[attr-defined]
+                if meaning is not None:
+                    table[name] = meaning  # type: ignore[index]
+        scope.replaced = replaced
+
+
 class Sides(NamedTuple):
     """One relation of an assert as nodes of the graph."""
 
@@ -77,6 +112,7 @@ class Lowered:
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
+    ranges: Mapping[str, Quantity] = field(default_factory=lambda: NO_RANGES)  # of an assert: what it is claimed for
     static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
     read_as: str | None = None  # in the language's own spelling, where the text has a textbook's
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
@@ -173,8 +209,31 @@ class Program:
                 self.bindings.lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
+        with quantified(self.scope, self._ends(statement)) as ranges:
+            return self._asserted(statement, ranges)
+
+    def _ends(self, statement: Assertion) -> dict[str, tuple[float, float]]:
+        """The ends of the ranges that an assert is about. Raises ArgumentError for what is no range."""
+        found = {}
+        for each in statement.ranges:
+            ends = [self.scope.evaluate(self._side(end, statement.source, [])) for end in (each.begin, each.end)]
+            if any(np.ndim(end) or not np.isfinite(end) for end in ends) or not ends[0] <= ends[1]:
+                error = ArgumentError(f"the ends of a range are two numbers, the smaller one first, not {ends[0]} and {ends[1]}")
+                raise error.at(each.span, statement.source)
+            found[each.name] = float(ends[0]), float(ends[1])
+        return found
+
+    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity]) -> Lowered:
+        source = statement.source
         read: list[Expression | None] = []
-        relations = tuple(Sides(r, *(self._side(part, source, read) for part in (r.left, r.right))) for r in statement.relations)
+        uses: list[StaticUse] = []
+        relations = []
+        for relation in statement.relations:
+            sides = []
+            for part in (relation.left, relation.right):
+                sides.append(self._side(part, source, read))
+                uses += self.lowering.coercion.static_uses
+            relations.append(Sides(relation, *sides))
         within = None
         if statement.within is not None:
             node = self._side(statement.within, source, read)
@@ -182,7 +241,10 @@ class Program:
             if not 0 <= within < np.inf:
                 error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
                 raise error.at(statement.within.root.span, source)
-        lowered = Lowered(statement, relations[0].left, relations, within)
+        for name, quantity in ranges.items():
+            if any(use.leaf is quantity.leaf for use in uses):
+                raise ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range").at(statement.span, source)
+        lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
         self._tell_reading(lowered, read)
         return lowered
 

@@ -114,6 +114,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         for part in record.relations or [record.asserted]:
             if not part.holds and part.worst is not None:
                 sheet.notes.append(part.difference)
+            elif part.holds is None and part.open_box:
+                sheet.notes.append(part.open_box)
     if record.check is not None:
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)

@@ -31,6 +31,7 @@ class Worst:
     index: tuple[int, ...]
     engine: float
     reference: float
+    at: dict[str, float] | None = None  # of a claim over a box: the point
 
 
 @dataclass(eq=False)

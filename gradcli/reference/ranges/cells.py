@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from flint import fmpq
 
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.ranges.intervals import Rational
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 MOST_CELLS = 20_000
@@ -104,11 +105,11 @@ def _is_infinite(x: Any) -> bool:
 class Number(Cell):
     """A rational number."""
 
-    __slots__ = ("value",)
+    __slots__ = ("known", "value")
 
     def __init__(self, cells: Cells, value: fmpq) -> None:
         super().__init__(cells, ())
-        self.value = value
+        self.value, self.known = value, Rational(value)
 
 
 class Leaf(Cell):
@@ -130,11 +131,13 @@ class Named(Cell):
 class Sum(Cell):
     """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
 
-    __slots__ = ("constant", "terms")
+    __slots__ = ("constant", "known", "terms")
 
     def __init__(self, cells: Cells, constant: fmpq, terms: tuple[tuple[fmpq, Cell], ...]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms = constant, terms
+        signs = {UNIT: 1, -UNIT: -1, NOUGHT: 0}  # of coefficients that need no product
+        self.known = Rational(constant), [(Rational(q) if q not in signs else signs[q], c) for q, c in terms]
 
 
 class Factor(NamedTuple):

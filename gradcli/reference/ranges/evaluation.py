@@ -7,21 +7,20 @@ from typing import Any, NamedTuple
 
 from flint import arb
 
+from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Leaf, Named, Number, Product, Step, Sum, behind
 from gradcli.reference.ranges.intervals import (
     ONE,
     ZERO,
     Interval,
+    Rational,
     add,
     multiply,
-    rational,
     real_power,
     union,
     whole_power,
 )
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE, SHAPES, Found
-
-Box = tuple[Interval, ...]
 
 
 class Event(NamedTuple):
@@ -76,7 +75,7 @@ class Evaluation:
         return self.run(behind([cell]))[cell]
 
     def _number(self, cell: Number, table: Table) -> Value:
-        return Value(rational(cell.value))
+        return Value(cell.known.interval)
 
     def _leaf(self, cell: Leaf, table: Table) -> Value:
         return Value(self.box[cell.place])
@@ -85,8 +84,9 @@ class Evaluation:
         return table[cell.args[0]]
 
     def _sum(self, cell: Sum, table: Table) -> Value:
-        total, events = rational(cell.constant), NONE
-        for coefficient, term in cell.terms:
+        constant, terms = cell.known
+        total, events = constant.interval, NONE
+        for coefficient, term in terms:
             x, more = table[term]
             events = events | more if more else events
             if x is None:
@@ -95,8 +95,8 @@ class Evaluation:
                 total = add(total, x)
             elif coefficient == -1:
                 total = add(total, (-x[1], -x[0]))
-            elif coefficient != 0:
-                total = add(total, multiply(rational(coefficient), x))
+            elif isinstance(coefficient, Rational):
+                total = add(total, multiply(coefficient.interval, x))
         if events and self.limits is not None and not (total[0].is_finite() and total[1].is_finite()):
             found = self.limits(cell, self)
             if found is not None:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Cells, Leaf, Product, Sum, behind
-from gradcli.reference.ranges.evaluation import Box, Evaluation
+from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import Interval, inverse, multiply, rational
 from gradcli.reference.ranges.slopes import Slopes
 
@@ -33,6 +34,8 @@ class Quotients:
         if parts is None:
             return None
         above, below = parts
+        if not (above.smooth and below.smooth):
+            return None
         for place in sorted(below.leaves):
             a, b = at.box[place]
             if a == b:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from flint import arb
 
+from gradcli.reference.ranges.boxes import Box, Sides
 from gradcli.reference.ranges.cells import Call, Cell, Choice, Compared, Product, Step, behind
-from gradcli.reference.ranges.evaluation import Box, Evaluation, Event
+from gradcli.reference.ranges.evaluation import Evaluation, Event
 from gradcli.reference.ranges.intervals import middle
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.target import Target
@@ -32,7 +33,7 @@ def places(target: Target, box: Box) -> list[Place]:
     """What is the matter with a cell in a box, and where, as finely as is cheap."""
     found: dict[tuple[str, Cell, bool], list[Box]] = {}
     begun = target.ledger.work
-    active = [box]
+    active, sides = [box], Sides(box, target.cell.leaves)
     while active:
         fine = len(active) > _MOST_BOXES or target.ledger.work - begun > _MOST_WORK
         halves: list[Box] = []
@@ -40,11 +41,11 @@ def places(target: Target, box: Box) -> list[Place]:
             value, events = target.natural(part).table[target.cell]
             if not events:
                 continue
-            if value is None or fine or _is_fine(part, box):
+            if value is None or fine or sides.is_below(part, _FINEST):
                 for event in _first(events, value is None):
                     found.setdefault((event.kind, event.cell, event.removable), []).append(part)
             else:
-                halves += _halves(part, box)
+                halves += sides.halves(part)
         active = halves
     out = []
     for (kind, cell, removable), boxes in found.items():
@@ -63,18 +64,6 @@ def _first(events: frozenset[Event], nowhere: bool) -> list[Event]:
         if known is None or _GRAVITY.index(event.kind) < _GRAVITY.index(known.kind):
             best[event.cell] = event
     return list(best.values())
-
-
-def _is_fine(part: Box, box: Box) -> bool:
-    return all(x[1] - x[0] <= (y[1] - y[0]) * _FINEST for x, y in zip(part, box, strict=True))
-
-
-def _halves(part: Box, box: Box) -> list[Box]:
-    shares = [float((x[1] - x[0]).mid()) / float((y[1] - y[0]).mid()) if y[1] > y[0] else 0.0 for x, y in zip(part, box, strict=True)]
-    k = shares.index(max(shares))
-    a, b = part[k]
-    m = middle((a, b))
-    return [part[:k] + (half,) + part[k + 1 :] for half in ((a, m), (m, b))]
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:

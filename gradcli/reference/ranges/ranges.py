@@ -12,8 +12,10 @@ import flint
 from flint import arb
 
 from gradcli.graph.nodes import Expr
+from gradcli.reference.algebra import Algebra
+from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.cells import UNIT, Cell, Cells
-from gradcli.reference.ranges.evaluation import Box, Ledger
+from gradcli.reference.ranges.evaluation import Ledger
 from gradcli.reference.ranges.limits import Quotients
 from gradcli.reference.ranges.places import Place, places
 from gradcli.reference.ranges.search import BITS, Imprecise, Search, Side
@@ -53,22 +55,34 @@ class Found:
     norms: dict[str, float | None] = field(default_factory=dict)
 
 
-class Function:
-    """A function of the program over a box."""
+class Region:
+    """A box, and what is read of the program over it."""
 
-    def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+    def __init__(self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
         self.cells = Cells()
         self.slopes = Slopes(self.cells)
         self.quotients = Quotients(self.cells, self.slopes)
         self.ledger = Ledger()
         self.box: Box = tuple((arb(low), arb(high)) for low, high in variables.values())
+        self.tracing = Tracing(self.cells, self.slopes, {leaf: i for i, leaf in enumerate(variables)}, values, precision)
+
+    def read(self, *roots: Expr) -> list[Any]:
+        """Arrays of cells. Raises Unsupported."""
         with precise(BITS):
-            self.tracing = Tracing(self.cells, self.slopes, {leaf: i for i, leaf in enumerate(variables)}, values, precision)
-            (found,) = self.tracing.run(root)
-        self.cell = self.cells.of(found[()])
+            return [Algebra.map(self.cells.of, array) for array in self.tracing.run(*roots)]
+
 
     def target(self, cell: Cell) -> Target:
         return Target(cell, self.cells, self.slopes, self.quotients, self.ledger, len(self.box))
+
+
+class Function(Region):
+    """A function of the program over a box."""
+
+    def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+        super().__init__(variables, values, precision)
+        (found,) = self.read(root)
+        self.cell: Cell = found[()]
 
     def slope(self, place: int) -> Cell:
         return self.slopes.of(self.cell, self.cells.leaf(place))

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from flint import arb
 
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.cells import Call, Cell, Cells, Leaf, Product, Sum, behind
-from gradcli.reference.ranges.evaluation import NONE, Box, Evaluation, Event, Events, Ledger, Limits
+from gradcli.reference.ranges.evaluation import NONE, Evaluation, Event, Events, Ledger, Limits
 from gradcli.reference.ranges.intervals import EVERYTHING, Interval, high, low, middle, multiply
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.slopes import Slopes
