@@ -128,7 +128,7 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.cells import UNIT
     from gradcli.reference.ranges.proofs import Proof
-    from gradcli.reference.ranges.ranges import BITS, Region, precise
+    from gradcli.reference.ranges.ranges import Region, precise
 
     variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
     region = Region(variables, scope.values, scope.precision)
@@ -136,9 +136,10 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     if left.size > _MOST_ENTRIES:
         raise Unsupported(f"an array of {left.size} entries")
     within = fmpq(*float(floats.within or 0.0).as_integer_ratio())
-    with precise(BITS):
+    with precise():
         for place in np.ndindex(left.shape):
-            off = region.cells.sum([(UNIT, left[place]), (-UNIT, right[place])])
+            a, b = region.cells.of(left[place]), region.cells.of(right[place])
+            off = region.cells.sum([(UNIT, a), (-UNIT, b)])
 
             def refuted(point: Sequence[float], place: tuple[int, ...] = place) -> bool:
                 return floats.refute(point, place)

@@ -41,9 +41,9 @@ class _Assertion:
     def _quantifier(self) -> int | None:
         """Where "for NAME in" stands."""
         for i in self.top:
-            if i > self.start and self._is_word(i, "for") and self._ends_value(i - 1) and i + 2 < self.stop:
-                if self.tokens[i + 1].kind == NAME and self._is_word(i + 2, "in"):
-                    return i
+            named = i + 2 < self.stop and self.tokens[i + 1].kind == NAME and self._is_word(i + 2, "in")
+            if named and i > self.start and self._is_word(i, "for") and self._ends_value(i - 1):
+                return i
         return None
 
     def parse(self, span: Span) -> Assertion:

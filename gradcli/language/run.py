@@ -90,9 +90,9 @@ def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterato
     finally:
         for name, meanings in before.items():
             for table, meaning in zip((scope.names, scope.leaves, scope.objects), meanings, strict=True):
-                table.pop(name, None)  # type: ignore[attr-defined]
+                table.pop(name, None)
                 if meaning is not None:
-                    table[name] = meaning  # type: ignore[index]
+                    table[name] = meaning
         scope.replaced = replaced
 
 
@@ -243,7 +243,9 @@ class Program:
                 raise error.at(statement.within.root.span, source)
         for name, quantity in ranges.items():
             if any(use.leaf is quantity.leaf for use in uses):
-                raise ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range").at(statement.span, source)
+                raise ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range").at(
+                    statement.span, source
+                )
         lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
         self._tell_reading(lowered, read)
         return lowered

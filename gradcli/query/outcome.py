@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from gradcli.errors import GradcliError
+from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, only_follows, run_statement
@@ -94,6 +95,8 @@ def _variable_line(name: str, part: VariableCheck) -> str:
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
     index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
     text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
+    if worst.at is not None:
+        return f"{text}, at " + " ".join(f"{name}={value!r}" for name, value in worst.at.items())
     off = abs(worst.engine - worst.reference)
     if apart and math.isfinite(off) and worst.reference:
         ulps = off / math.ulp(worst.reference)
@@ -131,6 +134,11 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
+        elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:
+            middle = SampledPoints(program, statement, needs, options, id)
+            record = middle.at(dict.fromkeys(middle.keys, 0.5))  # of these names all values are meant
+            if record is not None:
+                record.point = {}
         else:
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):

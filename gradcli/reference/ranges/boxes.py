@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flint import arb
-
 from gradcli.reference.ranges.intervals import Interval, middle
 
 Box = tuple[Interval, ...]
@@ -33,9 +31,9 @@ class Sides:
         k = self.widest(box) if k is None else k
         a, b = box[k]
         m = middle((a, b))
-        return [box[:k] + (half,) + box[k + 1 :] for half in ((a, m), (m, b))]
+        return [with_side(box, k, half) for half in ((a, m), (m, b))]
 
 
-def thin(point: Iterable[arb]) -> Box:
-    """A point as a box."""
-    return tuple((p, p) for p in point)
+def with_side(box: Box, k: int, side: Interval) -> Box:
+    """A box with another side."""
+    return (*box[:k], side, *box[k + 1 :])

@@ -28,8 +28,8 @@ class Cell:
     def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
         self.cells, self.args = cells, args
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
-        self.partial = partial or any(a.partial for a in args)  # whether it may be undefined somewhere
-        self.smooth = smooth and all(a.smooth for a in args)  # whether no choice is in it
+        self.partial: bool = partial or any(a.partial for a in args)  # whether it may be undefined somewhere
+        self.smooth: bool = smooth and all(a.smooth for a in args)  # whether no choice is in it
         self.serial = cells.next_serial()
 
     def __add__(self, other: Any) -> Any:
@@ -61,7 +61,8 @@ class Cell:
         return self
 
     def __abs__(self) -> Cell:
-        return self.cells.recorder.magnitude(self)
+        found: Cell = self.cells.recorder.magnitude(self)
+        return found
 
     def __lt__(self, other: Any) -> Any:
         return other > 0 if _is_infinite(other) else self._with(other, lambda c, x, y: c.less(x, y))
@@ -84,10 +85,10 @@ class Cell:
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        return self.cells.recorder.decide(self)
+        return bool(self.cells.recorder.decide(self))
 
     def __int__(self) -> int:
-        return self.cells.recorder.whole(self)
+        return int(self.cells.recorder.whole(self))
 
     __index__ = __int__
 
@@ -213,13 +214,11 @@ class Cells:
     """Makes cells, each once."""
 
     def __init__(self) -> None:
-        from gradcli.reference.ranges.recording import Recorder
-
         self._made: dict[Any, Any] = {}
         self._all: list[Cell] = []
         self._last = 0
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
-        self.recorder = Recorder(self)
+        self.recorder: Any = None  # decides truths, and runs references: `recording.recorded` gives it
 
     def next_serial(self) -> int:
         self._last += 1
@@ -263,7 +262,8 @@ class Cells:
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
-        constant, terms = NOUGHT, {}
+        constant = NOUGHT
+        terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
             if isinstance(cell, Number):
                 constant += coefficient * cell.value
@@ -396,9 +396,9 @@ def exactly(x: Any) -> fmpq:
         sign, mantissa, exponent, _ = parts
         if not mantissa and exponent:
             raise Unsupported("a number that is not finite")
-        value = fmpq(int(mantissa)) * fmpq(2) ** exponent if abs(exponent) < 1 << 20 else None
-        if value is None:
+        if abs(exponent) >= 1 << 20:
             raise Unsupported("a number of so many digits")
+        value: fmpq = fmpq(int(mantissa)) * fmpq(2) ** exponent
         return -value if sign else value
     if isinstance(x, (bool, int)):
         return fmpq(int(x))

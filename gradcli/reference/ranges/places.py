@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from flint import arb
 
-from gradcli.reference.ranges.boxes import Box, Sides
+from gradcli.reference.ranges.boxes import Box, Sides, with_side
 from gradcli.reference.ranges.cells import Call, Cell, Choice, Compared, Product, Step, behind
-from gradcli.reference.ranges.evaluation import Evaluation, Event
+from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import middle
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.target import Target
+from gradcli.reference.ranges.values import Event
 
 _FINEST = 2.0**-46  # of the sides of the box
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
@@ -88,7 +89,7 @@ def _sharpened(target: Target, hull: Box, box: Box, kind: str, cell: Cell) -> Bo
         if not x[0] < x[1] or x[1] - x[0] > (whole[1] - whole[0]) * _FINEST * 4:
             continue
         for point in _round_numbers(x):
-            thin = hull[:k] + ((point, point),) + hull[k + 1 :]
+            thin = with_side(hull, k, (point, point))
             if _turns(cell, Evaluation(thin, target.ledger)):
                 out[k] = (point, point)
                 break
@@ -110,7 +111,7 @@ def _turns(cell: Cell, at: Evaluation) -> bool:
     """Whether a cell is exactly at its pole, kink, jump or edge."""
     at.run(behind([cell]))
     if isinstance(cell, Product):
-        return any(at.table[f.base].interval == (0, 0) for f in cell.factors)
+        return any(x is not None and x[0] == 0 and x[1] == 0 for x in (at.table[f.base].interval for f in cell.factors))
     if isinstance(cell, Step):
         x = at.table[cell.args[0]].interval
         return x is not None and bool(x[0] == x[1]) and bool(x[0].is_integer())
@@ -127,5 +128,3 @@ def _level(truth: Cell, at: Evaluation) -> bool:
         return False
     x, y = (at.table[a].interval for a in truth.args)
     return x is not None and y is not None and bool(x[0] == x[1] == y[0] == y[1])
-
-

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from gradcli.reference.ranges.cells import NOUGHT, UNIT, Call, Cell, Named, Number, Product, Sum, behind
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Named, Number, Product, Sum, behind
 
 _MOST_TERMS = 4_000
 _MOST_ATOMS = 24
@@ -122,4 +122,5 @@ def _as_cell(cells: Any, polynomial: Any, atoms: list[Cell]) -> Cell:
     for powers, coefficient in polynomial.terms():
         factors = [(atom, fmpq(int(n))) for atom, n in zip(atoms, powers, strict=False) if n]
         terms.append((fmpq(coefficient), cells.product(factors)))
-    return cells.sum(terms) if terms else cells.number(NOUGHT)
+    found: Cell = cells.sum(terms)
+    return found

@@ -17,7 +17,6 @@ from gradcli.reference.ranges.cells import UNIT, Cell, Cells, Choice, Number, Pa
 MOST_PATHS = 64
 
 
-
 class Recorder(Algebra):
     """What a record's reference receives where scalars are cells."""
 
@@ -96,7 +95,7 @@ class Recorder(Algebra):
         given = [None if a is None else self.cells.of(a) for a in arguments]
         if op.kind != "smooth":
             return self.branching(lambda: op.reference(self, *given, **static))
-        from gradcli.reference.symbolic.cells import of_operation
+        from gradcli.reference.symbolic.cells import of_operation  # sympy, which arithmetic needs not
 
         return of_operation(self.cells, op, static, given)
 
@@ -192,3 +191,8 @@ class Recorder(Algebra):
         return holds
 
 
+def recorded() -> Cells:
+    """Cells that references can be run on."""
+    cells = Cells()
+    cells.recorder = Recorder(cells)
+    return cells

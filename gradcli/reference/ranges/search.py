@@ -80,7 +80,13 @@ class Search:
             tight, done = self._is_tight(bound, sign)
             hopeless = not bound.is_finite() and self.sides.is_below(node.box, _HOPELESS)
             polishing += tight
-            if done or hopeless or polishing > _POLISH or self.target.ledger.work - self.begun > limit or self.sides.is_below(node.box, _FINEST):
+            if (
+                done
+                or hopeless
+                or polishing > _POLISH
+                or self.target.ledger.work - self.begun > limit
+                or self.sides.is_below(node.box, _FINEST)
+            ):
                 break
             heapq.heappop(heap)
             for half in self._halves(node):
@@ -150,9 +156,8 @@ class Search:
             if best is None or end > best[0]:
                 self.best[sign] = end, point
         here, there = self.best[1], self.best[-1]
-        assert here is not None and there is not None
+        assert here is not None
+        assert there is not None
         span = max(low(here[0] + there[0]), max(abs(here[0]), abs(there[0])) * arb(1e-12))
         if b - a > span * self.width / 16 and b > a and ctx.prec < _MOST_BITS:
             raise Imprecise
-
-

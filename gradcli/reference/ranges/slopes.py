@@ -55,5 +55,3 @@ class Slopes:
             inner = self.cells.product([(self.cells.of_factors(kept), UNIT), (slope, UNIT)])
             terms.append((factor.exponent, inner))
         return self.cells.sum(terms)
-
-

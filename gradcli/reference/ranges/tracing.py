@@ -84,6 +84,7 @@ class Tracing(Domain[Any]):
         if of.kind == "jacobian":
             return self._rows(y, x)
         if of.kind == "jvp":
+            assert vector is not None
             return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
         slope = self._vjp(y, x, None)
         return self._rows(slope, x) if of.kind == "hessian" else self._vjp(slope, x, vector)

@@ -134,7 +134,8 @@ def _piecewise(cells: Cells, *parts: Any) -> Cell:
                 return value
         raise Unsupported("a piece that is missing")
 
-    return cells.recorder.branching(run)
+    found: Cell = cells.recorder.branching(run)
+    return found
 
 
 def _largest(cells: Cells, *parts: Cell) -> Any:
@@ -149,9 +150,10 @@ def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
     """A function as 1 over another, or as another of 1/x."""
 
     def make(cells: Cells, x: Cell) -> Cell:
-        if not inside:
-            return cells.power(cells.call(function.__name__.lower(), function, (x,)), -UNIT)
-        return cells.call(function.__name__.lower(), function, (cells.power(x, -UNIT),))
+        name = function.__name__.lower()
+        if inside:
+            return cells.call(name, function, (cells.power(x, -UNIT),))
+        return cells.power(cells.call(name, function, (x,)), -UNIT)
 
     return make
 
