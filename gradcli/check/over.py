@@ -11,7 +11,8 @@ from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
-from gradcli.language.run import Lowered, Quantity, Sides
+from gradcli.language.quantities import Quantity
+from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Scope
 from gradcli.report.records import Asserted
 from gradcli.report.verdicts import Check, Claim, Verdict, Worst
@@ -27,7 +28,7 @@ def decide_over(scope: Scope, lowered: Lowered, proving: bool) -> tuple[list[Ass
     several = len(lowered.relations) > 1
     relations = [_decided(scope, lowered, sides, several, proving) for sides in lowered.relations]
     claims = [_claim(told) for told in relations]
-    return relations, Check(Verdict.SKIPPED, claims=claims)
+    return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
 
 def _claim(told: Asserted) -> Claim:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +17,7 @@ from gradcli.language.bindings import Bindings
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
+from gradcli.language.quantities import NO_RANGES, Quantity, quantified
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
@@ -38,7 +37,6 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
-from gradcli.ops.calling.promotion import FLOAT
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
@@ -62,38 +60,6 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
     """The statements of a program, as its lines come; an error takes the place of a statement that cannot be read."""
     for source in sources(lines, name, limits):
         yield from parse_statements(source, limits.length)
-
-
-class Quantity(NamedTuple):
-    """A name that stands for every number of a range, as a leaf of the graph."""
-
-    leaf: Expr
-    low: float
-    high: float
-
-
-NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
-
-
-@contextmanager
-def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
-    """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
-    before = {name: [table.get(name) for table in (scope.names, scope.leaves, scope.objects)] for name in ends}
-    replaced, found = set(scope.replaced), {}
-    try:
-        for name, (low, high) in ends.items():
-            leaf = scope.names.get(name)
-            if leaf is None or not leaf.is_leaf or leaf.shape or leaf.kind != FLOAT:
-                leaf = scope.bind_value(name, np.float64(low + (high - low) / 2))
-            found[name] = Quantity(leaf, low, high)
-        yield found
-    finally:
-        for name, meanings in before.items():
-            for table, meaning in zip((scope.names, scope.leaves, scope.objects), meanings, strict=True):
-                table.pop(name, None)
-                if meaning is not None:
-                    table[name] = meaning
-        scope.replaced = replaced
 
 
 class Sides(NamedTuple):
@@ -209,21 +175,22 @@ class Program:
                 self.bindings.lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
-        with quantified(self.scope, self._ends(statement)) as ranges:
-            return self._asserted(statement, ranges)
+        of_ends: list[Expression | None] = []
+        with quantified(self.scope, self._ends(statement, of_ends)) as ranges:
+            return self._asserted(statement, ranges, of_ends)
 
-    def _ends(self, statement: Assertion) -> dict[str, tuple[float, float]]:
+    def _ends(self, statement: Assertion, read: list[Expression | None]) -> dict[str, tuple[float, float]]:
         """The ends of the ranges that an assert is about. Raises ArgumentError for what is no range."""
         found = {}
         for each in statement.ranges:
-            ends = [self.scope.evaluate(self._side(end, statement.source, [])) for end in (each.begin, each.end)]
+            ends = [self.scope.evaluate(self._side(end, statement.source, read)) for end in (each.begin, each.end)]
             if any(np.ndim(end) or not np.isfinite(end) for end in ends) or not ends[0] <= ends[1]:
                 error = ArgumentError(f"the ends of a range are two numbers, the smaller one first, not {ends[0]} and {ends[1]}")
                 raise error.at(each.span, statement.source)
             found[each.name] = float(ends[0]), float(ends[1])
         return found
 
-    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity]) -> Lowered:
+    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity], of_ends: list[Expression | None]) -> Lowered:
         source = statement.source
         read: list[Expression | None] = []
         uses: list[StaticUse] = []
@@ -247,7 +214,7 @@ class Program:
                     statement.span, source
                 )
         lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
-        self._tell_reading(lowered, read)
+        self._tell_reading(lowered, [*read, *of_ends])
         return lowered
 
     def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
@@ -278,7 +245,10 @@ class Program:
         if isinstance(lowered.statement, Assertion):
             signs = [relation.symbol for relation in lowered.statement.relations]
             sides = zip(texts[::2], signs, texts[1::2], strict=False)
-            within = f" within {texts[-1]}" if lowered.statement.within is not None else ""
+            within = f" within {texts[2 * len(signs)]}" if lowered.statement.within is not None else ""
+            limits = texts[len(texts) - 2 * len(lowered.ranges) :]
+            over = [f"{name} in {a}..{b}" for name, a, b in zip(lowered.ranges, limits[::2], limits[1::2], strict=True)]
+            within += f" for {', '.join(over)}" if over else ""
             lowered.read_as = "assert " + " and ".join(f"{a} {sign} {b}" for a, sign, b in sides) + within
         else:
             lowered.read_as = texts[0]

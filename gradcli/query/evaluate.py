@@ -157,6 +157,12 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         from gradcli.reference.digits import to_digits
 
         record.precise = to_digits(scope, root, wrt, record.seed, options.digits)
+    if options.over and options.check:
+        from gradcli.query.over import held
+
+        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over)
+        if record.check is not None:
+            return
     if options.check:
         from gradcli.check.crosscheck import cross_check
 

@@ -128,6 +128,22 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
         return _skipped(statement, skip, id)
     scope, options = program.scope, policy.options
+    if options.over and isinstance(statement, (Query, Assertion)):
+        from gradcli.query.over import over_box, ranged
+
+        with over_box(scope, statement, options.over):
+            record = _judged(program, ranged(statement, options.over), policy, id)
+    else:
+        record = _judged(program, statement, policy, id)
+    if record is None or (not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)):
+        return None
+    record.xfail = xfail
+    return record
+
+
+def _judged(program: Program, statement: Statement | GradcliError, policy: Policy, id: Any) -> Record | None:
+    """The record of a statement at the values of its names, or at points of its domain."""
+    scope, options = program.scope, policy.options
     record = run_statement(program, statement, options, id=id)
     if isinstance(statement, GradcliError):
         pass
@@ -139,13 +155,12 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
             record = middle.at(dict.fromkeys(middle.keys, 0.5))  # of these names all values are meant
             if record is not None:
                 record.point = {}
+        elif options.over and not needs.names:
+            record = SampledPoints(program, statement, needs, options, id).at({})
         else:
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
-    if record is None or only_follows(statement, record):
-        return None
-    record.xfail = xfail
     return record
 
 

@@ -167,6 +167,8 @@ def check_dict(check: Check) -> dict[str, Any]:
         out["claims"] = [_claim(c) for c in check.claims]
     if check.reason is not None:
         out["reason"] = check.reason
+    if check.over is not None:
+        out["over"] = _box(check.over)
     if check.repairs:
         out["repairs"] = check.repairs
     if check.departs is not None:

@@ -181,6 +181,8 @@ def _verdict(record: Record) -> str:
     names = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
     text = " and ".join(names.get(s, s) for s in sources)
     digits = [c.digits for c in parts if c.digits is not None]
+    if record.asserted is not None and record.asserted.over is not None and check.verdict is Verdict.AGREE:
+        return "proved"
     if check.verdict is Verdict.AGREE and text:
         return f"with {text}, to {min(digits)} digits" if digits else f"with {text}"
     if check.verdict is Verdict.SKIPPED:

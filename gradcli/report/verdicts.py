@@ -130,6 +130,7 @@ class Check:
     reason: str | None = None
     repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
     departs: Departure | None = None  # where a wrong gradient begins
+    over: dict[str, tuple[float, float]] | None = None  # the box that it is about
 
     @property
     def worst(self) -> Verdict:

@@ -10,9 +10,10 @@ from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.boxes import Box, with_side
-from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Cells, Leaf, Product, Sum, behind
+from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Leaf, Product, Sum, behind
 from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import Interval, inverse, multiply, rational
+from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.slopes import Slopes
 from gradcli.reference.ranges.values import At
 

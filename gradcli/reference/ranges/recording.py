@@ -12,7 +12,8 @@ import numpy as np
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Cells, Choice, Number, Path
+from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Number, Path
+from gradcli.reference.ranges.making import Cells
 
 MOST_PATHS = 64
 

@@ -17,7 +17,8 @@ from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Cells
+from gradcli.reference.ranges.cells import UNIT, Cell
+from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.slopes import Slopes
 
 Array = np.ndarray
