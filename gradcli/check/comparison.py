@@ -35,11 +35,12 @@ class Comparison:
     sides      one-sided derivatives of the entries that may lie on a kink
     troubles   the operations without a finite value or derivative, by the entries that they were made of
     rule       digits to which the exact numbers must agree
+    radii      of numbers that are enclosed, how far each pair of them may be from the truth
     """
 
     def __init__(
         self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
-        sides: dict[int, Sides] | None, troubles: Troubles = NO_TROUBLES, rule: int = _RULE,
+        sides: Mapping[int, Sides] | None, troubles: Troubles = NO_TROUBLES, rule: int = _RULE, radii: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
@@ -53,6 +54,7 @@ class Comparison:
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
         self.verdicts = [self._entry(i) for i in range(len(self.computed))]
+        self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
 
     @property
     def mismatched(self) -> bool:
@@ -86,19 +88,26 @@ class Comparison:
 
     def _finite(self, i: int, reference: Any, tolerance: Any) -> Verdict:
         """Rules against the reference, and then floats against the rules."""
-        m, computed, engine, bound = self.m, self.computed[i], self.engine[i], self.bounds[i]
-        # What rounding at the working precision does to the terms; a limit from both sides is good to less.
-        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
-        slack = terms * m.mpf(10) ** (_GUARD - m.dps)
-        if i in self.sides:
-            slack += m.mpf(10) ** -28
-        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + slack:
+        computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
+        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self._slack(i):
             self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
             return Verdict.MISMATCH
         if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
             self.reasons[i] = "the difference is more than rounding explains"
             return Verdict.MISMATCH
         return Verdict.AGREE
+
+    def _slack(self, i: int) -> Any:
+        """What rounding at the working precision does to the terms; a limit from both sides is good to less."""
+        m, bound = self.m, self.bounds[i]
+        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
+        return terms * m.mpf(10) ** (_GUARD - m.dps) + (m.mpf(10) ** -28 if i in self.sides else 0)
+
+    def _allowed(self, i: int) -> Any:
+        """How far rules and reference may be apart."""
+        if isinstance(self.reference[i], bool):
+            return self.m.inf
+        return self.m.mpf(10) ** -self.rule * max(abs(self.engine[i]), abs(self.reference[i])) + self._slack(i)
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""

@@ -9,60 +9,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from functools import cache, partial
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, wide_check
-from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.comparison import Comparison
+from gradcli.check.enclosing import Computed, enclosed
+from gradcli.check.passes import Passes
 from gradcli.check.rounding import error_bounds
-from gradcli.check.text import Text
 from gradcli.check.trail import Trail
-from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import OtherShapeError, Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
-from gradcli.reference.exact_values import exact_array
-from gradcli.reference.inner_kinks import InnerKinks, has_inner, with_inner_choices
-from gradcli.reference.kinks import Prober, Sides, active_kinks
-from gradcli.reference.scalars import Event, plain
+from gradcli.reference.kinks import Prober, active_kinks
+from gradcli.reference.scalars import Event
 from gradcli.reference.signed_zeros import SignedZeros
-from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
-_SYMPY_CALLS = 300_000  # of Python's functions, that sympy may make for one derivative
 _MOST_SYMBOLS = 40
 _MANY = 30_000  # scalar operations from which on arrays are judged as wholes
-_LONG_SHARE = 2.0**-7  # of the error of doubles, that of long doubles
 _PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
-
-
-class OnTape(NamedTuple):
-    """The function on the judge's tape, and its value.
-
-    chosen  the entries of the value that depend on choices at kinks
-    text    the value as the text says it, where that was read
-    """
-
-    tape: ReferenceTape
-    y: Any
-    chosen: dict[int, Sides]
-    text: Any = None
-
-
-class Held(NamedTuple):
-    """Comparisons with a reference, the value's last, and where that came from."""
-
-    comparisons: list[Comparison]
-    source: str
-    on: OnTape
 
 
 class Judge:
@@ -81,9 +53,8 @@ class Judge:
         self.seed_leaf: Expr | None = None
         self.zeros: SignedZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
-        self.text = Text(scope, root, wrt, self.leaves)
+        self.slack: list[Any] = []  # what rounding explains: of the value, and of each gradient
         self.budget = Budget()
-        self._whole_derivative: Any = None  # sympy's; False where there is none
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
 
@@ -98,136 +69,80 @@ class Judge:
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        if self.size > _MANY and (found := self._decide_wide(value)) is not None:
+        if self.size > _MANY and (found := self._decide_large(value)) is not None:
             return found
+        return self._decide_scalars(value)
+
+    def _decide_scalars(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+        """Each entry a number of any precision."""
         if self.size > LARGEST:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
         m = _context()
-        nodes = list(self.wrt.values())
         self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
-        value_bound, bounds = error_bounds(self.root, nodes, own_leaves, self.seed, self.precision)
+        value_bound, bounds = error_bounds(self.root, list(self.wrt.values()), own_leaves, self.seed, self.precision)
+        self.slack = [value_bound, *bounds]
+        passes, computed = Passes(self, own_leaves), Computed(np.asarray(reached), value_bound, self.gradients, bounds)
+        try:
+            proof = enclosed(passes, m, computed, DIGITS)
+        except OtherShapeError as why:
+            other = VariableCheck(Verdict.MISMATCH, reason=str(why))
+            return other, dict.fromkeys(self.wrt, other)
+        if proof is None:
+            source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
+        else:
+            source, self.comparisons, self.value_comparison = proof.source, proof.comparisons, proof.value
+        results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
+        checked = self.value_comparison.result(source, 0) if value is not None else None
+        if proof is not None:
+            proof.mark([*results.values()], checked)
+        return checked, results
+
+    def _in_numbers(self, passes: Passes, m: Any, computed: Computed) -> tuple[str, list[Comparison], Comparison]:
+        """The source of the reference, and what was compared with it, in plain multi-precision: more digits until all stays the same."""
         trail = Trail()
-        for digits in DIGITS:
+        for m.dps in DIGITS:
             self.budget.spend(_PASSES * self.size)
-            m.dps = digits
-            table = forward_exact(m, self.root, own_leaves, self.precision, self.zeros)
-            engine = gradients_exact(m, table, self.root, nodes, self.seed)
-            held = partial(self._held, m, table, engine, np.asarray(reached), [*bounds, value_bound])
-            judged = held(self._on_tape(m, table))
-            if judged.on.text is not None and any(c.mismatched for c in judged.comparisons):
-                other = held(self._on_graph(m, table))
-                settled = self.text.settled(judged.comparisons, other.comparisons, bool(other.on.tape.scalars.events))
-                judged = other._replace(comparisons=settled)
-            *comparisons, checked = judged.comparisons
-            if trail.ended(digits, [*comparisons, checked]) or not self.budget.allows(_PASSES * self.size):
+            found = passes.at(m)
+            tape, reference = found.tape, found.reference
+            prober = Prober(self, tape, found.value, active_kinks(tape, list(passes.nodes)))
+            sides = [prober.of(x, slopes) for x, slopes in zip(passes.nodes, reference, strict=True)]
+            source = "composed"
+            if not tape.scalars.events and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
+                source, reference = "symbolic", symbolic
+            columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.y, passes.nodes))
+            comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
+            checked = Comparison(m, found.value, found.engine_value, computed.value, computed.value_bound, found.chosen)
+            if trail.ended(m.dps, [*comparisons, checked]) or not self.budget.allows(_PASSES * self.size):
                 break
         trail.close([*comparisons, checked])
-        self.events = judged.on.tape.scalars.events
-        self.comparisons, self.value_comparison = comparisons, checked
-        results = {name: c.result(judged.source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), comparisons, strict=True)}
-        return checked.result(judged.source, 0) if value is not None else None, results
+        self.events = tape.scalars.events
+        return source, comparisons, checked
 
-    def _held(self, m: Any, table: Mapping[Expr, Any], engine: Sequence[Any], reached: Any, bounds: Sequence[Any], on: OnTape) -> Held:
-        """The rules without rounding and the floats, compared with a reference."""
-        nodes, tape = list(self.wrt.values()), on.tape
-        exact_value = Algebra.map(plain, on.y)
-        reference = tape.slopes(on.y, exact_array(m, self.seed, "float"), nodes)
-        prober = Prober(self, tape, exact_value, active_kinks(tape, nodes))
-        sides = [prober.of(x, slopes) for x, slopes in zip(nodes, reference, strict=True)]
-        source = "composed"
-        if not tape.scalars.events and self.fits_sympy:
-            self._whole_derivative = self._whole(m) if self._whole_derivative is None else self._whole_derivative
-            source, reference = self._symbolic(m, self._whole_derivative, reference)
-        comparisons = [
-            Comparison(m, r, e, computed, bound, side, trouble)
-            for r, e, computed, bound, side, trouble in zip(
-                reference, engine, self.gradients, bounds[:-1], sides, tape.troubles(on.y, nodes), strict=True
-            )
-        ]
-        value = exact_value if on.text is None or on.chosen else on.text
-        checked = Comparison(m, value, table[self.root].array, reached, bounds[-1], on.chosen)
-        return Held([*comparisons, checked], source, on)
+    def _decide_large(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
+        """Whole arrays in long double, every entry; None where scalars have to decide, and can."""
+        from gradcli.check.large import decide_large
 
-    def _on_tape(self, m: Any, engine: Mapping[Expr, Any]) -> OnTape:
-        """The function as its text says it; where that is not read, or kinks were met that only its graph knows, as that has it."""
-        read = None if self.zeros else self.text.tape(m)
-        if read is None:
-            return self._on_graph(m, engine)
-        tape, y = read
-        if self.text.hides_kinks or (tape.scalars.events and has_inner(self.root)):
-            other = self._on_graph(m, engine)
-            if other.tape.scalars.events:
-                return other if has_inner(self.root) else other._replace(text=self.text.value)  # whose value is a choice, too
-        return OnTape(tape, y, {}, self.text.value)
-
-    def _on_graph(self, m: Any, engine: Mapping[Expr, Any]) -> OnTape:
-        """The function as its graph has it, its value, and the entries of it that depend on choices at kinks."""
-        nodes = list(self.wrt.values())
-        tape = ReferenceTape(m, self.leaves, self.precision, self.zeros)
-        y = tape.run(self.root, nodes)
-        if not tape.scalars.events or not has_inner(self.root):
-            return OnTape(tape, y, {})
-        return OnTape(*with_inner_choices(InnerKinks(m, self.leaves, self.precision, self.size), self.root, nodes, engine))
-
-    def _decide_wide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
-        """Whole arrays in long double, every entry; None where another reference has to decide, and can."""
-        from gradcli.reference import extended
-
-        nodes = list(self.wrt.values())
         try:
-            exact_value, reference, errors = extended.reference(self.root, nodes, self.leaves, self.seed, self.precision)
+            found, settled = decide_large(self, value)
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        value_bound, bounds = error_bounds(self.root, nodes, self.leaves, self.seed, self.precision)
-        # long doubles suffer, too: where the operands' errors count, a small share of what doubles do
-        bounds = [(1 + _LONG_SHARE) * bound + 4 * error for bound, error in zip(bounds, errors, strict=True)]
-        self.wide = {name: (right, bound) for name, right, bound in zip(self.wrt, reference, bounds, strict=True)}
-        self.wide["value"] = exact_value, value_bound
-        results = {
-            name: wide_check(right, computed, bound)
-            for name, right, computed, bound in zip(self.wrt, reference, self.gradients, bounds, strict=True)
-        }
-        checked = None if value is None else wide_check(exact_value, np.asarray(value), value_bound)
-        if checked is not None:
-            checked.entries = None
-        open_ = any(part.verdict is not Verdict.AGREE for part in [*results.values(), *([] if checked is None else [checked])])
-        return None if open_ and self.size <= LARGEST else (checked, results)
-
-    def _whole(self, m: Any) -> Any:
-        """sympy's derivative of the whole function, or False where there is none in reach."""
-        from gradcli.reference.symbolic.derivative import WholeDerivative
-        from gradcli.reference.symbolic.steps import TooManySteps, steps
-
-        # whole numbers and simple fractions never lead sympy astray; to others, such as 0.1, its polynomials may have no end
-        odd = any(node.is_constant and not _is_simple(node.payload) for node in definition_order(self.root))
+        if settled or self.size > LARGEST:
+            return found
+        large, self.wide = self.wide, {}
         try:
-            with steps(_SYMPY_CALLS) if odd else nullcontext():
-                return WholeDerivative(m, self.root, list(self.wrt.values()), self.leaves, self.seed, self.precision)
-        except (TooManySteps, Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
-            return False
-
-    def _symbolic(self, m: Any, whole: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
-        """The symbolic reference, where it has real values that the composed one confirms; else the composed one."""
-        if whole is False:
-            return "composed", composed
-        found = whole.evaluate(m, self.leaves)
-        for symbolic, other in zip(found, composed, strict=True):
-            for x, y in zip(np.ravel(symbolic), np.ravel(other), strict=True):
-                if not m.isfinite(x) or not abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)):
-                    return "composed", composed
-        return "symbolic", found
+            return self._decide_scalars(value)
+        except Undecided:
+            self.wide = large
+            return found
 
 
-def _is_simple(payload: Any) -> bool:
-    """Whether a number is a fraction of small numbers."""
-    if not isinstance(payload, (int, float, np.ndarray)):
-        return True
-    numbers = np.asarray(payload, float)
-    numbers = np.where(np.isfinite(numbers), numbers, 0.1)
-    return bool(np.all((numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
+def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:
+    """Whether sympy's derivative has real values that the composed reference confirms."""
+    pairs = [pair for two in zip(symbolic, composed, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
+    return all(m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)) for x, y in pairs)
 
 
 @cache

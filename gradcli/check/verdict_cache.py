@@ -38,7 +38,7 @@ def _versions() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     found = [_FORMAT]
-    for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy"):
+    for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy", "python-flint"):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
@@ -247,7 +247,9 @@ def _worst(data: dict[str, Any] | None) -> Worst | None:
 def _variable(data: dict[str, Any]) -> VariableCheck:
     kinks = [OneSided(**{**kink, "index": tuple(kink["index"])}) for kink in data["kinks"]]
     entries = None if data["entries"] is None else (data["entries"][0], data["entries"][1])
-    fields = {**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"]), "kinks": kinks, "entries": entries}
+    enclosure = None if data["enclosure"] is None else (data["enclosure"][0], data["enclosure"][1])
+    fields = {**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"])}
+    fields |= {"kinks": kinks, "entries": entries, "enclosure": enclosure}
     return VariableCheck(**fields)
 
 

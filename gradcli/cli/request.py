@@ -6,6 +6,7 @@ from gradcli.ops.fixed import Fixed
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
+BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -50,6 +51,13 @@ class DiffRequest(Request):
     check: bool
     latex: bool
     points: int
+
+
+class BoundRequest(Request):
+    """Those of ``gradcli bound``."""
+
+    width: float
+    lipschitz: bool
 
 
 class CheckRequest(Request):

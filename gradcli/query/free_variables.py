@@ -209,7 +209,8 @@ class SampledPoints:
         numbers = any(not claim.formula for claim in self.options.claims)
         if not isinstance(query, Query) or self.needs.bindings or numbers or self.options.mode != "grad":
             return frozenset()
-        quick = replace(self.options, formula=False, check=False, digits=None)
+        claims = tuple(replace(claim, around=None) for claim in self.options.claims)  # they are tried around single points
+        quick = replace(self.options, formula=False, check=False, digits=None, claims=claims)
         columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
         inside = np.flatnonzero(self._finite_at(query, columns, quick))
         if inside.size < 2:

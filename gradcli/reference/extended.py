@@ -16,27 +16,43 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.each_entry import on_entries, slopes_of_entries
+from gradcli.reference.single_entries import Wholes, by_entries
+from gradcli.reference.stand_ins import StandIns
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 
 
+_WORSE = 4.0  # how many of its units an operation in long double may be off by where one of doubles is off by one of theirs
+
+
 class Reference(NamedTuple):
-    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands."""
+    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands.
+
+    errors  of the slopes of single operations, where these are computed of terms that cancel
+    share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
+    wholes  what was found on the way
+    held    what stood in for operations without a form
+    source  what decided
+    """
 
     value: Any
     slopes: list[np.ndarray]
     errors: list[np.ndarray]
+    share: float
+    wholes: Wholes
+    held: StandIns
+    source: str
 
 
 def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
-    """The derivative in long double. Raises Unsupported for operations that are not covered, and where long doubles are doubles."""
-    if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant:
-        raise Unsupported("long doubles have no more digits than doubles on this machine")
+    """The derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported."""
     try:
         return _reference(root, wrt, leaves, seed, precision)
     except NotCovered as missing:
@@ -45,34 +61,57 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
 
 def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
     order = reachable([root])
+    held = StandIns()
     with np.errstate(all="ignore"):
-        table = interpret(order, LongDoubles(leaves, precision))
+        table = interpret(order, LongDoubles(leaves, precision, held))
         start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
         needed = _needed(order, wrt)
+        seeds: dict[Expr, Any] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
+        wholes: dict[Expr, Any] = dict(seeds)
 
-        def pull(node: Expr, adjoint: Part) -> Iterator[tuple[Expr, Part]]:
+        def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
             if node.op is None or node not in needed:
                 return
-            operands = [table[o] for o in node.operands if o is not None]
-            for operand, part in zip(node.operands, _pulled(node, node.op, adjoint, operands), strict=True):
+            if node.op is output:
+                yield node.operand, {node.static["place"]: adjoint}
+                return
+            operands = [None if o is None else table[o] for o in node.operands]
+            for operand, part in zip(node.operands, _back(node, node.op, adjoint, table[node], operands, held), strict=True):
                 if operand is not None and operand in needed and part is not None:
                     slope, error, live = (_summed(p, operand.shape) for p in part)
                     yield operand, (slope, error, live)
+                    if not by_entries(node):
+                        whole = slope, error, live
+                        wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
 
-        seeds: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
         adjoints = accumulate(reversed(order), seeds, pull, _plus)
     nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
-    return Reference(table[root], [np.asarray(f[0], LONG_DOUBLE) for f in found], [np.asarray(f[1], float) for f in found])
+    return Reference(
+        table[root],
+        [np.asarray(f[0], LONG_DOUBLE) for f in found],
+        [np.asarray(f[1], float) for f in found],
+        _share(precision, np.float64 if held.used else LONG_DOUBLE),
+        Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
+        held,
+        "double" if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant else "long double",
+    )
+
+
+def _share(precision: str, used: Any) -> float:
+    """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
+    return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
     """The value of an expression in long double. Raises Unsupported."""
     with np.errstate(all="ignore"):
-        return interpret(reachable([root]), LongDoubles(leaves, precision))[root]
+        return interpret(reachable([root]), LongDoubles(leaves, precision, StandIns()))[root]
 
 
-def _plus(x: Part, y: Part) -> Part:
+def _plus(x: Any, y: Any) -> Any:
+    if isinstance(x, dict):  # of several results, by their places
+        return {place: _plus(x[place], y[place]) if place in x and place in y else x.get(place, y.get(place)) for place in {**x, **y}}
     return x[0] + y[0], x[1] + y[1], x[2] + y[2]
 
 
@@ -87,8 +126,8 @@ def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
 class LongDoubles(Domain[Any]):
     """Whole arrays in long double."""
 
-    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
-        self.leaves, self.dtype = leaves, numpy_dtype("float", precision)
+    def __init__(self, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
+        self.leaves, self.dtype, self.held = leaves, numpy_dtype("float", precision), held
 
     def leaf(self, node: Expr) -> Any:
         value = np.asarray(self.leaves[node])
@@ -101,10 +140,25 @@ class LongDoubles(Domain[Any]):
         return value.astype(LONG_DOUBLE) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        return _applied(node, op, operands)
+        try:
+            return self._applied(node, op, operands)
+        except Unsupported:
+            return self.held.value(op, operands, node.static)
 
-    def part(self, node: Expr, whole: Any, place: int) -> Any:
-        raise Unsupported("several results of so many entries")
+    def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        rule = op.extended
+        try:
+            if isinstance(rule, Reduced):
+                kept, _, _ = rule.slopes(*_along(node, operands))
+                return np.reshape(kept, node.shape)
+            if rule is not None and rule.value is not None:
+                asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
+                return rule.value(*operands, **node.static, **asked)
+            if op.elementwise:
+                return on_entries(op, operands, node.static)
+        except NotCovered as missing:
+            raise Unsupported(str(missing)) from None
+        raise Unsupported(f"{op.name} of so many entries")
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
         raise Unsupported("derivative of so many entries")  # what the engine has expanded it to is what is judged
@@ -117,27 +171,6 @@ def _long(constant: Constant) -> Any:
         return LONG_DOUBLE(mpmath.nstr(constant.reference(mpmath.mp), 30))
 
 
-def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
-    rule = op.extended
-    try:
-        if isinstance(rule, Reduced):
-            kept, _, _ = rule.slopes(*_along(node, operands))
-            return np.reshape(kept, node.shape)
-        if rule is not None and rule.value is not None:
-            return rule.value(*operands, **node.static)
-    except NotCovered as missing:
-        raise Unsupported(str(missing)) from None
-    if op.outputs > 1 or not (op.elementwise or rule is not None) or any(o is None for o in operands):
-        raise Unsupported(f"{op.name} of so many entries")
-    try:
-        result = np.asarray(op.forward(*operands, **node.static))
-    except TypeError:  # no loop for long doubles
-        raise Unsupported(f"{op.name} of so many entries") from None
-    if op.result not in ("bool", "int") and result.dtype != LONG_DOUBLE and result.dtype.kind != "b":
-        raise Unsupported(f"{op.name} of so many entries")
-    return result
-
-
 def _along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
     """What is reduced, along which axes, and how."""
     (x,) = operands
@@ -148,11 +181,17 @@ Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where n
 Parts = Sequence[Part | None]
 
 
-def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
+def _back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], held: StandIns) -> Parts:
+    """What a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+    try:
+        return _pulled(node, op, adjoint, out, operands)
+    except (NotCovered, Unsupported):
+        return held.pulled(op, node.static, adjoint, out, operands)
+
+
+def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
     """What a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
-        case Product() as rule:
-            return _factors(rule, adjoint, operands)
         case Linear() as rule:
             triples = zip(*(rule.pull(part, *operands, **node.static) for part in adjoint), strict=True)
             return [None if parts[0] is None else parts for parts in triples]
@@ -162,21 +201,38 @@ def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
             return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
+        case Whole() as rule:
+            return _whole(rule, node.static, adjoint, out, operands)
         case Mixed() as rule:
             return _mixed(partial(rule.pull, operands[0], **node.static), adjoint, operands[0].shape)
         case Entrywise() as rule:
-            slopes = [None if p is None else p(*operands) for p in rule.partials]
+            slopes = [
+                None if p is None or o is None else np.asarray(p(*operands, **node.static), LONG_DOUBLE)
+                for p, o in zip(rule.partials, operands, strict=True)
+            ]
             return _by_entries(op, adjoint, slopes, [None if s is None else np.abs(s) for s in slopes])
-    return (None,) * len(operands) if op.kind == "flat" else _by_entries(op, adjoint, *_smooth(op, node.static, operands))
+    if op.outputs > 1 or isinstance(adjoint, dict):
+        raise Unsupported(f"{op.name} of so many entries")
+    return (None,) * len(operands) if op.kind == "flat" else _by_entries(op, adjoint, *slopes_of_entries(op, operands, node.static))
 
 
-def _factors(rule: Product, adjoint: Part, operands: list[Any]) -> Parts:
-    cotangent, error, live = adjoint
-    x, y = operands
-    sizes = np.abs(x), np.abs(y)
-    off = error + _UNIT * x.shape[-1] * np.abs(cotangent)
-    ones = map(np.ones_like, sizes)
-    return list(zip(rule.factors(cotangent, x, y), rule.factors(off, *sizes), rule.factors(live, *ones), strict=True))
+def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
+    _, pull, sizes, flows = rule.formulas
+    given = adjoint
+    if isinstance(adjoint, dict):
+        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+    cotangent, error, live = given
+    slopes = pull(cotangent, out, *operands, **static)
+    off = sizes(error, out, *operands, **static)
+    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
+    own = sizes(size, out, *operands, **static)
+    reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
+    return [
+        None if s is None else (s, np.asarray(e) + unit * np.asarray(w), flow)
+        for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
+    ]
 
 
 def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...]) -> Parts:
@@ -197,18 +253,6 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
         # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
         found.append((np.where(flows, cotangent * slope, LONG_DOUBLE(0)), np.where(flows, off, 0.0), flows))
     return found
-
-
-def _smooth(op: Op, static: Mapping[str, Any], operands: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of."""
-    if op.kind != "smooth":
-        raise Unsupported(f"{op.name} of so many entries")
-    from gradcli.reference.symbolic.translate import smooth_function
-
-    smooth = smooth_function(op, len(operands), static)
-    partials = [smooth.partial(i) for i in range(len(operands))]
-    sizes = [np.asarray(p.magnitude().on_arrays(operands), LONG_DOUBLE) for p in partials]
-    return [np.asarray(p.on_arrays(operands), LONG_DOUBLE) for p in partials], sizes
 
 
 def _summed(part: Any, shape: tuple[int, ...]) -> Any:

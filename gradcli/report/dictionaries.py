@@ -85,6 +85,7 @@ def as_dict(record: Record) -> dict[str, Any]:
             out["derivative_kind"] = record.derivative_kind
     if record.precise is not None:
         out["precise"] = record.precise
+        out["precise_certified"] = record.precise_certified
     out["check"] = None if record.check is None else check_dict(record.check)
     out["warnings"] = record.warnings
     out["error"] = None if record.error is None else failure_dict(record.error)
@@ -130,6 +131,12 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["digits"] = check.digits
     if check.bound is not None:
         out["bound"] = number(check.bound)
+    if check.certified is not None:
+        out["certified"] = check.certified
+    if check.enclosure is not None:
+        out["enclosure"] = list(check.enclosure)
+    if check.by_mpmath:
+        out["by_mpmath"] = check.by_mpmath
     if check.entries is not None:
         out["entries"] = list(check.entries)
     if check.wrong:
@@ -145,7 +152,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
 
 def _claim(claim: Claim) -> dict[str, Any]:
     out = {"of": claim.of, "kind": claim.kind, "verdict": claim.verdict.word, "worst": _worst(claim.worst)}
-    said = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
+    said: dict[str, Any] = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
+    said |= {"decided_by": claim.decided_by, "points": claim.points or None}
     return out | {key: text for key, text in said.items() if text is not None}
 
 

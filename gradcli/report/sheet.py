@@ -169,8 +169,13 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
 
 
+def judgement(verdict: Verdict, text: str) -> str:
+    """A verdict and what is said of it, which may go on after a comma."""
+    return f"{verdict.word}{'' if text.startswith(',') else ' '}{text}".rstrip()
+
+
 def _verdict(record: Record) -> str:
-    from gradcli.report.verdicts import Verdict
+    from gradcli.report.verdicts import Verdict, certainty
 
     check = record.check
     assert check is not None
@@ -180,9 +185,12 @@ def _verdict(record: Record) -> str:
     text = " and ".join(names.get(s, s) for s in sources)
     digits = [c.digits for c in parts if c.digits is not None]
     if check.verdict is Verdict.AGREE and text:
-        return f"with {text}, to {min(digits)} digits" if digits else f"with {text}"
+        proof = certainty([*parts, *([check.value] if check.value else [])])
+        return f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
     if check.verdict is Verdict.SKIPPED:
         return "" if record.warnings else check.reason or "nothing to check"
     if check.verdict is Verdict.UNDETERMINED:
         return check.reason or ""
+    if check.verdict is Verdict.MISMATCH and all(c.certified for c in parts if c.verdict is Verdict.MISMATCH) and sources:
+        return f"(proved by {text})"
     return f"(decided by {text})" if text else ""

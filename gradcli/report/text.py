@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from gradcli.errors import text_lines
 from gradcli.report.records import Record
-from gradcli.report.sheet import Sheet, sheet_of
+from gradcli.report.sheet import Sheet, judgement, sheet_of
 
 if TYPE_CHECKING:
+    from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
 
 
@@ -17,7 +18,7 @@ def text_record(record: Record, digits: int | None) -> str:
     return render(sheet_of(record, digits))
 
 
-def error_text(record: Record | DerivativeRecord) -> str:
+def error_text(record: Record | DerivativeRecord | BoundRecord) -> str:
     """An error as text; one of a whole record says which record it is."""
     assert record.error is not None
     text = record.error.error.render()
@@ -43,7 +44,7 @@ def render(sheet: Sheet) -> str:
         table = [[row.name, row.numbers, row.verdict_text, row.formula] for row in sheet.rows]
         lines += _columns([header, *table])
     if sheet.verdict is not None:
-        lines += _labelled("check", f"{sheet.verdict.word}{' ' + sheet.verdict_text if sheet.verdict_text else ''}")
+        lines += _labelled("check", judgement(sheet.verdict, sheet.verdict_text))
     for note in sheet.notes:
         lines += _labelled("note", note)
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gradcli.cli.request import CheckRequest, DiffRequest, EvalRequest, Request
+from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, Request
 from gradcli.errors import UsageError
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
@@ -69,6 +69,15 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
         timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
     )  # fmt: skip
+
+
+def bound_width(request: BoundRequest) -> float:
+    """How much wider than the true range a range may be. Raises UsageError."""
+    if request.output_format != "text" and request.color == "always":
+        raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
+    if not 0 < request.width < math.inf:
+        raise UsageError(f"--width must be a positive number, not {request.width:g}")
+    return request.width
 
 
 def diff_format(request: DiffRequest) -> str:

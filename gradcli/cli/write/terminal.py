@@ -15,11 +15,12 @@ from rich.text import Text
 
 from gradcli.errors import display_width
 from gradcli.report.records import Record
-from gradcli.report.sheet import Sheet, sheet_of
+from gradcli.report.sheet import Sheet, judgement, sheet_of
 from gradcli.report.text import error_text
 from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
 
 COLOURS = {
@@ -48,7 +49,7 @@ class Styled:
     def verdict(self, verdict: Verdict, text: str) -> Text:
         """A verdict with what is said of it, broken between words."""
         sign = _SIGNS.get(verdict, "!") if self.unicode else "*"
-        first, *rest = wrapped(f"{verdict.word} {text}".rstrip(), self.console.width, _INDENT)
+        first, *rest = wrapped(judgement(verdict, text), self.console.width, _INDENT)
         said = "\n".join([first[len(verdict.word) :], *(" " * _INDENT + line for line in rest)])
         return Text.assemble((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
 
@@ -71,6 +72,30 @@ class DerivativeTerminal(Styled):
                 word = record.check.worst.word
                 self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
                 continue
+            style = "bold cyan" if line.kind == "formula" else ""
+            label = f"  {line.label}{' ' * (width - display_width(line.label))}"
+            self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
+        self.console.file.flush()
+
+    def end(self) -> None:
+        self.console.file.flush()
+
+
+class BoundTerminal(Styled):
+    """Ranges over a box, for a person."""
+
+    def show(self, record: BoundRecord) -> None:
+        from gradcli.report import bound_sheet as sheet
+        from gradcli.report.derivative_sheet import label_width
+
+        self.between()
+        if record.error is not None:
+            show_error(self.errors, error_text(record))
+            return
+        self.console.print(Text("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
+        lines = sheet.lines_of(record)
+        width = label_width(lines)
+        for line in lines:
             style = "bold cyan" if line.kind == "formula" else ""
             label = f"  {line.label}{' ' * (width - display_width(line.label))}"
             self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)

@@ -9,6 +9,8 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
+from gradcli.ops.carrying import multilinear
+from gradcli.ops.extended import Whole
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, witness
@@ -99,7 +101,8 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
 
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
-    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8, integral=True,
+    static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
+    carries=multilinear,
 )  # fmt: skip

@@ -157,6 +157,7 @@ gammainc: Op = elementwise(
         domain=_OF_GAMMA,
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
+    between=((0.0,), (0.0,)),
 )
 
 
@@ -172,6 +173,7 @@ gammaincc: Op = elementwise(
     symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
         domain=_OF_GAMMA,
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
+    between=((0.0,), (0.0,)),
 )
 
 
@@ -284,6 +286,7 @@ betainc: Op = elementwise(
         ulps=400,
     domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
+    between=((0.0,), (0.0,), (0.0, 1.0)),
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

@@ -1,0 +1,167 @@
+"""Ranges of a program's queries over a box: what `gradcli bound` gives. Names of the box are variables; all others keep their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, suggestion
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order
+from gradcli.language.run import Lowered, Program
+from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.query.evaluate import locate
+from gradcli.query.warnings import text_of
+from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.places import Place
+    from gradcli.reference.ranges.ranges import Function, Range
+
+_MOST_NOTES = 12
+_SAID = {"pole": "has a pole", "domain": "has no value", "kink": "has a kink: its derivatives from both sides differ", "jump": "jumps"}
+
+
+@dataclass(frozen=True)
+class AskedBounds:
+    """What is wanted of every query."""
+
+    box: Mapping[str, Ends]
+    width: float = 0.01
+    lipschitz: bool = False
+
+
+def bounds(program: Program, lines: Iterable[str], name: str | None, asked: AskedBounds, *, stream: bool = False) -> Iterator[BoundRecord]:
+    """A record for each query of a program as its lines come, and for each error."""
+    for statement in program.statements(lines, name, stream=stream):
+        if isinstance(statement, GradcliError):
+            yield failed(statement)
+        elif not isinstance(statement, Assertion):
+            record = bounded(program, statement, asked)
+            if record is not None:
+                yield record
+
+
+def failed(error: GradcliError) -> BoundRecord:
+    """The record of something that could not be read or run."""
+    source, span = error.source, error.span
+    line, column = source.position(span.start) if source and span else (1, 1)
+    return BoundRecord(source.text.strip() if source else "", source.name if source else None, line, column).fail(error)
+
+
+def bounded(program: Program, statement: Statement, asked: AskedBounds) -> BoundRecord | None:
+    """The ranges of one query; nothing of a statement that others build on, but for its error."""
+    line, column = statement.source.position(statement.span.start)
+    record = BoundRecord(statement.text, statement.source.name, line, column, box=dict(asked.box))
+    try:
+        lowered = program.execute(statement)
+        if lowered is None:
+            return None
+        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
+        record.warnings += lowered.notes
+        _ranges(program, lowered, asked, record)
+    except GradcliError as error:
+        return record.fail(locate(error, program.scope, statement))
+    return record if isinstance(statement, Query) else None
+
+
+def _ranges(program: Program, lowered: Lowered, asked: AskedBounds, record: BoundRecord) -> None:
+    from gradcli.reference.algebra import Unsupported
+    from gradcli.reference.ranges.ranges import Function
+
+    scope, root = program.scope, lowered.value
+    refuse_unfit(root)
+    variables = variables_of(program, lowered, asked.box)
+    try:
+        function = Function(root, {leaf: asked.box[name] for name, leaf in variables.items()}, scope.values, scope.precision)
+        found = function.ranges(asked.width, asked.lipschitz)
+    except Unsupported as error:
+        raise EvaluationError(f"its range is not known: {error}") from None
+    if found.value is None:
+        where = ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in asked.box.items())
+        raise EvaluationError(f"the expression is defined nowhere in the box {where}")
+    names = list(variables)
+    record.value = _bound(found.value, names)
+    for name in asked.box:
+        place = names.index(name) if name in variables else None
+        grad = None if place is None else found.grad[place]
+        record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound(grad, names)
+    record.certified = not found.uncertified
+    record.lipschitz = dict(found.norms) if asked.lipschitz else None
+    record.notes = [*_places(program, function, found.places, names)]
+    for name, part in zip(["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True):
+        if part is not None:
+            record.notes += _of_range(name, part, names, record.notes)
+    for name in found.uncertified:
+        record.notes.append(BoundNote("uncertified", {}, f"{name} has no rigorous bounds: its range was sampled"))
+
+
+def refuse_unfit(root: Expr) -> None:
+    """Raise for a result that has no range: an array, or a truth."""
+    if root.shape:
+        raise ShapeError(f"a range is that of a number; the result has the shape {root.shape}", help="take one entry, or a sum")
+    if root.kind != "float":
+        raise TypeMismatchError("a range is that of a number; the result is a truth or an index")
+
+
+def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) -> dict[str, Expr]:
+    """The leaves that the names of a box stand for in a query. Raises for names whose values were taken beforehand, or lost."""
+    scope = program.scope
+    taken = {use.leaf for use in lowered.static_uses}
+    for name in box:
+        if scope.leaves.get(name) in taken:
+            raise UsageError(f"'{name}' is used as a whole number that the program needs beforehand: it has no range")
+    nodes = {node for root in (lowered.value, *(s for sides in lowered.relations for s in sides[1:])) for node in definition_order(root)}
+    leaves = {name: scope.leaves[name] for name in box if name in scope.leaves}
+    return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
+
+
+def refuse_unknown(program: Program, box: Mapping[str, Ends]) -> None:
+    """Raise UnknownNameError for a name of the box that the program does not mention."""
+    for name in box:
+        if name not in program.scope.mentioned:
+            close = suggestion(name, sorted(program.scope.mentioned))
+            raise UnknownNameError(f"the expression has no name '{name}'", help=f"did you mean '{close}'?" if close else None)
+
+
+def _bound(found: Range, names: list[str]) -> Bound:
+    points = [None if p is None else dict(zip(names, p, strict=True)) for p in found.points]
+    return Bound(*found.ends, *points)
+
+
+def _places(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
+    """What is the matter in the box, in the user's words."""
+    from gradcli.reference.ranges.ranges import above, below
+
+    several = list(found)
+    for place in several[:_MOST_NOTES]:
+        node = function.tracing.origins.get(place.cell)
+        text = "the expression" if node is None else text_of(program.scope, node)
+        said = "has no value, but a limit" if place.removable else _SAID[place.kind]
+        kind = "domain" if place.removable else place.kind
+        domain = "" if node is None or node.op is None or kind != "domain" or not node.op.domain else f" ({node.op.name} needs {node.op.domain})"
+        where = {name: (below(x[0]), above(x[1])) for name, x in zip(names, place.where, strict=True)}
+        yield BoundNote(kind, where, f"{text} {said}{domain}")
+    if len(several) > _MOST_NOTES:
+        yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
+
+
+def _of_range(what: str, found: Range, names: list[str], known: list[BoundNote]) -> Iterator[BoundNote]:
+    """Infinite ends, but at poles that are told already, and ends that are not as close as was asked for."""
+    open_: dict[str, list[Ends]] = {}
+    for side, end in enumerate(found.ends):
+        box = found.boxes[side]
+        if math.isinf(end) and box is not None:
+            if not any(note.kind == "pole" and _overlap(note.where, names, box) for note in known):
+                open_[("below", "above")[side]] = list(box)
+        elif not found.tight[side]:
+            yield BoundNote("limit", {}, f"the {('lower', 'upper')[side]} end of {what} may be further out than was asked for")
+    if open_:
+        box = next(iter(open_.values()))
+        yield BoundNote("pole", dict(zip(names, box, strict=True)), f"{what} is not bounded from {' or '.join(open_)}")
+
+
+def _overlap(where: Mapping[str, Ends], names: list[str], box: Sequence[Ends]) -> bool:
+    return all(where[n][0] <= high and low <= where[n][1] for n, (low, high) in zip(names, box, strict=True))

@@ -1,0 +1,229 @@
+"""Cells over a box: for each an interval that holds all its values there, and what is the matter with it: poles, edges, kinks, jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flint import arb
+
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Leaf, Named, Number, Product, Step, Sum, behind
+from gradcli.reference.ranges.intervals import (
+    ONE,
+    ZERO,
+    Interval,
+    add,
+    multiply,
+    rational,
+    real_power,
+    union,
+    whole_power,
+)
+from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE, SHAPES, Found
+
+Box = tuple[Interval, ...]
+
+
+class Event(NamedTuple):
+    """What is the matter with a cell somewhere in a box. ``soft``: at an end of an argument only; ``removable``: a limit closes the gap."""
+
+    kind: str
+    cell: Cell
+    soft: bool = False
+    removable: bool = False
+
+
+Events = frozenset[Event]
+NONE: Events = frozenset()
+
+
+class Value(NamedTuple):
+    """The range of a cell; None where it is defined nowhere in the box."""
+
+    interval: Interval | None
+    events: Events = NONE
+
+
+Table = dict[Cell, Value]
+Limits = Callable[[Cell, "Evaluation"], "Interval | None"]
+
+
+class Ledger:
+    """What was done: how many cells were evaluated, and which functions without rigorous bounds were met."""
+
+    def __init__(self) -> None:
+        self.work = 0
+        self.uncertified: set[str] = set()
+
+
+class Evaluation:
+    """Cells over one box. ``limits`` finds the range of a quotient whose parts vanish together."""
+
+    def __init__(self, box: Box, ledger: Ledger, limits: Limits | None = None) -> None:
+        self.box, self.ledger, self.limits = box, ledger, limits
+        self.table: Table = {}
+
+    def run(self, order: Sequence[Cell]) -> Table:
+        table = self.table
+        before = len(table)
+        for cell in order:
+            if cell not in table:
+                table[cell] = _RULES[type(cell)](self, cell, table)
+        self.ledger.work += len(table) - before
+        return table
+
+    def value(self, cell: Cell) -> Value:
+        return self.run(behind([cell]))[cell]
+
+    def _number(self, cell: Number, table: Table) -> Value:
+        return Value(rational(cell.value))
+
+    def _leaf(self, cell: Leaf, table: Table) -> Value:
+        return Value(self.box[cell.place])
+
+    def _named(self, cell: Named, table: Table) -> Value:
+        return table[cell.args[0]]
+
+    def _sum(self, cell: Sum, table: Table) -> Value:
+        total, events = rational(cell.constant), NONE
+        for coefficient, term in cell.terms:
+            x, more = table[term]
+            events = events | more if more else events
+            if x is None:
+                return Value(None, events)
+            if coefficient == 1:
+                total = add(total, x)
+            elif coefficient == -1:
+                total = add(total, (-x[1], -x[0]))
+            elif coefficient != 0:
+                total = add(total, multiply(rational(coefficient), x))
+        if events and self.limits is not None and not (total[0].is_finite() and total[1].is_finite()):
+            found = self.limits(cell, self)
+            if found is not None:
+                return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
+        return Value(total, events)
+
+    def _product(self, cell: Product, table: Table) -> Value:
+        total, events = (ONE, ONE), NONE
+        own = False
+        for base, exponent, divides, root in cell.factors:
+            x, more = table[base]
+            events = events | more if more else events
+            if x is None:
+                return Value(None, events)
+            a, b = x
+            if root and a < 0:
+                events |= {Event(DOMAIN, cell)}
+                if b < 0:
+                    return Value(None, events)
+                a = ZERO
+            if divides and a <= 0 <= b:
+                if a == 0 and b == 0:
+                    return Value(None, events | {Event(POLE, cell)})
+                own = True
+                events |= {Event(POLE, cell, a == 0 or b == 0)}
+            if exponent != 0:
+                part = whole_power((a, b), int(exponent.p)) if exponent.q == 1 else real_power((a, b), exponent)
+                total = multiply(total, part)
+        if own and not (total[0].is_finite() and total[1].is_finite()):
+            found = self.limits(cell, self) if self.limits is not None else None
+            if found is not None:
+                return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
+            total = self._of_norm(cell, table, total)
+        return Value(total, events)
+
+    def _of_norm(self, cell: Product, table: Table, natural: Interval) -> Interval:
+        """x/sqrt(x**2 + ...) is never outside of [-1, 1], though both parts vanish together."""
+        from gradcli.reference.ranges.norms import bounded
+
+        found = bounded(cell, {f.base: table[f.base].interval for f in cell.factors}, self)
+        return natural if found is None else (max(natural[0], found[0]), min(natural[1], found[1]))
+
+    def _call(self, cell: Call, table: Table) -> Value:
+        given, events = [], NONE
+        for argument in cell.args:
+            x, more = table[argument]
+            events = events | more if more else events
+            if x is None:
+                return Value(None, events)
+            given.append(x)
+        shape = SHAPES.get(cell.name)
+        if shape is None:
+            from gradcli.reference.ranges.samples import sampled
+
+            self.ledger.uncertified.add(cell.name)
+            found = Found(sampled(cell, given))
+        else:
+            found = shape(*given)
+        if found.kind is not None:
+            events |= {Event(found.kind, cell, found.soft)}
+        return Value(found.interval, events)
+
+    def _step(self, cell: Step, table: Table) -> Value:
+        x, events = table[cell.args[0]]
+        if x is None:
+            return Value(None, events)
+        first, last = (_stepped(cell.name, end) for end in x)
+        if first != last:
+            events |= {Event(JUMP, cell)}
+        return Value((first, last), events)
+
+    def _compared(self, cell: Compared, table: Table) -> Value:
+        x, y = (table[a] for a in cell.args)
+        events = x.events | y.events
+        if x.interval is None or y.interval is None:
+            return Value(None, events)
+        (a, b), (c, d) = x.interval, y.interval
+        if cell.equality:
+            truth = (ONE, ONE) if a == b == c == d else (ZERO, ZERO) if b < c or d < a else (ZERO, ONE)
+            return Value((ZERO, ZERO) if cell.open_ and not a == b == c == d else truth, events)
+        if cell.open_ and a == b == c == d:
+            return Value((ZERO, ONE), events)
+        if b < c:
+            return Value((ONE, ONE), events)
+        if a > d or (a == d and not cell.open_):
+            return Value((ZERO, ZERO), events)
+        if cell.open_ and (b == c or a == d) and self._moves(cell):
+            return Value((ONE, ONE) if b == c else (ZERO, ZERO), events)
+        return Value((ZERO, ONE), events)
+
+    def _moves(self, cell: Compared) -> bool:
+        """Whether the sides of a comparison are equal on a plane that crosses the box at most, so that it fills no space there."""
+        off = cell.cells.sum([(UNIT, cell.args[0]), (-UNIT, cell.args[1])])
+        terms = off.terms if isinstance(off, Sum) else ((UNIT, off),)
+        leaves = [c for q, c in terms if q != 0]
+        return all(isinstance(c, Leaf) for c in leaves) and any(
+            isinstance(c, Leaf) and self.box[c.place][0] < self.box[c.place][1] for c in leaves
+        )
+
+    def _choice(self, cell: Choice, table: Table) -> Value:
+        from gradcli.reference.ranges.branches import chosen
+
+        return chosen(cell, self)
+
+
+def _stepped(name: str, x: arb) -> arb:
+    if not x.is_finite():
+        return x if name != "sign" else ONE if x > 0 else -ONE
+    if name == "sign":
+        return ONE if x > 0 else -ONE if x < 0 else ZERO
+    found = x.floor() if name == "floor" else x.ceil()
+    return found.mid()
+
+
+_RULES: Mapping[Any, Any] = {
+    Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Sum: Evaluation._sum, Product: Evaluation._product,
+    Call: Evaluation._call, Step: Evaluation._step, Compared: Evaluation._compared, Choice: Evaluation._choice,
+}  # fmt: skip
+
+
+def join(values: Sequence[Value]) -> Value:
+    """All that some values may be."""
+    events: Events = frozenset().union(*[v.events for v in values])
+    found: Interval | None = None
+    for v in values:
+        if v.interval is not None:
+            found = v.interval if found is None else union(found, v.interval)
+    return Value(found, events)
+
+

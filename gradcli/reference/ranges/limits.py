@@ -1,0 +1,104 @@
+"""Quotients whose parts vanish together, as sin(x)/x at 0: by Cauchy's mean value theorem their range is within that of the quotient of
+the derivatives, of whatever order it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flint import arb, fmpq
+
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Cells, Leaf, Product, Sum, behind
+from gradcli.reference.ranges.evaluation import Box, Evaluation
+from gradcli.reference.ranges.intervals import Interval, inverse, multiply, rational
+from gradcli.reference.ranges.slopes import Slopes
+
+MOST_ORDERS = 6
+_MOST_CELLS = 2_000  # of a derivative: beyond, it is not worth the while
+
+
+class Quotients:
+    """The quotients of a function, each with its parts and their derivatives."""
+
+    def __init__(self, cells: Cells, slopes: Slopes) -> None:
+        self.cells, self.slopes = cells, slopes
+        self._parts: dict[Cell, tuple[Cell, Cell] | None] = {}
+
+    def __call__(self, cell: Cell, at: Evaluation) -> Interval | None:
+        """The range of a quotient over a box; None if its parts do not vanish together at a place that is known."""
+        if cell not in self._parts:
+            self._parts[cell] = self._fraction(cell)
+        parts = self._parts[cell]
+        if parts is None:
+            return None
+        above, below = parts
+        for place in sorted(below.leaves):
+            a, b = at.box[place]
+            if a == b:
+                continue
+            for point in _places(below, place):
+                if a <= point <= b:
+                    found = self._limit(above, below, place, point, at)
+                    if found is not None:
+                        return found
+        return None
+
+    def _limit(self, above: Cell, below: Cell, place: int, point: arb, at: Evaluation) -> Interval | None:
+        thin = at.box[:place] + ((point, point),) + at.box[place + 1 :]
+        leaf = self.cells.leaf(place)
+        try:
+            for _ in range(MOST_ORDERS):
+                if not (_vanishes(above, thin, at) and _vanishes(below, thin, at)):
+                    return None
+                above, below = self.slopes.of(above, leaf), self.slopes.of(below, leaf)
+                if len(behind([above])) > _MOST_CELLS:
+                    return None
+                there = Evaluation(at.box, at.ledger)
+                x, y = there.value(above).interval, there.value(below).interval
+                if x is None or y is None or not (x[0].is_finite() and x[1].is_finite()):
+                    return None
+                if y[0] > 0 or y[1] < 0:
+                    return multiply(x, inverse(y))
+        except Unsupported:
+            pass
+        return None
+
+    def _fraction(self, cell: Cell) -> tuple[Cell, Cell] | None:
+        """A product, or a sum of such, as one quotient."""
+        terms = cell.terms if isinstance(cell, Sum) else ((UNIT, cell),)
+        below: dict[Cell, fmpq] = {}
+        for _, term in terms:
+            for f in term.factors if isinstance(term, Product) else ():
+                if f.exponent < 0:
+                    below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
+        if not below:
+            return None
+        denominator = [(base, exponent) for base, exponent in below.items()]
+        constant = cell.constant if isinstance(cell, Sum) else NOUGHT
+        parts = [(constant, self.cells.product(denominator))] if constant != 0 else []
+        for q, term in terms:
+            factors = dict(below)
+            for f in term.factors if isinstance(term, Product) else ():
+                factors[f.base] = factors.get(f.base, NOUGHT) + f.exponent
+            rest = [] if isinstance(term, Product) else [(term, UNIT)]
+            parts.append((q, self.cells.product([*((base, e) for base, e in factors.items() if e != 0), *rest])))
+        return self.cells.sum(parts), self.cells.product(denominator)
+
+
+def _vanishes(cell: Cell, box: Box, at: Evaluation) -> bool:
+    """Whether a cell is exactly 0 all over a box."""
+    found = Evaluation(box, at.ledger).value(cell)
+    return found.interval is not None and found.interval[0] == 0 and found.interval[1] == 0
+
+
+def _places(below: Cell, place: int) -> Iterator[arb]:
+    """Where a denominator may vanish, along one variable: at 0, and at the roots of linear parts."""
+    yield arb(0)
+    for cell in behind([below]):
+        if isinstance(cell, Sum) and len(cell.terms) == 1 and isinstance(cell.terms[0][1], Leaf) and cell.terms[0][1].place == place:
+            root = rational(-cell.constant / cell.terms[0][0]) if cell.terms[0][0] != 0 else (arb(0), arb(1))
+            if root[0] == root[1]:
+                yield root[0]
+
+

@@ -1,0 +1,190 @@
+"""Operations as cells: sympy's expression of each single operation, and sympy's derivatives of its functions, as cells of ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import sympy
+from flint import fmpq
+
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Number
+
+_SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
+
+
+def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
+    """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
+    exponents = [name in op.facts.exponents for name in op.operands]
+    given: list[Any] = []
+    table: dict[Any, Cell] = {}
+    for place, argument in enumerate(arguments):
+        if argument is None:
+            given.append(None)
+        elif isinstance(argument, Number) and (exponents[place] or argument.value.p.bit_length() < _SMALL):
+            given.append(sympy.Rational(int(argument.value.p), int(argument.value.q)))
+        else:
+            symbol = _symbol(place)
+            given.append(symbol)
+            table[symbol] = argument
+    try:
+        expression = _expression(op, tuple(sorted(static.items())), tuple(given))
+    except (TypeError, ValueError, AttributeError) as error:
+        raise Unsupported(f"{op.name}: {error}") from None
+    return of_expression(cells, expression, table)
+
+
+@cache
+def _symbol(place: int) -> Any:
+    return sympy.Dummy(f"v{place}", real=True)
+
+
+@cache
+def _expression(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Any:
+    return (op.symbolic or op.reference)(sympy, *given, **dict(static))
+
+
+def partial(call: Call, place: int) -> Cell:
+    """sympy's derivative of a function by one of its arguments."""
+    symbols = tuple(_symbol(i) for i in range(len(call.args)))
+    if call.function is None:
+        raise Unsupported(f"the derivative of {call.name}")
+    given = [_told(a) if isinstance(a, Number) and i != place else s for i, (a, s) in enumerate(zip(call.args, symbols, strict=True))]
+    return of_expression(call.cells, _slope(call.function, tuple(given), symbols[place]), dict(zip(symbols, call.args, strict=True)))
+
+
+@cache
+def _slope(function: Any, given: tuple[Any, ...], symbol: Any) -> Any:
+    return sympy.diff(function(*given), symbol)
+
+
+def _told(x: Number) -> Any:
+    return sympy.Rational(int(x.value.p), int(x.value.q))
+
+
+def of_expression(cells: Cells, root: Any, table: Mapping[Any, Cell]) -> Cell:
+    """A sympy expression as cells, its symbols being cells already."""
+    found: dict[Any, Any] = dict(table)
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if ready or not _parts(node):
+            found[node] = _made(cells, node, [found[part] for part in _parts(node)])
+        else:
+            stack.append((node, True))
+            stack.extend((part, False) for part in _parts(node))
+    made: Cell = found[root]
+    return made
+
+
+def _parts(node: Any) -> tuple[Any, ...]:
+    if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)):
+        return ()
+    if node.is_Pow and node.exp.is_Rational:
+        return (node.base,)
+    if isinstance(node, sympy.Piecewise):
+        return tuple(part for pair in node.args for part in pair.args)
+    return tuple(node.args)
+
+
+def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
+    if node.is_Rational:
+        return cells.number(fmpq(int(node.p), int(node.q)))
+    if node.is_Float:
+        return cells.of(node)
+    if node in _CONSTANTS:
+        return cells.call(_CONSTANTS[node], None, ())
+    if isinstance(node, sympy.logic.boolalg.BooleanAtom):
+        return bool(node)
+    if node.is_Add:
+        return cells.sum([(UNIT, part) for part in parts])
+    if node.is_Mul:
+        return cells.product([(part, UNIT) for part in parts])
+    if node.is_Pow and node.exp.is_Rational:
+        return cells.power(parts[0], fmpq(int(node.exp.p), int(node.exp.q)))
+    if node.is_Pow and node.base is sympy.E:
+        return cells.call("exp", sympy.exp, parts[1:])
+    if node.is_Pow:
+        return cells.call("pow", sympy.Pow, parts)
+    if isinstance(node, (sympy.DiracDelta, sympy.Derivative)):
+        return _of_jump(cells, node)
+    make = _OTHERS.get(type(node))
+    if make is not None:
+        return make(cells, *parts)
+    if not isinstance(node, sympy.Function) and not isinstance(node, sympy.exp):
+        raise Unsupported(type(node).__name__)
+    return cells.call(type(node).__name__.lower(), type(node), parts)
+
+
+def _of_jump(cells: Cells, node: Any) -> Cell:
+    if isinstance(node, sympy.Derivative) and not isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
+        raise Unsupported("a derivative that sympy does not know")
+    return cells.zero
+
+
+def _piecewise(cells: Cells, *parts: Any) -> Cell:
+    def run() -> Any:
+        for value, truth in zip(parts[::2], parts[1::2], strict=True):
+            if truth:
+                return value
+        raise Unsupported("a piece that is missing")
+
+    return cells.recorder.branching(run)
+
+
+def _largest(cells: Cells, *parts: Cell) -> Any:
+    return cells.recorder.extreme("max", list(parts))
+
+
+def _smallest(cells: Cells, *parts: Cell) -> Any:
+    return cells.recorder.extreme("min", list(parts))
+
+
+def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
+    """A function as 1 over another, or as another of 1/x."""
+
+    def make(cells: Cells, x: Cell) -> Cell:
+        if not inside:
+            return cells.power(cells.call(function.__name__.lower(), function, (x,)), -UNIT)
+        return cells.call(function.__name__.lower(), function, (cells.power(x, -UNIT),))
+
+    return make
+
+
+def _truth(symbol: str) -> Callable[..., Any]:
+    def make(cells: Cells, x: Any, y: Any) -> Any:
+        if symbol in ("==", "!="):
+            return cells.equal(x, y, symbol == "==")
+        a, b = (x, y) if symbol[0] == "<" else (y, x)
+        return cells.less(a, b) if len(symbol) == 1 else cells.less(b, a, False)
+
+    return make
+
+
+def _joined(every: bool) -> Callable[..., Any]:
+    def make(cells: Cells, *truths: Any) -> Any:
+        return cells.recorder.branching(lambda: all(map(bool, truths)) if every else any(map(bool, truths)))
+
+    return make
+
+
+_CONSTANTS = {sympy.pi: "pi", sympy.E: "e", sympy.EulerGamma: "euler"}
+_OTHERS: dict[Any, Callable[..., Any]] = {
+    sympy.Abs: lambda cells, x: cells.recorder.magnitude(x),
+    sympy.sign: lambda cells, x: cells.recorder.sign(x),
+    sympy.floor: lambda cells, x: cells.recorder.floor(x),
+    sympy.ceiling: lambda cells, x: cells.recorder.ceil(x),
+    sympy.Max: _largest, sympy.Min: _smallest, sympy.Piecewise: _piecewise,
+    sympy.sec: _turned(sympy.cos), sympy.csc: _turned(sympy.sin), sympy.sech: _turned(sympy.cosh), sympy.csch: _turned(sympy.sinh),
+    sympy.coth: _turned(sympy.tanh),
+    sympy.asec: _turned(sympy.acos, True), sympy.acsc: _turned(sympy.asin, True), sympy.asech: _turned(sympy.acosh, True),
+    sympy.acsch: _turned(sympy.asinh, True), sympy.acoth: _turned(sympy.atanh, True), sympy.acot: _turned(sympy.atan, True),
+    sympy.StrictLessThan: _truth("<"), sympy.LessThan: _truth("<="), sympy.StrictGreaterThan: _truth(">"),
+    sympy.GreaterThan: _truth(">="), sympy.Equality: _truth("=="), sympy.Unequality: _truth("!="),
+    sympy.And: _joined(True), sympy.Or: _joined(False),
+}  # fmt: skip
