@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.inner_kinks import InnerKinks, has_inner, with_inner_choices
-from gradcli.reference.kinks import Question, Sides
+from gradcli.reference.kinks import Sides
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 
@@ -42,7 +42,7 @@ class Passes:
         rules = [table[judge.root].array, *gradients_exact(m, table, judge.root, self.nodes, judge.seed)]
         read = self.text.tape(m)
         by_text = None if read is None else self._pass(m, *read, NO_CHOICES, rules)
-        if by_text is not None and not self.text.hides_kinks and same(m, by_text):
+        if by_text is not None and not self.text.asks_graph(by_text.tape) and same(m, by_text):
             return by_text
         tape = ReferenceTape(m, judge.leaves, judge.precision, judge.zeros)
         y, chosen = tape.run(judge.root, self.nodes), NO_CHOICES

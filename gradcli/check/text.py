@@ -55,7 +55,7 @@ class Text:
     def __init__(self, judge: Asked) -> None:
         self.judge = judge
         self.missing = ""  # why the text is not what decides
-        self.hides_kinks = False  # whether kinks may have been met that only the graph's tape notes
+        self._hides_kinks = False
 
     def tape(self, m: Any) -> tuple[ReferenceTape, Array] | None:
         """The result on a tape, and its value; None where the text is not read. Raises as the tape does in enclosures."""
@@ -78,8 +78,12 @@ class Text:
                 raise  # in enclosures: other numbers may do
             self.missing = str(why)
             return None
-        self.hides_kinks = tape.called_composites and any(map(_may_kink, reachable([judge.root])))
+        self._hides_kinks = tape.called_composites and any(map(_may_kink, reachable([judge.root])))
         return tape, y
+
+    def asks_graph(self, tape: ReferenceTape) -> bool:
+        """Whether kinks may have been met that only the graph's tape notes, or that make values choices."""
+        return self._hides_kinks or (bool(tape.scalars.events) and has_inner(self.judge.root))
 
     def settled(self, m: Any, by_text: Pass, by_graph: Pass) -> Pass:
         """Of the references by the text and by the graph, the one that counts."""
