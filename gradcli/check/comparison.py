@@ -115,7 +115,7 @@ class Comparison:
     def unsettled(self) -> bool:
         """Whether an entry may be zero or not, as far as this precision can tell, and floats could."""
         return any(
-            not isinstance(r, bool) and self.m.isfinite(r) and _SMALLEST < (slack := self._slack(i)) and self._may_vanish(i, r, slack)
+            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self._slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
             for i, r in enumerate(self.reference)
         )
 
