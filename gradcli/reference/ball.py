@@ -125,6 +125,10 @@ class Ball:
 
     __trunc__ = __int__
 
+    @property
+    def real(self) -> Ball:
+        return self
+
     def __float__(self) -> float:
         return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
 

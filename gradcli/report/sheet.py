@@ -115,6 +115,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         for part in record.relations or [record.asserted]:
             if not part.holds and part.worst is not None:
                 sheet.notes.append(part.difference)
+            elif part.holds is None and part.open_box:
+                sheet.notes.append(part.open_box)
     if record.check is not None:
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
@@ -125,6 +127,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         if record.check.departs is not None:
             sheet.notes.append(record.check.departs.text)
         sheet.notes += [f"write {repair}" for repair in record.check.repairs]
+        if record.check.rewrite is not None:
+            sheet.notes.append(record.check.rewrite.told)
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
 
@@ -145,7 +149,8 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
     from gradcli.report.verdicts import Verdict
 
     if check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
-        return []
+        index = () if check.worst is None else check.worst.index
+        return [] if check.lost is None else [f"{_entry(name, index)}: rounding costs {check.lost} bits, {check.digits} digits are right"]
     if check.kinks:
         return [
             f"{_entry(name, k.index)}: kink, the function jumps here; chosen is {k.chosen:g}"
@@ -193,6 +198,8 @@ def _verdict(record: Record) -> str:
     names = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
     text = " and ".join(names.get(s, s) for s in sources)
     digits = [c.digits for c in parts if c.digits is not None]
+    if record.asserted is not None and record.asserted.over is not None and check.verdict is Verdict.AGREE:
+        return "proved"
     if check.verdict is Verdict.AGREE and text:
         proof = certainty([*parts, *([check.value] if check.value else [])])
         text = f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
