@@ -95,10 +95,10 @@ class Arrays(Arithmetic):
         return Bounded(value, error, self)
 
     def _carried(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if op.accuracy.ulps > ELEMENTARY and op.elementwise and op.accuracy.rounding == "result" and op.accuracy.rounds is None:
+        if op.elementwise and _is_backward_stable(op):
             # right for operands that are off by a unit in their last place
             errors = [e if not _is_float(x) else _plus(e, self.total * np.abs(x)) for x, e in zip(values, errors, strict=True)]
-        if op.core_dims is not None and op.accuracy.ulps > ELEMENTARY and op.accuracy.carries is None:
+        if op.core_dims is not None and _is_backward_stable(op):
             errors = [_plus(e, self._backward(x)) for x, e in zip(values, errors, strict=True)]
         if all(e is None for e in errors):
             return None
@@ -127,8 +127,14 @@ class Arrays(Arithmetic):
     def _several(self, op: Op, out: tuple[Any, ...], values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Sequence[Any]:
         if op.core_dims is not None:
             errors = [_plus(e, self._backward(x)) for x, e in zip(values, errors, strict=True)]
-        found = first_order(op, out, values, [0.0 if e is None else e for e in errors], static)
-        return [_plus(e, 8 * self.total * np.abs(part)) if _is_float(part) else e for e, part in zip(found, out, strict=True)]
+        given = [0.0 if e is None else e for e in errors]
+        rule, found = op.accuracy.carries, None
+        if rule is not None:
+            found = rule(self.names(op, static), out, *values, *given, **static)
+        if found is None:
+            found = first_order(op, out, values, given, static)
+        own = [8 * self.total * np.abs(part) if _is_float(part) else None for part in out]
+        return [_plus(np.where(np.isnan(e), np.inf, e), more) for e, more in zip(found, own, strict=True)]
 
     @staticmethod
     def _all_floats(values: list[Any], errors: list[Any]) -> bool:
@@ -170,6 +176,10 @@ class Arrays(Arithmetic):
         else:
             most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
+
+
+def _is_backward_stable(op: Op) -> bool:
+    return op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and op.accuracy.rounds is None
 
 
 def _begins_whole(values: Sequence[Any]) -> bool:

@@ -115,9 +115,14 @@ class Comparison:
     def unsettled(self) -> bool:
         """Whether an entry may be zero or not, as far as this precision can tell, and floats could."""
         return any(
-            not isinstance(r, bool) and self.m.isfinite(r) and _SMALLEST < (slack := self._slack(i)) and self._may_vanish(i, r, slack)
+            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self._slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
             for i, r in enumerate(self.reference)
         )
+
+    def _is_zero(self, i: int) -> bool:
+        """Whether nothing tells a number from zero."""
+        known = self.radii[i] if self.radii else self._slack(i)
+        return bool(abs(self.reference[i]) <= known)
 
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
         """Whether a number that is known so well may be zero, and may be another."""
@@ -228,8 +233,8 @@ class Comparison:
         if self._rounded(self.reference[i]) == self.computed[i]:
             # as right as floats can be, also where they underflow
             return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
-        nothing = min(self._slack(i), self.m.mpf(10) ** -20 * bound) if math.isfinite(bound) else self.m.zero
-        if off <= bound and abs(self.reference[i]) <= nothing:
+        nothing = math.isfinite(bound) and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and self._is_zero(i)
+        if off <= bound and nothing:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose
         return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
 

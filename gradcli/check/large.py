@@ -47,7 +47,9 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
     results = {}
     work = _WORK
     certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)
-    for (name, x), right, error, computed, bound in zip(judge.wrt.items(), found.slopes, found.errors, judge.gradients, bounds, strict=True):
+    for (name, x), right, error, computed, bound in zip(
+        judge.wrt.items(), found.slopes, found.errors, judge.gradients, bounds, strict=True
+    ):
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
@@ -183,7 +185,9 @@ class Compared:
             check.worst = Worst(place, float(self.computed[worst]), float(self.right[worst]))
             check.mask = self.wrong.reshape(self.shape) if check.wrong else None
             if verdict is Verdict.ILL_CONDITIONED:
-                check.reason = reason or f"{check.digits} {'digit is' if check.digits == 1 else 'digits are'} right, rounding costs the rest"
+                check.reason = (
+                    reason or f"{check.digits} {'digit is' if check.digits == 1 else 'digits are'} right, rounding costs the rest"
+                )
         check.bound = loosest(self.allowed, np.where(self.finite, self.size, 0.0))
         return check
 

@@ -18,7 +18,7 @@ from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned, names_bound_by
+from gradcli.language.mentions import expressions_of, mentioned, names_bound_by, names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Several, Statement
@@ -56,6 +56,8 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
     """
     values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
+    for name in names_quantified_by(statement):
+        wanted.pop(name, None)
     own = names_bound_by(statement)
     for name in own:
         if name in scope.lost:

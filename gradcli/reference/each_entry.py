@@ -120,23 +120,31 @@ def _balls() -> list[Any]:
     return [LongBalls(digits) for digits in _DIGITS]
 
 
-def slopes_of_entries(op: Op, operands: Sequence[Any], static: Static) -> tuple[list[Any], list[Any]]:
-    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of. Raises Unsupported."""
+def slopes_of_entries(op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of; None where it is their own.
+
+    out     the value, which slopes may be made of
+    wanted  the operands by which
+    Raises Unsupported.
+    """
     if op.kind != "smooth" or not op.elementwise or any(o is None for o in operands):
         raise Unsupported(f"{op.name} of so many entries")
     from gradcli.reference.symbolic.on_arrays import Unknown, on_arrays
     from gradcli.reference.symbolic.translate import smooth_function
 
     smooth = smooth_function(op, len(operands), static)
-    slopes, sizes = [], []
-    for place in range(len(operands)):
+    slopes: list[Any] = []
+    sizes: list[Any] = []
+    known = {smooth.expression: out}
+    for place, asked in enumerate(wanted):
         partial = smooth.partial(place)
+        slope = size = None
         try:
-            slope = on_arrays(partial.expression, partial.symbols, operands)
-            size = on_arrays(partial.magnitude().expression, partial.symbols, operands)
+            if asked:
+                slope = on_arrays(partial.expression, partial.symbols, operands, known)
+                size = on_arrays(partial.magnitude().expression, partial.symbols, operands, known)
         except Unknown:
-            slope = each(lambda m, *numbers, partial=partial: partial.value(m, numbers), operands)
-            size = np.abs(slope)
+            slope, size = each(lambda m, *numbers, partial=partial: partial.value(m, numbers), operands), None
         slopes.append(slope)
-        sizes.append(np.abs(size))
+        sizes.append(size)
     return slopes, sizes

@@ -42,7 +42,13 @@ Shape = Callable[..., Found]
 
 
 def _monotone(
-    function: Callable[[arb], arb], least: Any = None, most: Any = None, *, falls: bool = False, open_: bool = False, within: Any = EVERYTHING
+    function: Callable[[arb], arb],
+    least: Any = None,
+    most: Any = None,
+    *,
+    falls: bool = False,
+    open_: bool = False,
+    within: Any = EVERYTHING,
 ) -> Shape:
     """A function that rises (or falls) over its domain, at whose ends it may be infinite (``open_``). ``within`` is its range."""
 
@@ -172,7 +178,9 @@ def _digamma(x: Interval) -> Found:
 
 
 def _polygamma(order: Interval, x: Interval) -> Found:
-    n = int(order[0].mid().unique_fmpz())
+    whole = order[0].unique_fmpz()
+    assert whole is not None
+    n = int(whole)
     if n == 0:
         return _digamma(x)
 

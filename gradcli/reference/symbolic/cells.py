@@ -11,7 +11,8 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Number
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
+from gradcli.reference.ranges.making import Cells
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
@@ -47,13 +48,13 @@ def _expression(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, .
     return (op.symbolic or op.reference)(sympy, *given, **dict(static))
 
 
-def partial(call: Call, place: int) -> Cell:
+def partial(cells: Cells, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     symbols = tuple(_symbol(i) for i in range(len(call.args)))
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
     given = [_told(a) if isinstance(a, Number) and i != place else s for i, (a, s) in enumerate(zip(call.args, symbols, strict=True))]
-    return of_expression(call.cells, _slope(call.function, tuple(given), symbols[place]), dict(zip(symbols, call.args, strict=True)))
+    return of_expression(cells, _slope(call.function, tuple(given), symbols[place]), dict(zip(symbols, call.args, strict=True)))
 
 
 @cache
@@ -134,7 +135,8 @@ def _piecewise(cells: Cells, *parts: Any) -> Cell:
                 return value
         raise Unsupported("a piece that is missing")
 
-    return cells.recorder.branching(run)
+    found: Cell = cells.recorder.branching(run)
+    return found
 
 
 def _largest(cells: Cells, *parts: Cell) -> Any:
@@ -149,9 +151,10 @@ def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
     """A function as 1 over another, or as another of 1/x."""
 
     def make(cells: Cells, x: Cell) -> Cell:
-        if not inside:
-            return cells.power(cells.call(function.__name__.lower(), function, (x,)), -UNIT)
-        return cells.call(function.__name__.lower(), function, (cells.power(x, -UNIT),))
+        name = function.__name__.lower()
+        if inside:
+            return cells.call(name, function, (cells.power(x, -UNIT),))
+        return cells.power(cells.call(name, function, (x,)), -UNIT)
 
     return make
 
