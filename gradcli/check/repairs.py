@@ -34,6 +34,7 @@ _MOST_JUDGED = 12  # ways that are judged anew, where the function has no true v
 _LONGEST = 60  # nodes of the text of a part
 _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
+_MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
 _WORSE = 2.0  # bits that a part may lose by it
 _SAME = 16  # digits to which a part and what is written in its place are equal
 _RULES = 20  # digits to which the rules must be right, for a loss to be one of rounding
@@ -108,7 +109,7 @@ class _Ways:
         if found is None:
             return root
         way, after = found
-        gains = max(after) <= max(before) - _WORTH and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
+        gains = max(after) <= min(max(before) - _WORTH, _MOST_LEFT) and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
         return way if gains and proved(self.judge, root, way, series=way in search.approximate) else root
 
     def _needed(self, root: Expr, pairs: Sequence[Pair]) -> list[Pair]:

@@ -14,6 +14,7 @@ from typing import Any
 from gradcli.check.rewrites.fractions import as_fractions
 from gradcli.check.rewrites.identity_rules import applied
 from gradcli.check.rewrites.losses import Measure
+from gradcli.check.rewrites.patterns import Matcher
 from gradcli.check.rewrites.regrouping import divided_sums, regrouped, reordered
 from gradcli.check.rewrites.series import expanded
 from gradcli.check.rewrites.standard import Standard
@@ -34,7 +35,8 @@ class Search:
     """Ways to write one function, and what each of them loses."""
 
     def __init__(self, graph: Graph, measure: Measure) -> None:
-        self.graph, self.measure = graph, measure
+        self.graph, self.measure, self.matcher = graph, measure, Matcher(graph)
+        self._equal: dict[Expr, list[tuple[Expr, bool]]] = {}  # to nodes: their values are always the same
         self.measured = 0
         self.known: dict[Expr, Losses | None] = {}
         self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
@@ -92,7 +94,9 @@ class Search:
         for node in order:
             if node.op is None or node.kind != "float" or node.op.outputs != 1:
                 continue
-            for better, nearly in self._instead(node, value_of):
+            if node not in self._equal:
+                self._equal[node] = list(dict.fromkeys(self._instead(node, value_of)))
+            for better, nearly in self._equal[node]:
                 if better is node or better.shape != node.shape:
                     continue
                 way = self._with(root, order, above, node, better)
@@ -105,7 +109,7 @@ class Search:
     def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[tuple[Expr, bool]]:
         """What equals a node, and whether it does so only nearly."""
         ways: tuple[tuple[Callable[[], Iterator[Expr]], bool], ...] = (
-            (lambda: applied(self.graph, node, value_of), False),
+            (lambda: applied(self.matcher, node, value_of), False),
             (lambda: as_fractions(self.graph, node), False),
             (lambda: regrouped(self.graph, node), False),
             (lambda: divided_sums(self.graph, node), False),
