@@ -31,7 +31,7 @@ from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableChe
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured
 _MOST_NODES = 80
 _MOST_JUDGED = 12  # ways that are judged anew, where the function has no true value
-_LONGEST = 60  # nodes of the text of a part
+_LONGEST = 160  # nodes of the text of a part
 _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
 _MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right

@@ -24,8 +24,8 @@ from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 
 GOOD = 4.0  # lost bits that are as good as none
-_MOST_MEASURED = 1500
-_MOST_EXPANDED = 40
+_MOST_MEASURED = 1200
+_MOST_EXPANDED = 120
 _LARGEST = 120  # nodes of a way, each time it is written
 
 Losses = tuple[float, ...]
