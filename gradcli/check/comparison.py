@@ -18,6 +18,7 @@ _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same of a float and a limit from one side
 _LIMIT = 15  # the same where the reference is a limit from both sides
 _SHOWN = 1e-7  # of an entry: a bound beyond is named
+_KNOWN = 20  # digits to which a reference is known, for its floats to be held against it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
@@ -126,8 +127,9 @@ class Comparison:
         return bool(abs(self.reference[i]) <= known)
 
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
-        """Whether a number that is known so well may be zero, and may be another."""
-        return bool(0 < self.radii[i] >= abs(reference) if self.radii else abs(reference) <= slack)
+        """Whether a number that is known so well may be zero, or has fewer right digits than it takes to count lost bits."""
+        size, known = abs(reference), self.radii[i] * self.m.mpf(10) ** _KNOWN if self.radii else slack
+        return bool(0 < known and known >= size)
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
