@@ -49,7 +49,8 @@ def lines() -> Iterator[str]:
     for name in sorted(names):
         rows: dict[tuple[str, str, str], list[str]] = {}
         for library in LIBRARIES:
-            found = lookup(ALIASES.get(name, name), library)
+            # a name of a part of a library, linalg.norm, is that library's alone
+            found = signatures.declared(name, library) if "." in name else lookup(ALIASES.get(name, name), library)
             if found is None:
                 continue
             said = defaults_of(found)

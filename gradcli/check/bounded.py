@@ -11,6 +11,7 @@ on one thread or several.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from gradcli.graph.operand import Operand
 from gradcli.ops.constants import Constant
+from gradcli.ops.elementwise.arithmetic import add
 from gradcli.ops.spec import Op
 
 UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
@@ -76,6 +78,14 @@ class Arithmetic:
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         raise NotImplementedError
 
+    def allowed(self, part: Bounded) -> Any:
+        """How far what is judged may be from the truth, both of which are no farther from the value here than its error.
+
+        A unit in the last place is for numbers of the program that plans put together.
+        """
+        size = self.names(add, {}).abs(part.value) * (2 * self.unit) + 4 * self.smallest
+        return size if part.error is None else part.error * (2 * (1 + 1e-9)) + size
+
     def error_of(self, operand: Any) -> Any:
         """The error of what a rule hands over: a value with its own, or a number of the program."""
         if isinstance(operand, Bounded):
@@ -86,7 +96,7 @@ class Arithmetic:
         return self.unit * abs(operand) if inexact else None
 
     def by_facts(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """What errors of operands make of a result, as the record says; NotImplemented where it says nothing.
+        """What errors of operands make of a result, as the record says; NotImplemented, or NaN in some entries, where it says nothing.
 
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
@@ -108,7 +118,10 @@ class Arithmetic:
         if not op.elementwise:
             (x,), (e,) = values, errors
             return self._farthest(m, out, [(m.at(x + s * outwards(m, x, e))) for s in (1.0, -1.0)])
-        return self._at_ends(m, out, values, errors, points if points and isinstance(points[0], tuple) else (points,) * len(values))
+        found = self._at_ends(m, out, values, errors, points if points and isinstance(points[0], tuple) else (points,) * len(values))
+        for x, e in zip(values, errors, strict=True) if math.isfinite(op.accuracy.above) else ():
+            found = m.where(m.greater(x - e, op.accuracy.above), found, math.nan)
+        return found
 
     def _at_ends(self, m: Any, out: Any, values: Sequence[Any], errors: Sequence[Any], points: Sequence[Any]) -> Any:
         """How far a function that rises or falls between some points gets from its result, within intervals."""

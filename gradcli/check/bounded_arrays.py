@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -112,7 +113,11 @@ class Arrays(Arithmetic):
             if not self._all_floats(values, errors):
                 return np.full(np.shape(out), np.inf)  # which entry is meant is not certain
             found = first_order(op, (out,), values, given, static)[0]
-        return found if kind != "f" or np.isfinite(found).all() else _mended(op, found, given)
+        if kind != "f" or np.isfinite(found).all():
+            return found
+        if math.isfinite(op.accuracy.above):
+            found = np.where(np.isnan(found), first_order(op, (out,), values, given, static)[0], found)
+        return _mended(op, found, given)
 
     def _backward(self, x: Any) -> Any:
         """Backward stable algorithms give what is right for an operand that is off by rounding, relative to its size."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
-from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same of a float and a limit from one side
@@ -20,6 +20,7 @@ _LIMIT = 15  # the same where the reference is a limit from both sides
 _SHOWN = 1e-7  # of an entry: a bound beyond is named
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
+_SMALLEST = 2.0**-1074
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
@@ -54,6 +55,7 @@ class Comparison:
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
         self.verdicts = [self._entry(i) for i in range(len(self.computed))]
+        self.radii = radii
         self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
 
     @property
@@ -109,6 +111,18 @@ class Comparison:
             return self.m.inf
         return self.m.mpf(10) ** -self.rule * max(abs(self.engine[i]), abs(self.reference[i])) + self._slack(i)
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether an entry may be zero or not, as far as this precision can tell, and floats could."""
+        return any(
+            not isinstance(r, bool) and self.m.isfinite(r) and _SMALLEST < (slack := self._slack(i)) and self._may_vanish(i, r, slack)
+            for i, r in enumerate(self.reference)
+        )
+
+    def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
+        """Whether a number that is known so well may be zero, and may be another."""
+        return bool(0 < self.radii[i] >= abs(reference) if self.radii else abs(reference) <= slack)
+
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
         with np.errstate(all="ignore"):
@@ -161,6 +175,7 @@ class Comparison:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = _digits(check.max_rel_error)
+        check.lost = self._lost(check.max_rel_error)
         check.bound = loosest(self.bounds, [0.0 if isinstance(r, bool) else abs(float(r)) for r in self.reference])
         check.mask = self.mask
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
@@ -174,6 +189,14 @@ class Comparison:
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]
         return check
+
+    def _lost(self, relative: float | None) -> int | None:
+        """The bits that the worst entry has lost, if they are many."""
+        if not relative or math.isnan(relative):
+            return None
+        all_of_them = round(-math.log2(self.epsilon)) + 1
+        bits = all_of_them if relative >= 1 else round(math.log2(relative / self.epsilon))
+        return bits if bits >= LOST else None
 
     def _all_errors(self) -> dict[int, tuple[float, float]]:
         compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
@@ -205,9 +228,8 @@ class Comparison:
         if self._rounded(self.reference[i]) == self.computed[i]:
             # as right as floats can be, also where they underflow
             return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
-        exactly = abs(self.engine[i] - self.reference[i]) <= 1e-6 * abs(self.reference[i])  # what is left of a zero differs
-        underflown = self.computed[i] == 0 and exactly and self._rounded(self.reference[i]) != 0
-        if math.isfinite(bound) and off <= bound and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and not underflown:
+        nothing = min(self._slack(i), self.m.mpf(10) ** -20 * bound) if math.isfinite(bound) else self.m.zero
+        if off <= bound and abs(self.reference[i]) <= nothing:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose
         return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
 

@@ -27,21 +27,20 @@ _WITHOUT_BALLS = (Unsupported, AttributeError, TypeError, ValueError, Arithmetic
 
 
 class Enclosed(NamedTuple):
-    """What enclosures have decided: every entry of the gradients and of the value."""
+    """What enclosures have decided: every entry of the gradients, and of the value at last."""
 
     comparisons: list[Comparison]
-    value: Comparison
     source: str
-    enclosures: list[np.ndarray]  # of the gradients, in balls
-    value_enclosure: np.ndarray
+    enclosures: list[np.ndarray]  # in balls
     by_mpmath: tuple[str, ...]  # the functions that FLINT lacks: with any of them, nothing is proved
 
-    def mark(self, gradients: Sequence[VariableCheck], value: VariableCheck | None) -> None:
+    def mark(self, checks: Sequence[VariableCheck | None]) -> None:
         """Write into verdicts whether they are proved, and the enclosure of the worst entry of each."""
         from gradcli.reference.ball import ends
 
-        parts = [*zip(gradients, self.enclosures, strict=True), *([] if value is None else [(value, self.value_enclosure)])]
-        for check, balls in parts:
+        for check, balls in zip(checks, self.enclosures, strict=True):
+            if check is None:
+                continue
             check.certified, check.by_mpmath = not self.by_mpmath, list(self.by_mpmath)
             if check.worst is not None:
                 worst: Any = balls[check.worst.index]
@@ -64,18 +63,45 @@ def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) 
         balls.dps = m.dps
         try:
             with balls.working():
-                found = passes.at(balls, probing=False)
-                if not _is_regular(found, passes):
-                    return None
-                source, reference = _with_symbolic(passes, balls, m, found.reference)
-        except Undecidable:
+                found = _pass(passes, balls, m, computed, read=True)
+                if found is not None and passes.text.value is not None and any(c.mismatched for c in found.comparisons):
+                    found = _settled(passes, found, _pass(passes, balls, m, computed, read=False))
+        except (Undecidable, _TooWide):
             continue
         except _WITHOUT_BALLS:
             return None
-        decided = _compared(m, found, reference, computed)
-        if decided is not None:
-            return Enclosed(*decided, source, reference, found.value, tuple(sorted(balls.uncertified)))
+        return found
     return None
+
+
+class _TooWide(Exception):
+    """Enclosures that leave an entry open."""
+
+
+def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed, read: bool) -> Enclosed | None:
+    """One precision's enclosures; None where kinks or values that are not finite leave it to others. Raises _TooWide."""
+    found = passes.at(balls, read=read, probing=False)
+    if not _is_regular(found, passes):
+        return None
+    source, reference = _with_symbolic(passes, balls, m, found.reference)
+    rows = zip(
+        [*reference, found.value], [*found.engine, found.engine_value], [*computed.gradients, computed.value],
+        [*computed.bounds, computed.value_bound], strict=True,
+    )  # fmt: skip
+    comparisons = [_compared(m, *row) for row in rows]
+    if any(comparison.open or comparison.unsettled for comparison in comparisons):
+        raise _TooWide
+    return Enclosed(comparisons, source, [*reference, found.value], tuple(sorted(balls.uncertified)))
+
+
+def _settled(passes: Passes, by_text: Enclosed, by_graph: Enclosed | None) -> Enclosed | None:
+    """Of what the text and the graph say, which differ by rounded parameters or by a mistake, what counts."""
+    if by_graph is None:
+        return None
+    comparisons = passes.text.settled(by_text.comparisons, by_graph.comparisons, False)
+    pairs = zip(by_text.comparisons, by_text.enclosures, by_graph.enclosures, comparisons, strict=True)
+    enclosures = [text if kept is comparison else graph for comparison, text, graph, kept in pairs]
+    return by_graph._replace(comparisons=comparisons, enclosures=enclosures)
 
 
 class Computed(NamedTuple):
@@ -89,12 +115,13 @@ class Computed(NamedTuple):
 
 def _is_regular(found: Pass, passes: Passes) -> bool:
     """Whether everything is finite, and no kink is near."""
-    balls = found.tape.m
+    tape = found.run.tape
+    balls = tape.m
     arrays = [found.value, *found.reference, found.engine_value, *found.engine]
     if not all(isinstance(x, bool) or balls.isfinite(x) for array in arrays for x in np.ravel(array)):
         return False
-    inner = found.tape.scalars.events and has_inner(passes.judge.root)
-    return not inner and not any(active_kinks(found.tape, list(passes.nodes)).values())
+    inner = tape.scalars.events and has_inner(passes.judge.root)
+    return not inner and not any(active_kinks(tape, list(passes.nodes)).values())
 
 
 def _with_symbolic(passes: Passes, balls: Balls, m: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
@@ -114,17 +141,10 @@ def _narrower(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out.reshape(x.shape)
 
 
-def _compared(m: Any, found: Pass, reference: list[np.ndarray], computed: Computed) -> tuple[list[Comparison], Comparison] | None:
-    """The entries compared; None if an enclosure is too wide to tell."""
-
-    def compare(right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
-        radii = [_radius(m, x) + _radius(m, y) for x, y in zip(np.ravel(right), np.ravel(rules), strict=True)]
-        reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
-        return Comparison(m, reference, engine, floats, bound, None, radii=radii)
-
-    value = compare(found.value, found.engine_value, computed.value, computed.value_bound)
-    comparisons = [compare(*four) for four in zip(reference, found.engine, computed.gradients, computed.bounds, strict=True)]
-    return None if any(c.open for c in (value, *comparisons)) else (comparisons, value)
+def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
+    radii = [_radius(m, x) + _radius(m, y) for x, y in zip(np.ravel(right), np.ravel(rules), strict=True)]
+    reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
+    return Comparison(m, reference, engine, floats, bound, None, radii=radii)
 
 
 def _midpoint(m: Any, x: Ball | bool) -> Any:

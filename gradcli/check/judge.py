@@ -16,8 +16,9 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
-from gradcli.check.passes import Passes
+from gradcli.check.passes import Pass, Passes
 from gradcli.check.rounding import error_bounds
+from gradcli.check.text import Text
 from gradcli.check.trail import Trail
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -49,13 +50,18 @@ class Judge:
         self.size = scalar_operations(order) + scalar_operations(reachable([root]))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
         self.comparisons: list[Comparison] = []
-        self.value_comparison: Comparison
+        self.value_comparison: Comparison | None = None
         self.seed_leaf: Expr | None = None
         self.zeros: SignedZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
+
+    @property
+    def decided(self) -> bool:
+        """Whether every entry was compared by itself, with an exact number."""
+        return self.value_comparison is not None
 
     @property
     def fits_sympy(self) -> bool:
@@ -81,16 +87,17 @@ class Judge:
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
         value_bound, bounds = error_bounds(self.root, list(self.wrt.values()), own_leaves, self.seed, self.precision)
-        passes, computed = Passes(self, own_leaves), Computed(np.asarray(reached), value_bound, self.gradients, bounds)
+        passes = Passes(self, Text(self.scope, self.root, self.wrt, self.leaves), own_leaves)
+        computed = Computed(np.asarray(reached), value_bound, self.gradients, bounds)
         proof = enclosed(passes, m, computed, DIGITS)
         if proof is None:
             source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
         else:
-            source, self.comparisons, self.value_comparison = proof.source, proof.comparisons, proof.value
+            source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
         if proof is not None:
-            proof.mark([*results.values()], checked)
+            proof.mark([*results.values(), checked])
         return checked, results
 
     def _in_numbers(self, passes: Passes, m: Any, computed: Computed) -> tuple[str, list[Comparison], Comparison]:
@@ -99,20 +106,30 @@ class Judge:
         for m.dps in DIGITS:
             self.budget.spend(_PASSES * self.size)
             found = passes.at(m)
-            tape, reference = found.tape, found.reference
-            prober = Prober(self, tape, found.value, active_kinks(tape, list(passes.nodes)))
-            sides = [prober.of(x, slopes) for x, slopes in zip(passes.nodes, reference, strict=True)]
-            source = "composed"
-            if not tape.scalars.events and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
-                source, reference = "symbolic", symbolic
-            columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.y, passes.nodes))
-            comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
-            checked = Comparison(m, found.value, found.engine_value, computed.value, computed.value_bound, found.chosen)
-            if trail.ended(m.dps, [*comparisons, checked]) or not self.budget.allows(_PASSES * self.size):
+            source, compared = self._compared(passes, m, found, computed)
+            if found.run.text is not None and any(c.mismatched for c in compared):
+                found = passes.at(m, read=False)
+                source, by_graph = self._compared(passes, m, found, computed)
+                compared = passes.text.settled(compared, by_graph, bool(found.run.tape.scalars.events))
+            settled = not any(comparison.unsettled for comparison in compared)
+            if (trail.ended(m.dps, compared) and settled) or not self.budget.allows(_PASSES * self.size):
                 break
-        trail.close([*comparisons, checked])
-        self.events = tape.scalars.events
-        return source, comparisons, checked
+        trail.close(compared)
+        self.events = found.run.tape.scalars.events
+        return source, compared[:-1], compared[-1]
+
+    def _compared(self, passes: Passes, m: Any, found: Pass, computed: Computed) -> tuple[str, list[Comparison]]:
+        """The source of the reference, and the comparisons with it: of the gradients, and of the value at last."""
+        tape, reference = found.run.tape, found.reference
+        prober = Prober(self, tape, found.value, active_kinks(tape, list(passes.nodes)))
+        sides = [prober.of(x, slopes) for x, slopes in zip(passes.nodes, reference, strict=True)]
+        source = "composed"
+        if not tape.scalars.events and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
+            source, reference = "symbolic", symbolic
+        columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.run.y, passes.nodes))
+        comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
+        value = Comparison(m, found.value, found.engine_value, computed.value, computed.value_bound, found.run.chosen)
+        return source, [*comparisons, value]
 
     def _decide_large(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
         """Whole arrays in long double, every entry; None where scalars have to decide, and can."""

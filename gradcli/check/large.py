@@ -7,17 +7,20 @@ that decides nothing (terms cancel, it has underflown or overflown), and where a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.check.comparison import ENOUGH, loosest
 from gradcli.check.rounding import error_bounds
+from gradcli.graph.nodes import Expr
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference import extended
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.single_entries import SingleEntries
+from gradcli.reference.inner_derivatives import hold_derivatives
+from gradcli.reference.single_entries import Entry, SingleEntries
+from gradcli.reference.stand_ins import StandIns
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
@@ -27,23 +30,29 @@ _SINGLE = 256  # entries of a variable that are computed by themselves, at most
 _WRONG = 8  # of those that seem wrong: more of the same kind tell nothing new
 _WORK = 200_000  # nodes and scalars that these may take
 _DOUBT = 1e-8  # of an entry: an error of the reference beyond leaves it in doubt
-_DIGITS = 60, 120  # of single entries: what both give alike is right
+_DIGITS = 60, 120, 400, 1000  # of single entries: what two give alike is right
+_ALIKE = 1e-20
 _FEW = 6  # digits
 
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
 
 def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
-    """The checks of the value and of each gradient, and whether all is settled: else scalars may tell more."""
+    """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks."""
     nodes = list(judge.wrt.values())
-    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
+    held = StandIns()
+    hold_derivatives(judge.root, judge.leaves, judge.precision, held)
+    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
     results = {}
     work = _WORK
+    certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)
     for (name, x), right, error, computed, bound in zip(judge.wrt.items(), found.slopes, found.errors, judge.gradients, bounds, strict=True):
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
+        certain = certain or bool(compared.confirmed) or (bool(compared.wrong.any()) and smooth)
+        held.tell(results[name])
         judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
     judge.wide["value"] = found.value, (1 + found.share) * value_bound
     checked = None
@@ -51,28 +60,37 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
         checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
-    for part in parts:
-        found.held.tell(part)
-    return (checked, results), all(part.verdict is Verdict.AGREE for part in parts)
+    return (checked, results), certain or all(part.verdict is Verdict.AGREE for part in parts)
 
 
-def _one_by_one(judge: Judge, found: extended.Reference, x: Any, compared: Compared, work: int) -> int:
+def _one_by_one(judge: Judge, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
     """Compute the entries in doubt by themselves, while there is work to spend on it; what is left of that."""
-    entries: list[SingleEntries] = []
+    singles = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
     for i in compared.in_doubt():
         if work <= 0:
             break
-        if not entries:
-            entries = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
-        try:
-            one, other = (single.of(x, i) for single in entries)
-        except (Unsupported, ArithmeticError, ValueError, TypeError):
-            work -= len(entries[0].order)
-            continue
-        work -= entries[0].spent + entries[1].spent
-        if not one.on_kink and abs(one.slope - other.slope) <= 1e-20 * abs(other.slope):
-            compared.settle(i, other.slope, found.share * float(compared.bound[i]) + 4 * other.error)
+        entry, spent = _entry(singles, x, i)
+        work -= spent
+        if entry is not None:
+            compared.settle(i, entry.slope, found.share * float(compared.bound[i]) + 4 * entry.error)
     return work
+
+
+def _entry(singles: Sequence[SingleEntries], x: Expr, i: int) -> tuple[Entry | None, int]:
+    """What an entry is, if that can be told, and what it took: as many digits as it takes for two to give the same, which is not zero."""
+    spent, before = 0, None
+    for single in singles:
+        try:
+            entry = single.of(x, i)
+        except (Unsupported, ArithmeticError, ValueError, TypeError):
+            return None, spent + len(single.order)
+        spent += single.spent
+        if entry.on_kink:
+            return None, spent
+        if before is not None and entry.slope and abs(entry.slope - before) <= _ALIKE * abs(entry.slope):
+            return entry, spent
+        before = entry.slope
+    return (None if before else entry), spent
 
 
 def _contexts() -> list[Any]:

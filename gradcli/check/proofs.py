@@ -9,9 +9,9 @@ import numpy as np
 
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
-from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.arrays.shapes import StaticArray
 
 _REMEMBERED = 512
 _decisions: dict[Hashable, Any] = {}

@@ -13,12 +13,17 @@ import numpy as np
 
 from gradcli.check.bounded import Arithmetic, Bounded
 from gradcli.check.bounded_arrays import Arrays
+from gradcli.check.bounded_nodes import Nodes, NodesWithBounds, NotFused
+from gradcli.errors import LimitError
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import backward
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
+from gradcli.plans.several import computed
 from gradcli.reference.deadline import check as still_in_time
+
+_MANY = 1 << 15  # entries of an array from which on a graph is worth its making
 
 
 class Bounds(Domain[Bounded]):
@@ -50,6 +55,49 @@ def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""
+    if any(np.size(value) >= _MANY for value in leaves.values()):
+        found = fused_bounds(root, wrt, leaves, seed, precision)
+        if found is not None:
+            return found
+    return plain_bounds(root, wrt, leaves, seed, precision)
+
+
+def fused_bounds(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
+) -> tuple[np.ndarray, list[np.ndarray]] | None:
+    """The bounds as one graph that the plans run; None where an operation is not fused, or something is not finite."""
+    if not all(_in_one_piece(value) for value in leaves.values()):
+        return None
+    graph = root.graph
+    mark = graph.mark()
+    try:
+        arithmetic = Nodes(precision, graph)
+        table = interpret(reachable([root]), NodesWithBounds(arithmetic))
+        start = graph.leaf("seed", root.shape)
+        found = backward(reachable([root]), {root: Bounded(start, None, arithmetic)}, wrt, table.__getitem__)
+        parts = {i: part for i, part in enumerate([table[root], *(found.get(x) for x in wrt)]) if part is not None}
+        given = {**leaves, start: np.broadcast_to(np.asarray(seed, np.float64), root.shape)[()]}
+        values = {x: value.astype(np.float64) if np.asarray(value).dtype.kind == "f" else value for x, value in given.items()}
+        bounds = computed([arithmetic.allowed(part) for part in parts.values()], values)
+    except (NotFused, LimitError, KeyError):
+        return None
+    finally:
+        graph.forget_since(mark)
+    if bounds is None:
+        return None
+    of_each = dict(zip(parts, bounds, strict=True))
+    shaped = [np.broadcast_to(of_each.get(i, 0.0), x.shape) for i, x in enumerate([root, *wrt])]
+    return shaped[0], shaped[1:]
+
+
+def _in_one_piece(value: Any) -> bool:
+    return not isinstance(value, np.ndarray) or value.flags.c_contiguous or value.flags.f_contiguous
+
+
+def plain_bounds(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The bounds operation by operation in NumPy."""
     with np.errstate(all="ignore"):
         table = bounded_table(root, leaves, precision)
         top = table[root]
@@ -62,12 +110,8 @@ def error_bounds(
 
 
 def allowed(part: Bounded | None, shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:
-    """How far what is judged may be from the truth, both of which are no farther from the value here than its error.
-
-    A unit in the last place is for numbers of the program that plans put together.
-    """
+    """The bound of an array, which is nothing of truths and whole numbers."""
     if part is None or np.asarray(part.value).dtype.kind != "f":
         return np.zeros(shape)
-    error = 0.0 if part.error is None else part.error
-    bound = 2 * (1 + 1e-9) * error + 2 * arithmetic.unit * np.abs(part.value) + 4 * arithmetic.smallest
+    bound = arithmetic.allowed(part)
     return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)

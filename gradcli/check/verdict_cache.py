@@ -24,7 +24,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import Check, Claim, Departure, OneSided, Rewrite, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.given import Given
@@ -230,7 +230,7 @@ def _check(data: dict[str, Any]) -> Check:
     value = None if data["value"] is None else _variable(data["value"])
     variables = {name: _variable(part) for name, part in data["variables"].items()}
     claims = [_claim(part) for part in data["claims"]]
-    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]))
+    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]), _rewrite(data["rewrite"]))
 
 
 def _departure(data: dict[str, Any] | None) -> Departure | None:
@@ -238,6 +238,10 @@ def _departure(data: dict[str, Any] | None) -> Departure | None:
         return None
     place = None if data["place"] is None else (data["place"][0], data["place"][1], data["place"][2])
     return Departure(**{**data, "index": tuple(data["index"]), "place": place})
+
+
+def _rewrite(data: dict[str, Any] | None) -> Rewrite | None:
+    return None if data is None else Rewrite(**data)
 
 
 def _worst(data: dict[str, Any] | None) -> Worst | None:

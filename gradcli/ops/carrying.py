@@ -8,6 +8,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradcli.ops.facts import Function
+
+
+def on_arrays(rule: Function) -> Function:
+    """Marks a rule that computes with arrays only, not with nodes."""
+    rule.__dict__["arrays_only"] = True
+    return rule
+
 
 def is_exact(error: Any) -> bool:
     """Whether an operand is exact in all its entries."""
@@ -36,12 +44,12 @@ def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     size, by = m.abs(x), m.abs(y)
     low, high = (size - e) / (by + f), (size + e) / (by - f)
     jumps = m.logical_or(m.less_equal(by, f), m.not_equal(m.floor(low), m.floor(high)))
-    return m.where(jumps, by + f + e, e + f * high)
+    return m.where(jumps, by + f + e, e + f * (high + 1))
 
 
 def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     size = m.abs(x)
-    grown = 0.0 if is_exact(e) else -m.log1p(-e / size)  # of the logarithm of x
+    grown = 0.0 if is_exact(e) else e / (size - e)  # of the logarithm of x, at most
     steep = (m.abs(y) + f) * grown
     if not is_exact(f):
         steep = steep + f * m.abs(m.log(size))
@@ -52,6 +60,18 @@ def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     return m.where(m.less(e, size), m.abs(out) * m.expm1(steep), m.where(m.greater_equal(y - f, 0.0), about, math.inf))
 
 
+def bent(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of tanh, whose slope sech(x)**2 changes by a factor of at most exp(2e) within e; 1 - tanh(x)**2 is off by rounding."""
+    slope = m.maximum(1 - out * out, 0.0) + 2.0**-48
+    return m.where(m.less(error, 0.25), error * slope * (1 + 4 * error), m.minimum(error, 2.0))
+
+
+def rising(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of the logistic function s, whose slope s*(1 - s) changes by a factor of at most exp(e) within e."""
+    slope = out * (m.abs(1 - out) + 2.0**-48)
+    return m.where(m.less(error, 0.5), error * slope * (1 + 2 * error), m.minimum(error, 1.0))
+
+
 def root(m: Any, out: Any, x: Any, error: Any) -> Any:
     return error / (out + m.sqrt(m.maximum(x - error, 0.0)))
 
@@ -59,6 +79,19 @@ def root(m: Any, out: Any, x: Any, error: Any) -> Any:
 def logarithm(m: Any, x: Any, error: Any, base: float = math.e) -> Any:
     """Of the logarithm of x, or of one to another base."""
     return m.where(m.less(error, x), error / (x - error) / math.log(base), math.inf)
+
+
+def inverse_tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of atan(1/x), which jumps at 0."""
+    near = m.maximum(m.abs(x) - error, 0.0)
+    return m.where(m.logical_and(m.less_equal(m.abs(x), error), m.greater(error, 0.0)), math.pi, error / (1 + near * near))
+
+
+def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of what rises with the size of x and has no bound near 0."""
+    size = m.abs(x)
+    off = m.maximum(m.abs(m.at(size + error) - out), m.abs(out - m.at(size - error)))
+    return m.where(m.less(error, size), off, math.inf)
 
 
 def tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
@@ -94,7 +127,7 @@ def smaller(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 def either(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     """Of the logarithm of a sum of exponentials: no farther off than the operand that is farther, nor than the larger one and the rest."""
     most, far = m.maximum(e, f), m.abs(x - y) - (e + f)
-    least = m.where(m.less(x, y), f, e) + m.exp(-m.maximum(far, 0.0) * 0.69)
+    least = m.where(m.less(x, y), f, e) + 1.5 * m.exp(-m.maximum(far, 0.0) * 0.69)
     return m.where(m.greater(far, 0.0), m.minimum(most, least), most)
 
 

@@ -137,7 +137,7 @@ class Accuracy(Fixed):
     between    points between which the result rises or falls with each operand (of several operands, points for each), so that errors
                carry farthest at the ends of intervals; edges of the domain are among them. Of operations on whole arrays: ``()`` where
                it rises with every entry
-    above      where the first operand has to be for ``between`` to hold
+    above      what the operands have to be more than for ``between`` to hold
     among      ``among(*operands, **static)``: the entries one of which the result is, along axes; None where it is none
     rounds     ``rounds(m, out, *operands, **static)``: the error of the operation's own rounding, in ``m.unit``, where no word of
                ``rounding`` says it

@@ -20,7 +20,7 @@ from gradcli.reference.algebra import Unsupported, number
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 _SOME = 5  # entries at which NumPy's loop is held against the reference
 _UNITS = 64  # that it may be off by
-_MOST = 500_000  # entries that are computed one by one
+_MOST, _MOST_SLOW = 200_000, 2_000  # entries that are computed one by one, by FLINT and by mpmath
 _DIGITS = 25, 50, 200  # the first that tell all bits of a long double
 
 Static = Mapping[str, Any]
@@ -60,7 +60,7 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
         raise Unsupported(f"functions of {out.size:,} entries that are computed one by one")
     columns = [None if o is None else np.broadcast_to(o, shape).reshape(-1) for o in operands]
     try:
-        _fill(out, _balls(), function, columns, result)
+        _fill(out, [*_balls(), *_mpmath()], function, columns, result)
     except (AttributeError, TypeError):  # a function that is not made for balls
         _fill(out, _mpmath(), function, columns, result)
     return out.reshape(shape)
@@ -68,17 +68,20 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
 
 def _fill(out: Any, contexts: Sequence[Any], function: Callable[..., Any], columns: Sequence[Any], result: str) -> None:
     first = contexts[0]
+    first.begin()
     with first.working():
         rows = zip(*(_numbers(first, column, out.size) for column in columns), strict=True)
         for i, numbers in enumerate(rows):
             out[i] = _of_one(contexts, function, numbers, result)
+            if first.slow and out.size > _MOST_SLOW:
+                raise Unsupported(f"functions of {out.size:,} entries that FLINT does not compute")
 
 
 def _of_one(contexts: Sequence[Any], function: Callable[..., Any], numbers: Sequence[Any], result: str) -> Any:
     for m in contexts:
         with nullcontext() if m is contexts[0] else m.working():
             try:
-                value = function(m, *numbers)
+                value = function(m, *(numbers if m is contexts[0] else [m.again(x) for x in numbers]))
             except m.undecidable:
                 continue
             if result == "bool":

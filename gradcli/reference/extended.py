@@ -27,8 +27,6 @@ from gradcli.reference.single_entries import Wholes, by_entries
 from gradcli.reference.stand_ins import StandIns
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
-
-
 _WORSE = 4.0  # how many of its units an operation in long double may be off by where one of doubles is off by one of theirs
 
 
@@ -51,51 +49,64 @@ class Reference(NamedTuple):
     source: str
 
 
-def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
-    """The derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported."""
+def reference(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns | None = None
+) -> Reference:
+    """The derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported.
+
+    A derivative inside of the expression is what the engine has expanded it to: `inner_derivatives` holds that against its definition.
+    """
     try:
-        return _reference(root, wrt, leaves, seed, precision)
+        return _reference(root, wrt, leaves, seed, precision, held or StandIns())
     except NotCovered as missing:
         raise Unsupported(str(missing)) from None
 
 
-def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
+def _reference(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns
+) -> Reference:
     order = reachable([root])
-    held = StandIns()
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
-        start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
-        needed = _needed(order, wrt)
-        seeds: dict[Expr, Any] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
-        wholes: dict[Expr, Any] = dict(seeds)
-
-        def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
-            if node.op is None or node not in needed:
-                return
-            if node.op is output:
-                yield node.operand, {node.static["place"]: adjoint}
-                return
-            operands = [None if o is None else table[o] for o in node.operands]
-            for operand, part in zip(node.operands, _back(node, node.op, adjoint, table[node], operands, held), strict=True):
-                if operand is not None and operand in needed and part is not None:
-                    slope, error, live = (_summed(p, operand.shape) for p in part)
-                    yield operand, (slope, error, live)
-                    if not by_entries(node):
-                        whole = slope, error, live
-                        wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
-
-        adjoints = accumulate(reversed(order), seeds, pull, _plus)
+        adjoints, wholes = pulled(order, table, root, wrt, seed, held)
     nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
     return Reference(
         table[root],
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
-        _share(precision, np.float64 if held.used else LONG_DOUBLE),
+        _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
         Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
         held,
         "double" if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant else "long double",
     )
+
+
+def pulled(
+    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
+) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
+    """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
+    start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
+    needed = _needed(order, wrt)
+    seeds: dict[Expr, Any] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
+    wholes: dict[Expr, Any] = dict(seeds)
+
+    def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
+        if node.op is None or node not in needed:
+            return
+        if node.op is output:
+            yield node.operand, {node.static["place"]: adjoint}
+            return
+        operands = [None if o is None else table[o] for o in node.operands]
+        for operand, part in zip(node.operands, _back(node, node.op, adjoint, table[node], operands, held), strict=True):
+            if operand is not None and operand in needed and part is not None:
+                slope, error, live = (_summed(p, operand.shape) for p in part)
+                yield operand, (slope, error, live)
+                if not by_entries(node):
+                    whole = slope, error, live
+                    wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
+
+    return accumulate(reversed(order), seeds, pull, _plus), wholes
 
 
 def _share(precision: str, used: Any) -> float:
@@ -159,9 +170,6 @@ class LongDoubles(Domain[Any]):
         except NotCovered as missing:
             raise Unsupported(str(missing)) from None
         raise Unsupported(f"{op.name} of so many entries")
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
-        raise Unsupported("derivative of so many entries")  # what the engine has expanded it to is what is judged
 
 
 def _long(constant: Constant) -> Any:

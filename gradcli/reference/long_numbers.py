@@ -22,11 +22,22 @@ class LongBalls(Balls):
 
     undecidable = Undecidable
 
+    def begin(self) -> None:
+        self.uncertified.clear()
+
     def exact(self, high: float, low: float) -> Any:
         return made(arb(high) + low) if low else Ball(high)
 
     def whole(self, n: int) -> Any:
         return Ball(n)
+
+    @property
+    def slow(self) -> bool:
+        """Whether mpmath has computed something."""
+        return bool(self.uncertified)
+
+    def again(self, x: Any) -> Any:
+        return x
 
     def settled(self, x: Any) -> bool:
         """Whether all bits of a long double are certain, or no digits ever make them so."""
@@ -50,6 +61,10 @@ class LongMpmath:
     """mpmath's context, at so many digits that the last of a long double is right in all but name."""
 
     undecidable = ()
+    slow = True
+
+    def begin(self) -> None:
+        pass
 
     def __init__(self) -> None:
         import mpmath
@@ -68,6 +83,15 @@ class LongMpmath:
 
     def whole(self, n: int) -> Any:
         return self.context.mpf(n)
+
+    def again(self, x: Any) -> Any:
+        """A number of another context."""
+        if not isinstance(x, Ball):
+            return x
+        if not x.ball.is_finite():
+            return self.context.mpf(float(x.ball.mid()))
+        mantissa, exponent = x.ball.mid().man_exp()
+        return self.context.mpf((int(mantissa), int(exponent)))
 
     def settled(self, x: Any) -> bool:
         return True

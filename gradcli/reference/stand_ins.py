@@ -2,8 +2,9 @@
 
 A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative at
 all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for a
-cotangent, times a direction, is the derivative of the results along this direction, times the cotangent. The directions have random signs
-and sizes, each entry's of the size of the entry. A rule that is wrong in a way that is at right angles to all of them is not found.
+cotangent, times a direction, is the derivative of the results along this direction, times the cotangent. The directions are of random sizes,
+each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
+angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIRECTIONS = 3
-_STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
-_SAFETY = 16.0  # of the error that two estimates of a derivative show
-_TOLERANCE = 1e-7  # of the sum of sizes along a direction: a rule that is off by less passes
+STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
+SAFETY = 16.0  # of the error that two estimates of a derivative show
+TOLERANCE = 1e-8  # of the sum of sizes along a direction: a rule that is off by less passes
 _ENTRY_TOLERANCE = 1e-6
 _CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing
 _FAILURES = (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError)
@@ -41,6 +42,7 @@ class StandIns:
     """What rules stood in for in one judgement.
 
     directions  along how many random directions each was held; 0 where none was needed
+    narrow      whether anything was computed that may be no more right than doubles are
     wrong       the first that its function contradicts
     undecided   the first that no direction decides
     """
@@ -48,12 +50,13 @@ class StandIns:
     def __init__(self) -> None:
         self.random = np.random.default_rng(7)
         self.directions = 0
+        self.narrow = False
         self.wrong = self.undecided = ""
-        self.types: dict[tuple[Op, int], Any] = {}
 
-    @property
-    def used(self) -> bool:
-        return self.directions > 0
+    def note(self, *, narrow: bool) -> None:
+        """That something stands in."""
+        self.directions = DIRECTIONS
+        self.narrow = self.narrow or narrow
 
     def tell(self, check: VariableCheck) -> None:
         """Put into a check what was done."""
@@ -62,14 +65,14 @@ class StandIns:
         check.directions = self.directions
         if self.wrong:
             check.verdict = Verdict.MISMATCH
-            check.reason = f"the rule of {self.wrong} is wrong: a difference quotient of the function contradicts it"
+            check.reason = f"the derivative of {self.wrong} is wrong: differences of the function contradict it"
         elif self.undecided and check.verdict < Verdict.UNDETERMINED:
             check.verdict = Verdict.UNDETERMINED
-            check.reason = f"the rule of {self.undecided} could not be held against its function along any direction"
+            check.reason = f"the derivative of {self.undecided} could not be held against the function along any direction"
 
     def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """The forward pass, in long double where it has one, else in double."""
-        self.directions = DIRECTIONS
+        self.note(narrow=True)
         for dtype in (LONG_DOUBLE, np.float64):
             try:
                 result = op.forward(*_cast(operands, dtype), **static)
@@ -84,7 +87,7 @@ class StandIns:
 
     def pulled(self, op: Op, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
         """What the rule passes back to each operand."""
-        self.directions = DIRECTIONS
+        self.note(narrow=True)
         wanted = tuple(_is_float(o) for o in operands)
         if op.kind == "flat" or not any(wanted):
             return [None] * len(operands)
@@ -124,17 +127,17 @@ class StandIns:
 
     def _hold_entries(self, op: Op, static: Mapping[str, Any], operands: list[Any], place: int, slope: Any) -> None:
         """Every entry of a partial against the difference quotient there."""
-        direction = self._direction(np.asarray(operands[place]))
+        direction = self.direction(np.asarray(operands[place]))
 
         def along(step: float) -> Any:
             moved = list(operands)
             moved[place] = operands[place] + step * direction
             return _wide(op.forward(*_cast(moved, np.float64), **static))
 
-        found = _differences(along, _STEPS[False])
+        found = differences(along, STEPS[False])
         size = np.abs(slope * direction)
-        floor = 64 * 2.0**-53 / _STEPS[False][-1] * np.abs(along(0.0))
-        room = _SAFETY * found.error + _ENTRY_TOLERANCE * size + floor
+        floor = 64 * 2.0**-53 / STEPS[False][-1] * np.abs(along(0.0))
+        room = SAFETY * found.error + _ENTRY_TOLERANCE * size + floor
         off = np.abs(found.slope - slope * direction)
         if np.any(np.isfinite(off) & ~(off <= room)):
             self.wrong = self.wrong or op.name
@@ -142,8 +145,10 @@ class StandIns:
     def _hold(self, op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
         """What a rule gives for a cotangent, against derivatives along directions."""
         conclusive = False
-        for _ in range(DIRECTIONS):
-            directions = [None if s is None else self._direction(np.asarray(o)) for s, o in zip(slopes, operands, strict=True)]
+        for count in range(DIRECTIONS):
+            directions = [None if s is None else self.direction(np.asarray(o)) for s, o in zip(slopes, operands, strict=True)]
+            if not count:  # all terms of one sign, so that none hides behind the others
+                directions = [None if d is None else np.where(s < 0, -1, 1) * np.abs(d) for s, d in zip(slopes, directions, strict=True)]
             pairs = [(s, d) for s, d in zip(slopes, directions, strict=True) if s is not None]
             told = sum((s * d).sum() for s, d in pairs)
             weight = sum(np.abs(s * d).sum() for s, d in pairs)
@@ -151,10 +156,10 @@ class StandIns:
                 continue
             for dtype in (LONG_DOUBLE, np.float64):
                 try:
-                    found = _differences(_along(op, static, cotangent, operands, directions, dtype), _STEPS[dtype is LONG_DOUBLE and _WIDER])
+                    found = differences(_along(op, static, cotangent, operands, directions, dtype), STEPS[dtype is LONG_DOUBLE and WIDER])
                 except _FAILURES:
                     continue
-                room = _SAFETY * found.error + _TOLERANCE * weight
+                room = SAFETY * found.error + TOLERANCE * weight
                 if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
                     conclusive = True
                     if not abs(found.slope - told) <= room:
@@ -164,7 +169,7 @@ class StandIns:
         if not conclusive:
             self.undecided = self.undecided or op.name
 
-    def _direction(self, x: np.ndarray) -> Any:
+    def direction(self, x: np.ndarray) -> Any:
         """Random signs and sizes, each of the size of its entry; of zeros, of a small part of the largest one's."""
         size = np.abs(x)
         finite = size[np.isfinite(size)]
@@ -173,7 +178,7 @@ class StandIns:
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
 
 
-_WIDER = np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
+WIDER = np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
 
 
 def _along(op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any) -> Callable[[float], Any]:
@@ -189,7 +194,7 @@ def _along(op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any
     return at
 
 
-def _differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estimate:
+def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estimate:
     """Central differences over three steps, extrapolated in pairs: the last pair's, and how far the pairs are apart."""
     with np.errstate(all="ignore"):
         quotients = [_less(along(step), along(-step)) / (2 * step) for step in steps]

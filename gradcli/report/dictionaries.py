@@ -129,6 +129,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["max_rel_error"] = number(check.max_rel_error)
     if check.digits is not None:
         out["digits"] = check.digits
+    if check.lost is not None:
+        out["lost_bits"] = check.lost
     if check.bound is not None:
         out["bound"] = number(check.bound)
     if check.certified is not None:
@@ -139,6 +141,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["by_mpmath"] = check.by_mpmath
     if check.entries is not None:
         out["entries"] = list(check.entries)
+    if check.directions is not None:
+        out["directions"] = check.directions
     if check.wrong:
         out["wrong"] = check.wrong
     if check.worst is not None:
@@ -171,6 +175,8 @@ def check_dict(check: Check) -> dict[str, Any]:
         out["reason"] = check.reason
     if check.repairs:
         out["repairs"] = check.repairs
+    if check.rewrite is not None:
+        out["rewrite"] = {"text": check.rewrite.text, "lost_bits": check.rewrite.lost, "left_bits": check.rewrite.left}
     if check.departs is not None:
         departs = check.departs
         out["departs"] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         if record.check.departs is not None:
             sheet.notes.append(record.check.departs.text)
         sheet.notes += [f"write {repair}" for repair in record.check.repairs]
+        if record.check.rewrite is not None:
+            sheet.notes.append(record.check.rewrite.told)
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
 
@@ -144,7 +147,8 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
     from gradcli.report.verdicts import Verdict
 
     if check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
-        return []
+        index = () if check.worst is None else check.worst.index
+        return [] if check.lost is None else [f"{_entry(name, index)}: rounding costs {check.lost} bits, {check.digits} digits are right"]
     if check.kinks:
         return [
             f"{_entry(name, k.index)}: kink, the function jumps here; chosen is {k.chosen:g}"
@@ -169,6 +173,14 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
 
 
+def _what_was_held(parts: Sequence[VariableCheck]) -> str:
+    """What a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
+    fewest = min((c.entries for c in parts if c.entries), key=lambda entries: entries[0] / max(1, entries[1]), default=(1, 1))
+    text = f", {fewest[0]:,} of {fewest[1]:,} entries" if fewest[0] < fewest[1] else ""
+    directions = min((c.directions for c in parts if c.directions), default=0)
+    return text + (f", rules held along {directions} random directions" if directions else "")
+
+
 def judgement(verdict: Verdict, text: str) -> str:
     """A verdict and what is said of it, which may go on after a comma."""
     return f"{verdict.word}{'' if text.startswith(',') else ' '}{text}".rstrip()
@@ -186,7 +198,8 @@ def _verdict(record: Record) -> str:
     digits = [c.digits for c in parts if c.digits is not None]
     if check.verdict is Verdict.AGREE and text:
         proof = certainty([*parts, *([check.value] if check.value else [])])
-        return f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
+        text = f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
+        return text + _what_was_held(parts)
     if check.verdict is Verdict.SKIPPED:
         return "" if record.warnings else check.reason or "nothing to check"
     if check.verdict is Verdict.UNDETERMINED:

@@ -65,6 +65,7 @@ class VariableCheck:
     certified: bool | None = None  # whether the verdict is proved, by enclosures
     enclosure: tuple[str, str] | None = None  # of the worst entry's true value
     by_mpmath: list[str] = field(default_factory=list)  # functions without rigorous bounds, for which nothing is proved
+    lost: int | None = None  # bits of the worst entry that are lost, from 20 on
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
 
 
@@ -85,6 +86,8 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
     check.digits = min(check.digits, here)
 
 
+LOST = 20  # bits from which on a loss is told, and a rewrite is sought
+PRECISION = {"float64": 53, "float32": 24, "float16": 11}  # bits
 _DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact numbers and of rounded ones, and epsilon
 
 
@@ -140,6 +143,20 @@ class Departure:
 
 
 @dataclass(eq=False)
+class Rewrite:
+    """The function written with all repairs, and the most bits that its value or an entry of a gradient loses, before and with them."""
+
+    text: str
+    lost: int
+    left: int
+    bits: int  # of the precision
+
+    @property
+    def told(self) -> str:
+        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}"
+
+
+@dataclass(eq=False)
 class Check:
     """The cross-check of one result."""
 
@@ -150,6 +167,12 @@ class Check:
     reason: str | None = None
     repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
     departs: Departure | None = None  # where a wrong gradient begins
+    rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
+
+    @property
+    def loses(self) -> bool:
+        """Whether bits enough are lost to look for a rewrite."""
+        return any(part.lost is not None for part in [*self.variables.values(), *([] if self.value is None else [self.value])])
 
     @property
     def worst(self) -> Verdict:

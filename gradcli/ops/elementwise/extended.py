@@ -50,7 +50,8 @@ def _outside(x: Any, lambd: float) -> Any:
     return _either(~((x >= -lambd) & (x <= lambd)))
 
 
-_SCALE, _ALPHA = LONG_DOUBLE("1.0507009873554804934193349852946"), LONG_DOUBLE("1.6732632423543772848170429916717")
+# selu's are doubles, and so is their product
+_SCALE, _BELOW = LONG_DOUBLE(1.0507009873554805), LONG_DOUBLE(1.0507009873554805 * 1.6732632423543772)
 
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
 CHAIN = Entrywise((lambda cotangent, partial: partial, lambda cotangent, partial: cotangent))
@@ -68,9 +69,7 @@ CELU = Entrywise(
     (lambda x, alpha: _either(x > 0, _ONE, np.exp(x / LONG_DOUBLE(alpha))),),
     lambda x, alpha: np.where(x > 0, x, LONG_DOUBLE(alpha) * np.expm1(x / LONG_DOUBLE(alpha))),
 )
-SELU = Entrywise(
-    (lambda x: _SCALE * _either(x > 0, _ONE, _ALPHA * np.exp(x)),), lambda x: _SCALE * np.where(x > 0, x, _ALPHA * np.expm1(x))
-)
+SELU = Entrywise((lambda x: _either(x > 0, _SCALE, _BELOW * np.exp(x)),), lambda x: np.where(x > 0, _SCALE * x, _BELOW * np.expm1(x)))
 SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
 SHRINK = Entrywise((_outside,))
 SOFTSIGN = Entrywise((lambda x: (1 + np.abs(x)) ** -2,))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import steady
+from gradcli.ops.carrying import exponent, steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
@@ -106,7 +106,7 @@ binary_exponent = elementwise(
     "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if x - x == 0 else m.zero, None, kind="flat", ulps=0,
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
-    between=(0.0,),
+    carries=exponent,
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.carrying import bent
 from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
@@ -28,7 +29,7 @@ tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,
     sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
-    between=(),
+    carries=bent,
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import inverse_of_steady, tangent, turning
+from gradcli.ops.carrying import inverse_of_steady, inverse_tangent, tangent, turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.domains import EVERYWHERE, Lattice, at, of, pi
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -88,7 +88,7 @@ acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
     symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=3, bare="cot({})",
-    between=(0.0,),
+    carries=inverse_tangent,
 )
 atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),

@@ -125,8 +125,8 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
-    extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
-    carries=multilinear,
+    extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    on_objects=True, carries=multilinear,
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.carrying import logarithm
+from gradcli.ops.carrying import logarithm, on_arrays
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import log, log1p
 from gradcli.ops.elementwise.logic import equal, maximum, where
@@ -117,6 +117,7 @@ def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | Non
     return full if reduction == "none" else ()
 
 
+@on_arrays
 def _bce_carries(
     m: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, e: Any, f: Any, g: Any, h: Any, *, reduction: str
 ) -> Any:
@@ -129,15 +130,12 @@ def _bce_carries(
     return _reduce((scale + g) * off + g * losses, reduction)
 
 
+@on_arrays
 def _bce_rounds(m: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
     positive, scale = (1.0 if part is None else np.abs(part) for part in (pos_weight, weight))
     sizes = scale * (np.abs(1 - y) * np.abs(x) + (np.abs(1 - y) + np.abs(y) * positive) * softplus(-x))
     terms = 0 if reduction == "none" else np.size(sizes)
     return (24 + additions(np.zeros(0), terms, whole=True)) * _reduce(sizes, reduction)
-
-
-for _function in (_bce_carries, _bce_rounds):
-    _function.arrays_only = True  # type: ignore[attr-defined]
 
 
 bce_with_logits = structural(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.carrying import on_arrays
 from gradcli.ops.reductions.along import count
 
 _PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
@@ -24,13 +25,16 @@ def additions(x: Any, terms: float, *, whole: bool) -> float:
 
 
 def in_one_piece(x: Any) -> bool:
-    flags = getattr(x, "flags", None)
-    return flags is None or flags.c_contiguous or flags.f_contiguous
+    """Whether an array is without gaps; of a node, whether its value will be: what is computed entry by entry, and what is given."""
+    if isinstance(x, np.ndarray):
+        return bool(x.flags.c_contiguous or x.flags.f_contiguous)
+    op = getattr(x, "op", None)
+    return op is None or bool(op.elementwise)
 
 
 def _along(x: Any, axis: Any) -> float:
     terms = count(np.shape(x), axis)
-    return additions(x, terms, whole=terms == np.size(x))
+    return additions(x, terms, whole=terms == math.prod(x.shape))
 
 
 def softmax(m: Any, out: Any, x: Any, e: Any, axis: Any) -> Any:
@@ -86,6 +90,7 @@ def logsumexp_rounds(m: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any
     return 2 * m.abs(out) + 2 * m.abs(top) + 16 + _along(x, axis) + weighted
 
 
+@on_arrays
 def logcumsumexp_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
     """Each step's own, and of those before it as much as their exponentials count."""
     if not np.ndim(out):
@@ -154,6 +159,7 @@ def product_of_entries(m: Any, out: Any, x: Any, e: Any, axis: Any = None, **_: 
     return (most - m.abs(out)) + (8 * m.unit_of_arrays * (count(x.shape, axis) + 2)) * most
 
 
+@on_arrays
 def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
     terms = count(x.shape, axis)
     relative = 2 * terms * m.abs(out)
@@ -165,6 +171,7 @@ def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
     )
 
 
+@on_arrays
 def horner(m: Any, out: Any, c: Any, x: Any, e: Any, f: Any, axis: int) -> Any:
     """Each result's error is that of c, that of x times the one before, and its own operand's, times x."""
     size, off = np.abs(x), np.broadcast_to(f, np.shape(x))
@@ -173,9 +180,6 @@ def horner(m: Any, out: Any, c: Any, x: Any, e: Any, f: Any, axis: int) -> Any:
     return m.at(np.broadcast_to(e, out.shape) + moved * later, np.broadcast_to(size + off, out.shape))
 
 
+@on_arrays
 def horner_rounds(m: Any, out: Any, c: Any, x: Any, axis: int) -> Any:
     return m.at(2 * np.abs(out) + np.abs(c), np.abs(x)) if np.ndim(out) else 0.0
-
-
-for _function in (logcumsumexp_rounds, product_rounds, horner, horner_rounds):
-    _function.arrays_only = True  # type: ignore[attr-defined]

@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.carrying import on_arrays
+
 
 def _ends(x: Any, e: Any) -> tuple[np.ndarray, np.ndarray]:
     off = np.broadcast_to(e, np.shape(x))
     return np.where(off > 0, np.nextafter(x + off, math.inf), x), np.where(off > 0, np.nextafter(x - off, -math.inf), x)
 
 
+@on_arrays
 def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending: bool) -> Any:
     """Entries whose intervals overlap, directly or by others between them, may have changed places."""
     if not np.ndim(out):
@@ -49,11 +52,13 @@ def _extreme_place(m: Any, out: Any, high: Any, low: Any, axis: Any, keepdims: b
     return np.reshape(np.where(np.any(others > best, axis=axis, keepdims=True), -1, 0), np.shape(out))
 
 
+@on_arrays
 def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
     high, low = _ends(x, e)
     return _extreme_place(m, out, high, low, axis, keepdims)
 
 
+@on_arrays
 def smallest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
     high, low = _ends(x, e)
     return _extreme_place(m, out, -low, -high, axis, keepdims)
@@ -71,6 +76,7 @@ def _spread(values: Any, errors: Any, marks: Any, axis: int) -> np.ndarray:
     return np.moveaxis(np.where(moved > 0, (top - bottom)[group].reshape(moved.shape), 0.0), -1, axis)
 
 
+@on_arrays
 def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
     own = m.at(errors, index)
@@ -81,6 +87,7 @@ def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -
     return np.where(marks < 0, range_, np.maximum(own, _spread(out, own, np.maximum(marks, 0), axis)))
 
 
+@on_arrays
 def added(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
     if type(marks) is float or not np.ndim(x):
@@ -90,9 +97,6 @@ def added(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, s
     return own + np.sum(np.where(marks < 0, np.abs(x) + errors, 0.0), axis=axis, keepdims=True)
 
 
+@on_arrays
 def extreme(m: Any, out: Any, x: Any, source: Any, index: Any, e: Any, f: Any, marks: Any, **_: Any) -> Any:
     return max(np.max(e, initial=0.0), np.max(f, initial=0.0)) if type(marks) is float else None
-
-
-for _function in (sorted_places, largest_place, smallest_place, taken, added, extreme):
-    _function.arrays_only = True  # type: ignore[attr-defined]

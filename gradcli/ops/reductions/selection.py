@@ -49,8 +49,12 @@ def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -
     )  # fmt: skip
 
 
-argmax = _arg("argmax", np.argmax, "choosing.LARGEST", carried_order.largest_place, "The index of the (first) largest entry. Not differentiated.")
-argmin = _arg("argmin", np.argmin, "choosing.SMALLEST", carried_order.smallest_place, "The index of the (first) smallest entry. Not differentiated.")
+argmax = _arg(
+    "argmax", np.argmax, "choosing.LARGEST", carried_order.largest_place, "The index of the (first) largest entry. Not differentiated.",
+)
+argmin = _arg(
+    "argmin", np.argmin, "choosing.SMALLEST", carried_order.smallest_place, "The index of the (first) smallest entry. Not differentiated.",
+)
 
 
 def _argsort(x: Any, axis: int | None, descending: bool) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import either, joined_rounds
+from gradcli.ops.carrying import either, joined_rounds, rising
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
@@ -82,7 +82,7 @@ def _sigmoid(x: Any) -> Any:
 sigmoid: Op = elementwise(
     "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
     saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
-    between=(),
+    carries=rising,
 )
 logaddexp = elementwise(
     "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),

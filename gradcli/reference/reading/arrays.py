@@ -100,7 +100,7 @@ class Arrays:
 
     def is_whole(self, value: Any) -> bool:
         """Whether something is whole by construction: indices, literals, sums of these; and names that were bound to such."""
-        if isinstance(value, bool) or isinstance(value, float):
+        if isinstance(value, (bool, float)):
             return False
         if isinstance(value, int):
             return True

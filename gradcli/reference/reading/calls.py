@@ -12,7 +12,8 @@ from gradcli.ops.facts import Kink
 from gradcli.ops.references import reference_of
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Composite, Op
-from gradcli.reference.algebra import Unsupported
+from gradcli.ops.structure import detach
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.reading.arrays import Arrays, as_object
 from gradcli.reference.reading.makers import MAKERS
 from gradcli.reference.reading.names import Line, Parameter
@@ -32,6 +33,7 @@ class Calls:
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays, self.scalars = arrays, arrays.scalars
+        self.composites = False  # whether references of functions made of operations were asked
 
     def operation(self, name: str, *operands: Any, **static: Any) -> Any:
         """An operation by the name of its record."""
@@ -130,7 +132,9 @@ class Calls:
         """The arrays of a list, or the rows of an array."""
         if items is None:
             return []
-        return [self.arrays.of(_listed(item)) for item in (items if isinstance(items, (list, tuple)) else map(as_object, self.arrays.of(items)))]
+        return [
+            self.arrays.of(_listed(item)) for item in (items if isinstance(items, (list, tuple)) else map(as_object, self.arrays.of(items)))
+        ]
 
     def _static(self, record: Op | Composite, line: Line, given: dict[str, Any]) -> dict[str, Any]:
         scalars = record.scalars if isinstance(record, Composite) else frozenset()
@@ -142,16 +146,17 @@ class Calls:
                 array = self.arrays.of(_listed(value))
                 static[key] = array if array.ndim else array.item()
             else:
-                static[key] = _said(line, key, self._parameter(key, line.defaults.get(key), value))
+                static[key] = _said(line, key, self._parameter(record, key, line.defaults.get(key), value))
         missing = [key for key in record.static if key not in static]
         if missing:
             raise Unsupported(f"{record.name} without {missing[0]}")
         return static
 
-    def _parameter(self, key: str, default: Any, value: Any) -> Any:
+    def _parameter(self, record: Op | Composite, key: str, default: Any, value: Any) -> Any:
         if key == "mask":
             mask = self.arrays.of(_listed(value))
-            return StaticArray(mask.astype(bool))
+            mask = np.array([bool(plain(v) != 0) for v in mask.flat], dtype=bool).reshape(mask.shape)
+            return StaticArray(mask) if isinstance(record, Op) else mask
         found = self.arrays.static(value)
         if isinstance(default, bool) and isinstance(found, int):
             return bool(found)
@@ -160,11 +165,14 @@ class Calls:
     # -- application ----------------------------------------------------------------------------------------------------------
 
     def _apply(self, record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Any:
+        if record is detach:
+            return Algebra.map(plain, operands[0])
         if isinstance(record, Op):
             made = self.scalars.apply(record, {**_own(record), **static}, operands)
             if not record.elementwise:
                 self._watch(record, operands, made)
             return made
+        self.composites = True
         reference = reference_of(record.name)
         if reference is None:
             raise Unsupported(f"{record.name} has no reference")

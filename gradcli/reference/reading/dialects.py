@@ -37,7 +37,7 @@ class Dialects:
         outside = frame.statement is None and not shown(frame, self.scope).prefixes
         asked = None if outside else self._shown(frame)
         if asked is None:
-            asked = NUMPY if NUMPY in lines and self._takes(lines[NUMPY], arguments, keywords) or TORCH not in lines else TORCH
+            asked = NUMPY if TORCH not in lines or (NUMPY in lines and self._takes(lines[NUMPY], arguments, keywords)) else TORCH
         return lines.get(asked) or lines.get(NUMPY) or lines[TORCH]
 
     def method(self, name: str, frame: Frame, base: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Line, str]:

@@ -76,7 +76,9 @@ class Expressions:
         self.dialects = Dialects(scope, self.calls)
         self.names: Mapping[str, Any] = {}
         self._stack: list[Body] = []
-        self._met: dict[Any, tuple[Any, Any]] = {}  # results of calls of the program's functions, with the arguments, whose identities are keys
+        self._met: dict[
+            Any, tuple[Any, Any]
+        ] = {}  # results of calls of the program's functions, with the arguments, whose identities are keys
 
     def value(self, frame: Frame, names: Mapping[str, Any]) -> Any:
         """What an expression stands for, where names stand for these values."""

@@ -11,7 +11,8 @@ NUMPY, TORCH, SCIPY, JAX, MATH = "numpy", "torch", "scipy", "jax", "math"
 
 ROOTS = {
     "numpy": "numpy", "np": "numpy", "torch": "torch", "F": "torch.nn.functional", "nn": "torch.nn", "scipy": "scipy",
-    "special": "scipy.special", "stats": "scipy.stats", "jax": "jax", "jnp": "jax.numpy", "lax": "jax.lax", "jsp": "jax.scipy", "math": "math",
+    "special": "scipy.special", "stats": "scipy.stats", "jax": "jax", "jnp": "jax.numpy", "lax": "jax.lax", "jsp": "jax.scipy",
+    "math": "math",
 }  # fmt: skip
 # What is found in a part of a library, where that is not the library's own names.
 _OF_PART = {"jax.nn": TORCH, "jax.scipy": SCIPY}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -117,7 +118,7 @@ def logspace(
         raise Unsupported("logspace along another axis, or of a base that varies")
     if of.arrays.varies(start) or of.arrays.varies(stop):
         return typed(of, of.operation("pow", base, _spaced(of, start, stop, num, endpoint, np.linspace)), dtype)
-    return typed(of, _spaced(of, start, stop, num, endpoint, lambda *given, **named: np.logspace(*given, base=base, **named)), dtype)
+    return typed(of, _spaced(of, start, stop, num, endpoint, partial(np.logspace, base=base)), dtype)
 
 
 def _spaced(of: Maker, start: Any, stop: Any, num: Any, endpoint: Any, fixed: Callable[..., Any]) -> Array:
@@ -132,7 +133,8 @@ def _spaced(of: Maker, start: Any, stop: Any, num: Any, endpoint: Any, fixed: Ca
         raise Unsupported("a line of one number")
     out = np.empty((count, *first.shape), dtype=object)
     for i in range(count):
-        out[i] = last if ends and i == parts else first + i * ((last - first) / parts)
+        row = last if ends and i == parts else as_object(first + i * ((last - first) / parts))
+        out[i] = row if row.ndim else row[()]
     return out
 
 
@@ -160,7 +162,7 @@ def length(of: Maker, x: Any) -> int:
     shape = of.arrays.of(x).shape
     if not shape:
         raise Unsupported("the length of a number")
-    return shape[0]
+    return int(shape[0])
 
 
 def itself(of: Maker, x: Any) -> Array:
@@ -184,7 +186,9 @@ def cho_solve(of: Maker, c_and_lower: Any, y: Any) -> Array:
     matrix = of.arrays.of(factor)
     keep = np.tril(np.ones(matrix.shape)) if of.arrays.static(below) else np.triu(np.ones(matrix.shape))
     zero = of.arrays.m.zero
-    triangle = np.array([[v if k else zero for v, k in zip(row, kept, strict=True)] for row, kept in zip(matrix, keep, strict=True)], object)
+    triangle = np.array(
+        [[v if k else zero for v, k in zip(row, kept, strict=True)] for row, kept in zip(matrix, keep, strict=True)], object
+    )
     lower = triangle if of.arrays.static(below) else triangle.T
     right = of.arrays.of(y)
     column = right.reshape(-1, 1) if right.ndim == 1 else right

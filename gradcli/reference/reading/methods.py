@@ -48,7 +48,7 @@ _ITSELF = frozenset((
     "requires_grad_",
 ))  # fmt: skip
 _COUNTS: dict[str, Callable[[Array], Any]] = {
-    "numel": lambda x: math.prod(x.shape), "nelement": lambda x: math.prod(x.shape), "ndimension": lambda x: x.ndim, "dim": lambda x: x.ndim,
+    **dict.fromkeys(("numel", "nelement"), lambda x: math.prod(x.shape)), **dict.fromkeys(("ndimension", "dim"), lambda x: x.ndim),
 }  # fmt: skip
 _OF_NUMBERS = frozenset({"item", "tolist", "numpy"})  # in PyTorch they stop gradients
 _REFUSED = frozenset({"any", "all", "nonzero", "argwhere", "type", "at", "new_tensor", "new_full", "new_zeros", "new_ones", "type_as"})
@@ -86,7 +86,11 @@ def called(calls: Calls, method: Method, arguments: Sequence[Any], keywords: Map
         given = [*arguments, *keywords.values()] or [DType("float64")]
         if name == "float":
             return arrays.floats(arrays.of(method.base))
-        made = arrays.floats(arrays.of(method.base)) if name in ("double", "astype", "to") and _is_float(arrays, given[0]) else arrays.of(method.base)
+        made = (
+            arrays.floats(arrays.of(method.base))
+            if name in ("double", "astype", "to") and _is_float(arrays, given[0])
+            else arrays.of(method.base)
+        )
         return typed(calls, made, given[0])
     if name == "flatten" and not arguments and not keywords:
         return arrays.of(method.base).reshape(-1)

@@ -1,9 +1,9 @@
 """What libraries call functions: parameters in their order, under their names, with their defaults. A table of the judge's own, names.txt.
 
-Each of its lines says, for some libraries, which function a name is (that of the record of this name), what the parameters are, and what
-those are that a call leaves out. ``x|input`` are spellings of x, ``-out`` is a parameter that changes nothing, ``**arrays`` takes one list or
-the remaining arguments, ``***arrays`` the remaining arguments even if they are lists; ``axis?`` may be None for all entries along one axis, and
-``axis@y`` is y where the argument is no axis.
+Each of its lines says, for some libraries, which function a name is (that of the record of this name), what the parameters are, and
+what those are that a call leaves out. ``x|input`` are spellings of x, ``-out`` is a parameter that changes nothing, ``**arrays`` takes
+one list or the remaining arguments, ``***arrays`` the remaining arguments even if they are lists; ``axis?`` may be None for all entries
+along one axis, and ``axis@y`` is y where the argument is no axis.
 """
 
 from __future__ import annotations

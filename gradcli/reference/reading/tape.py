@@ -13,7 +13,7 @@ from gradcli.graph.transforms import Derivation, definition
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import add
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.reading.arrays import Arrays
 from gradcli.reference.reading.expressions import Expressions
 from gradcli.reference.reading.statements import Statements, frame_of
@@ -36,6 +36,11 @@ class TreeTape(ReferenceTape):
         self.scope, self.wrt = scope, wrt
         self.arrays = Arrays(self.scalars, precision)
         self.expressions = Expressions(scope, self.arrays, self._derived, self._named)
+
+    @property
+    def called_composites(self) -> bool:
+        """Whether references of functions made of operations were asked, which note no kinks."""
+        return self.expressions.calls.composites
 
     def run(self, root: Expr, also: Sequence[Expr] = ()) -> Array:
         """The value of a result, read from its text; of a derivative of one (a mode of the command line), made of it.
@@ -83,6 +88,3 @@ class TreeTape(ReferenceTape):
 
     def _derived(self, kind: str, y: Array, x: Array, vector: Any) -> Array:
         return self._inner(cast(Derivation, _Kind(kind)), y, x, vector)
-
-
-__all__ = ["Algebra", "TreeTape"]

@@ -40,7 +40,7 @@ def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any]) ->
         if not node.free_symbols:
             found[node] = constant(node)
         elif ready:
-            found[node] = _applied(node, [found[a] for a in node.args])
+            found[node] = _applied(node, [found[a] for a in _arguments(node)])
         else:
             stack.append((node, True))
             stack.extend((a, False) for a in _arguments(node))
