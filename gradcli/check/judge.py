@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -29,7 +30,7 @@ from gradcli.reference.budget import LARGEST, Budget, Undecided
 from gradcli.reference.kinks import Prober, active_kinks
 from gradcli.reference.scalars import Event
 from gradcli.reference.signed_zeros import SignedZeros
-from gradcli.report.verdicts import VariableCheck
+from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
@@ -143,11 +144,12 @@ class Judge:
         if settled or self.size > LARGEST:
             return found
         large, self.wide = self.wide, {}
-        try:
-            return self._decide_scalars(value)
-        except Undecided:
-            self.wide = large
-            return found
+        with suppress(Undecided):
+            checked, results = self._decide_scalars(value)
+            if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
+                return checked, results
+        self.wide = large
+        return found
 
 
 def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:

@@ -26,9 +26,9 @@ from gradcli.report.verdicts import VariableCheck, Verdict, Worst
 if TYPE_CHECKING:
     from gradcli.check.judge import Judge
 
-_SINGLE = 256  # entries of a variable that are computed by themselves, at most
+_SINGLE = 128  # entries of a variable that are computed by themselves, at most
 _WRONG = 8  # of those that seem wrong: more of the same kind tell nothing new
-_WORK = 200_000  # nodes and scalars that these may take
+_WORK = 30_000  # nodes and scalars that these may take, each as often as its digits are more than the fewest
 _DOUBT = 1e-8  # of an entry: an error of the reference beyond leaves it in doubt
 _DIGITS = 60, 120, 400, 1000  # of single entries: what two give alike is right
 _ALIKE = 1e-20
@@ -62,7 +62,7 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
         checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
-    return (checked, results), certain or all(part.verdict is Verdict.AGREE for part in parts)
+    return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
 
 
 def _one_by_one(judge: Judge, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
@@ -86,7 +86,7 @@ def _entry(singles: Sequence[SingleEntries], x: Expr, i: int) -> tuple[Entry | N
             entry = single.of(x, i)
         except (Unsupported, ArithmeticError, ValueError, TypeError):
             return None, spent + len(single.order)
-        spent += single.spent
+        spent += single.spent * single.m.dps // _DIGITS[0]
         if entry.on_kink:
             return None, spent
         if before is not None and entry.slope and abs(entry.slope - before) <= _ALIKE * abs(entry.slope):
