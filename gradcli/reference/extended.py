@@ -235,15 +235,22 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
         given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
     cotangent, error, live = given
     slopes = pull(cotangent, out, *operands, **static)
-    off = sizes(error, out, *operands, **static)
+    # doubles do for sizes
+    rough = [_doubles(o) for o in operands]
     size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
-    own = sizes(size, out, *operands, **static)
+    off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
     reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
     unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
     return [
         None if s is None else (s, np.asarray(e) + unit * np.asarray(w), flow)
         for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
     ]
+
+
+def _doubles(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_doubles, x))
+    return x if x is None or np.asarray(x).dtype.kind != "f" else np.asarray(x, np.float64)
 
 
 def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...]) -> Parts:
