@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from flint import arb
 
-from gradcli.reference.ranges.boxes import Box, Sides, with_side
+from gradcli.reference.ranges.boxes import Box, Sides, round_numbers, with_side
 from gradcli.reference.ranges.cells import Call, Cell, Choice, Compared, Product, Step, behind
 from gradcli.reference.ranges.evaluation import Evaluation
-from gradcli.reference.ranges.intervals import middle
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.target import Target
 from gradcli.reference.ranges.values import Event
@@ -88,23 +87,12 @@ def _sharpened(target: Target, hull: Box, box: Box, kind: str, cell: Cell) -> Bo
     for k, (x, whole) in enumerate(zip(hull, box, strict=True)):
         if not x[0] < x[1] or x[1] - x[0] > (whole[1] - whole[0]) * _FINEST * 4:
             continue
-        for point in _round_numbers(x):
-            thin = with_side(hull, k, (point, point))
-            if _turns(cell, Evaluation(thin, target.ledger)):
-                out[k] = (point, point)
+        for number in round_numbers(x):
+            point = arb(number), arb(number)
+            if _turns(cell, Evaluation(with_side(hull, k, point), target.ledger)):
+                out[k] = point
                 break
     return tuple(out)
-
-
-def _round_numbers(x: tuple[arb, arb]) -> list[arb]:
-    """The roundest floats in a tiny interval."""
-    m = float(middle(x).mid())
-    found = []
-    for digits in range(13):
-        point = arb(round(m, digits))
-        if x[0] <= point <= x[1]:
-            found.append(point)
-    return found[:1] + found[-1:]
 
 
 def _turns(cell: Cell, at: Evaluation) -> bool:
