@@ -37,6 +37,7 @@ def test_float32_has_no_more_digits_than_it_has(text, derivative, options, call_
 
 def test_the_line_of_the_verdict(call_cli):
     done = call_cli("eval", "sqrt(x*0.1)*x", "x=0.7", "--dtype", "float32")
-    assert done.stdout.endswith("  check    agree with sympy's derivative, to 7 digits\n")
+    assert done.stdout.endswith("  check    agree, certified: within 1e-52, with sympy's derivative, to 7 digits\n")
     done = call_cli("eval", "x**2", "x=3", "--dtype", "float32")
-    assert done.stdout.endswith("  check    agree with sympy's derivative, to 8 digits\n"), "exact, and no more than a float32 shows"
+    line = "  check    agree, certified: exact, with sympy's derivative, to 8 digits\n"
+    assert done.stdout.endswith(line), "exact, and no more than a float32 shows"

@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "files": ("files", "report.verdicts", "ops.calling.prefixes", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
-        "check", "reference", "tensors", "formulas", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
+        "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
     ),
     "query": BELOW_CLI,
     "cli": ("cli", *BELOW_CLI),

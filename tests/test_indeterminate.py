@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from checking import judged, partial, planted, remembered_differs, said, times
@@ -213,6 +214,12 @@ def limited(monkeypatch: pytest.MonkeyPatch, work: int) -> list[Budget]:
     return made
 
 
+@pytest.fixture
+def without_balls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that has no FLINT."""
+    monkeypatch.setattr(judge, "enclosed", lambda *_: None)
+
+
 def wrong_sine(way: str) -> Any:
     """The verdict on sum(sin(x)) with a slope off by 1e-3: everywhere by the rule, or in one number that was computed."""
     x = np.linspace(0.1, 2, 20)
@@ -223,6 +230,7 @@ def wrong_sine(way: str) -> Any:
     return rejudged("sum(sin(x))", {"x": x}, {"x": computed})
 
 
+@pytest.mark.usefixtures("without_balls")
 @pytest.mark.parametrize("way", ["rule", "number"])
 def test_a_difference_at_two_precisions_is_a_mismatch_though_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """The work that is allowed does for 50 and for 100 digits, and not for 400, where differences are settled."""
@@ -238,6 +246,7 @@ def test_a_difference_at_two_precisions_is_a_mismatch_though_the_limit_is_reache
     assert check.variables["x"].wrong == (20 if way == "rule" else 1)
 
 
+@pytest.mark.usefixtures("without_balls")
 @pytest.mark.parametrize("way", ["rule", "number"])
 def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reached(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     unlimited = limited(monkeypatch, 10**9)
@@ -248,13 +257,18 @@ def test_a_difference_at_one_precision_is_undetermined_where_the_limit_is_reache
     assert check.variables["x"].reason == "a difference that was seen at 50 digits only: the limit of the cross-check"
 
 
-def test_where_long_doubles_are_doubles_large_arrays_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.reference import extended
-
-    monkeypatch.setattr(extended, "LONG_DOUBLE", np.float64)
-    check = judged("sum(cos(1000*x))", {"x": np.random.default_rng(0).standard_normal(300_000)})
-    assert check.verdict.word == "undetermined"
-    assert "long doubles have no more digits than doubles on this machine" in check.reason
+@pytest.mark.parametrize("way", ["rule", "number"])
+def test_enclosures_prove_a_mismatch_at_the_first_precision(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    made = limited(monkeypatch, 10**9)
+    check = wrong_sine(way).variables["x"]
+    assert check.verdict.word == "mismatch", check
+    assert check.certified
+    spent = 10**9 - made[0].left
+    assert spent < 1000, "one pass"
+    x = np.linspace(0.1, 2, 20)[check.worst.index[0]]
+    with mpmath.workdps(60):
+        low, high = map(mpmath.mpf, check.enclosure)
+        assert low <= mpmath.cos(mpmath.mpf(float(x))) <= high
 
 
 def test_the_symbolic_reference_is_limited_by_work() -> None:

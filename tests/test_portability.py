@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import json
 import ntpath
 import os
 import re
+import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -242,3 +244,29 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     assert verdict_cache.recalled(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
     assert len(verdict_cache.code(Path(verdict_cache.__file__).parent)) == 64
+
+
+# -- a machine without FLINT -------------------------------------------------------------------------------------------
+
+WITHOUT_FLINT = """
+import json, sys
+sys.modules["flint"] = None
+import gradcli
+for text, names in json.loads(sys.argv[1]):
+    record = gradcli.evaluate(text, **names)
+    print(json.dumps({name: [check.verdict.word, check.certified] for name, check in record.check.variables.items()}))
+from gradcli.cli.main import run
+sys.argv = ["gradcli", "eval", "exp(x)", "x=1", "--precision", "40", "--format", "jsonl", "--no-check"]
+run()
+"""
+
+
+def test_without_flint_the_verdicts_are_the_same_and_nothing_is_certified() -> None:
+    asked = [("sin(x)**2*y", {"x": 0.5, "y": 2.0}), ("abs(x)", {"x": 0.0}), ("(1 - cos(x))/x**2", {"x": 1e-8}), ("log(x)", {"x": -1.0})]
+    done = subprocess.run([sys.executable, "-c", WITHOUT_FLINT, json.dumps(asked)], capture_output=True, text=True, check=True)
+    *verdicts, digits = done.stdout.splitlines()
+    for line, (text, names) in zip(verdicts, asked, strict=True):
+        with_flint = gradcli.evaluate(text, **names).check.variables
+        assert json.loads(line) == {name: [check.verdict.word, None] for name, check in with_flint.items()}, text
+    record = json.loads(digits)
+    assert (record["precise"]["value"], record["precise_certified"]) == ("2.718281828459045235360287471352662497757", False)

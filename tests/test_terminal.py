@@ -52,7 +52,7 @@ def on_a_terminal(tmp_path):
 def test_a_matrix_stands_below_the_table_where_it_is_too_wide(on_a_terminal):
     shown, code = on_a_terminal("eval", "sum(w*x)", "w=-reshape(arange(1, 49), (6, 8))/7", "x=ones((6, 8))", "--wrt", "x")
     lines = STYLE.sub("", shown).splitlines()
-    begin, end = lines.index("  x ="), next(i for i, line in enumerate(lines) if "agree with" in line)
+    begin, end = lines.index("  x ="), next(i for i, line in enumerate(lines) if "✓ agree" in line)
     numbers = [float(word) for word in re.findall(r"[-\d.]+", " ".join(lines[begin + 1 : end]).partition("d/dx")[0])]
     assert (code, numbers) == (0, [-i / 7 for i in range(1, 49)])
     assert max(map(len, lines)) <= 80
@@ -84,7 +84,7 @@ def test_what_fits_stays_in_the_table(on_a_terminal):
 │ a │ [36., 81.]  │ agree │ 9*a**2     │
 │ b │ [-12., -8.] │ agree │ -2*b       │
 ╰───┴─────────────┴───────┴────────────╯
-  ✓ agree with sympy's derivative, to 17 digits
+  ✓ agree, certified: exact, with sympy's derivative, to 17 digits
 """)  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
-from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst
 
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same of a float and a limit from one side
@@ -20,6 +20,7 @@ _LIMIT = 15  # the same where the reference is a limit from both sides
 _SHOWN = 1e-7  # of an entry: a bound beyond is named
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
+_SMALLEST = 2.0**-1074
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
@@ -35,11 +36,12 @@ class Comparison:
     sides      one-sided derivatives of the entries that may lie on a kink
     troubles   the operations without a finite value or derivative, by the entries that they were made of
     rule       digits to which the exact numbers must agree
+    radii      of numbers that are enclosed, how far each pair of them may be from the truth
     """
 
     def __init__(
         self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
-        sides: dict[int, Sides] | None, troubles: Troubles = NO_TROUBLES, rule: int = _RULE,
+        sides: Mapping[int, Sides] | None, troubles: Troubles = NO_TROUBLES, rule: int = _RULE, radii: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
@@ -53,6 +55,8 @@ class Comparison:
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
         self.verdicts = [self._entry(i) for i in range(len(self.computed))]
+        self.radii = radii
+        self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
 
     @property
     def mismatched(self) -> bool:
@@ -86,19 +90,43 @@ class Comparison:
 
     def _finite(self, i: int, reference: Any, tolerance: Any) -> Verdict:
         """Rules against the reference, and then floats against the rules."""
-        m, computed, engine, bound = self.m, self.computed[i], self.engine[i], self.bounds[i]
-        # What rounding at the working precision does to the terms; a limit from both sides is good to less.
-        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
-        slack = terms * m.mpf(10) ** (_GUARD - m.dps)
-        if i in self.sides:
-            slack += m.mpf(10) ** -28
-        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + slack:
+        computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
+        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self._slack(i):
             self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
             return Verdict.MISMATCH
         if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
             self.reasons[i] = "the difference is more than rounding explains"
             return Verdict.MISMATCH
         return Verdict.AGREE
+
+    def _slack(self, i: int) -> Any:
+        """What rounding at the working precision does to the terms; a limit from both sides is good to less."""
+        m, bound = self.m, self.bounds[i]
+        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
+        return terms * m.mpf(10) ** (_GUARD - m.dps) + (m.mpf(10) ** -28 if i in self.sides else 0)
+
+    def _allowed(self, i: int) -> Any:
+        """How far rules and reference may be apart."""
+        if isinstance(self.reference[i], bool):
+            return self.m.inf
+        return self.m.mpf(10) ** -self.rule * max(abs(self.engine[i]), abs(self.reference[i])) + self._slack(i)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether an entry may be zero or not, as far as this precision can tell, and floats could."""
+        return any(
+            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self._slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
+            for i, r in enumerate(self.reference)
+        )
+
+    def _is_zero(self, i: int) -> bool:
+        """Whether nothing tells a number from zero."""
+        known = self.radii[i] if self.radii else self._slack(i)
+        return bool(abs(self.reference[i]) <= known)
+
+    def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
+        """Whether a number that is known so well may be zero, and may be another."""
+        return bool(0 < self.radii[i] >= abs(reference) if self.radii else abs(reference) <= slack)
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
@@ -152,6 +180,7 @@ class Comparison:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = _digits(check.max_rel_error)
+        check.lost = self._lost(check.max_rel_error)
         check.bound = loosest(self.bounds, [0.0 if isinstance(r, bool) else abs(float(r)) for r in self.reference])
         check.mask = self.mask
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
@@ -165,6 +194,14 @@ class Comparison:
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]
         return check
+
+    def _lost(self, relative: float | None) -> int | None:
+        """The bits that the worst entry has lost, if they are many."""
+        if not relative or math.isnan(relative):
+            return None
+        all_of_them = round(-math.log2(self.epsilon)) + 1
+        bits = all_of_them if relative >= 1 else round(math.log2(relative / self.epsilon))
+        return bits if bits >= LOST else None
 
     def _all_errors(self) -> dict[int, tuple[float, float]]:
         compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
@@ -196,9 +233,8 @@ class Comparison:
         if self._rounded(self.reference[i]) == self.computed[i]:
             # as right as floats can be, also where they underflow
             return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
-        exactly = abs(self.engine[i] - self.reference[i]) <= 1e-6 * abs(self.reference[i])  # what is left of a zero differs
-        underflown = self.computed[i] == 0 and exactly and self._rounded(self.reference[i]) != 0
-        if math.isfinite(bound) and off <= bound and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and not underflown:
+        nothing = math.isfinite(bound) and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and self._is_zero(i)
+        if off <= bound and nothing:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose
         return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
 

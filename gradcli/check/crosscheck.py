@@ -15,7 +15,9 @@ from gradcli.check.given import Given
 from gradcli.check.judge import Judge
 from gradcli.errors import GradcliError
 from gradcli.graph import transforms
-from gradcli.graph.nodes import Expr
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.budget import Undecided
@@ -24,6 +26,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 
 NOBODY: Mapping[str, str] = {}
+_LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
 _WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
 
@@ -87,9 +90,9 @@ def _decided(
 ) -> Check:  # fmt: skip
     try:
         with deadline(timeout):
-            check = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
-            if not scope.in_passing and check.verdict in (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH):
-                check.repairs = _repairs(scope, root, wrt, record)
+            check, judge = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
+            if not scope.in_passing and (check.loses or check.verdict in _LACKING):
+                _repair(check, judge or _judge(scope, root, wrt, record))
     except OutOfTime:
         return _undetermined(wrt, "the time limit that was given (--timeout) was reached", record)
     except Undecided as limit:
@@ -104,10 +107,10 @@ def _decided(
 
 def _judged(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, claims: Sequence[Given], seed_leaf: Expr | None, convention: str | None
-) -> Check:
-    """The verdict on the result, and those on the claims beside it."""
+) -> tuple[Check, Judge | None]:
+    """The verdict on the result, and those on the claims beside it; and who gave it, if it was one judge."""
     if record.mode != "grad":
-        return _combined(_by_mode(scope, root, wrt, record))
+        return _combined(_by_mode(scope, root, wrt, record)), None
     assert record.grad is not None
     judge = Judge(scope, root, wrt, record.seed, record.grad)
     judge.seed_leaf = seed_leaf
@@ -117,17 +120,24 @@ def _judged(
 
         check.departs = departure(judge)
     check.claims = decide(judge, claims, None if convention is None else Conventions(judge, convention))
-    return check
+    return check, judge
 
 
-def _repairs(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> list[str]:
+def _repair(check: Check, judge: Judge) -> None:
     """How to write the function where digits or the whole value were lost."""
-    from gradcli.check.repairs import repairs
+    from gradcli.check.repairs import repair
 
-    seed = np.ones(root.shape)[()] if record.seed is None else record.seed
     with suppress(Undecided, *_WITHOUT_REFERENCE):
-        return repairs(scope, root, wrt, seed)
-    return []
+        repair(check, judge)
+
+
+def _judge(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> Judge:
+    """The judge of a gradient, where another derivative was asked for."""
+    seed = np.ones(root.shape)[()] if record.seed is None else record.seed
+    values = forward([root], scope.values, scope.precision)
+    with np.errstate(all="ignore"):
+        found = backward(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
+    return Judge(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
 
 
 def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:

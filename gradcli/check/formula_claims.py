@@ -1,14 +1,15 @@
 """Claims that are formulas.
 
-A formula is held to the exact derivative at the bound values, and at points around them; where the function or the formula has
-branches, at points on all sides.
+A formula is held to the exact derivative at the bound values. Elsewhere algebra decides, if it can (proofs.py): that is a proof for all
+values. Else it is held to the derivative at points around; where the function or the formula has branches, at points on all sides.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from contextlib import suppress
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +18,23 @@ from gradcli.check.comparison import Comparison
 from gradcli.check.discrepancy import discrepancy
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
+from gradcli.check.proofs import proved
 from gradcli.check.sampling import Point, around, moderate
 from gradcli.errors import GradcliError
+from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
-from gradcli.report.verdicts import Claim, Verdict, Worst
+from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 
 _DIGITS = 50
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _FAR = 100.0  # beyond, a NaN of a formula may come from infinities on the way
 _FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
+_SUSPECTS = 4  # points at which a formula that was proved is tried for a value
 _WORK = 60_000  # scalar operations that trying other points may take
 
 
@@ -54,6 +58,12 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
     digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
     here = _here(judge, claim, truth, shape, digits)
+    if proved(judge, claim):
+        if here.verdict is Verdict.AGREE:
+            here.decided_by = ALGEBRA
+            here.reason = _lacking(judge, claim, shape, order, digits)
+        return here
+    here.decided_by, here.points = POINTS, 1
     if here.verdict is Verdict.MISMATCH or claim.around is None:
         return here
     return _elsewhere(judge, claim, truth, here, shape, order, digits)
@@ -122,15 +132,55 @@ def _elsewhere(
             difference = _settled_difference(m, judge, claim, point, shape, digits, outside)
         except (Unsupported, GradcliError, ValueError, ArithmeticError):
             continue
+        here.points += 1
         if difference is not None:
             at = _place(point, movable)
             reason = f"the formula is not the {claim.about} at {at}"
-            result = Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(*difference[:3]), reason)
+            result = Claim(claim.of, claim.kind, Verdict.MISMATCH, Worst(*difference[:3]), reason, decided_by=POINTS, points=here.points)
             result.difference = discrepancy(m, judge, claim, point, difference.place, difference.off)
             return result
     if outside and here.verdict is Verdict.AGREE:
         here.reason = smaller_domain(_place(outside[0], movable), claim.about)
     return here
+
+
+def _lacking(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> str | None:
+    """What is said of a formula that was proved, where it has no value at a point around at which the derivative has.
+
+    Floats find the points, and more digits confirm them.
+    """
+    import mpmath
+
+    assert claim.formula is not None
+    leaves = judge.every_leaf(claim.formula)
+    movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
+    if not movable or claim.around is None:
+        return None
+    m = mpmath.MPContext()
+    m.dps = _DIGITS
+    outside: list[Point] = []
+    suspects = 0
+    for point in islice(around(leaves, movable, order, claim.around), max(2, _WORK // max(1, judge.size))):
+        if not _without_value(judge, claim.formula, point):
+            continue
+        suspects += 1
+        with suppress(Unsupported, GradcliError, ValueError, ArithmeticError):
+            _difference(m, judge, claim, point, shape, digits, outside)
+        if outside:
+            return smaller_domain(_place(outside[0], movable), claim.about)
+        if suspects == _SUSPECTS:
+            break
+    return None
+
+
+def _without_value(judge: Judge, formula: Expr, point: Point) -> bool:
+    """Whether a formula is NaN, as floats go, where the function is finite."""
+    try:
+        found = forward([judge.root, formula], point, judge.precision)
+    except GradcliError:
+        return True
+    value, said = np.asarray(found[judge.root], float), np.asarray(found[formula], float)
+    return bool(np.isfinite(value).all() and np.isnan(said).any())
 
 
 def smaller_domain(place: str, about: str) -> str:

@@ -140,7 +140,7 @@ def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.nda
 def _digits(scope: Scope, side: Expr, digits: int, shape: tuple[int, ...]) -> np.ndarray:
     """The values of a side as decimal strings."""
     ones = np.ones(side.shape)[()]
-    found = np.array(to_digits(scope, side, {}, ones, digits)["value"], dtype=object)
+    found = np.array(to_digits(scope, side, {}, ones, digits).numbers["value"], dtype=object)
     return np.broadcast_to(found.reshape(side.shape), shape).ravel()
 
 

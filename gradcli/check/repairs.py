@@ -1,247 +1,201 @@
 """Rewrites that keep digits or finite values where the formula as it is written loses them.
 
-Each rule looks at one node of the graph and knows an equal expression that may be better there. The text is of the language, made of
-the formulas of the operands; it is proposed if the function with it in place gets a better verdict.
+Where the true value and gradient are known, ways to write the function are searched for one that loses less of them (`check.rewrites`);
+where there is none, such as that of ``sin(x)/x`` at 0, what has a value there is proposed if it gets a better verdict. What is told is the
+smallest parts that are written otherwise, as text of the language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.check.comparison import Comparison
+from gradcli.check.exact import forward_exact
 from gradcli.check.judge import Judge, scalar_operations
+from gradcli.check.rewrites.differences import Pair, differences
+from gradcli.check.rewrites.identity_rules import wider
+from gradcli.check.rewrites.losses import Measure, Truth
+from gradcli.check.rewrites.proof import proved
+from gradcli.check.rewrites.search import GOOD, Losses, Search
 from gradcli.formulas.printing import formula
 from gradcli.graph.indeterminate import gradients as gradients_of
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.ops.elementwise import arithmetic, exponential, trigonometric
-from gradcli.ops.linalg.inverses import det
-from gradcli.ops.nn.softmax import softmax
-from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.spec import Op
-from gradcli.ops.special.error_functions import erf, erfc
-from gradcli.ops.special.gamma import sigmoid
-from gradcli.report.verdicts import VariableCheck
+from gradcli.reference.algebra import Unsupported
+from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
-_MOST = 3
-_LARGEST = 5_000  # scalar operations of a function that is judged anew with each rewrite
-_DIGITS = 2  # how many more must be right
-Found = str | None
-Say = Callable[[Expr], str]  # the text of an operand
-Rule = Callable[[Expr, Say], Found]
+_LARGEST = 5_000  # scalar operations of a function whose ways are measured
+_MOST_NODES = 80
+_MOST_JUDGED = 12  # ways that are judged anew, where the function has no true value
+_LONGEST = 60  # nodes of the text of a part
+_LONGEST_WHOLE = 400
+_WORTH = 8.0  # bits that a rewrite must gain
+_WORSE = 2.0  # bits that a part may lose by it
+_SAME = 20  # digits to which a part and what is written in its place are equal
+_RULES = 20  # digits to which the rules must be right, for a loss to be one of rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A node, what is written there, and what might be better, by a rule."""
-
-    node: Expr
-    written: str
-    better: str
-    rule: Rule
-
-    @property
-    def text(self) -> str:
-        return f"{self.written} as {self.better}"
-
-
-def repairs(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> list[str]:
-    """Rewrites that repair, those of the innermost operations first: ``log(1 + exp(x)) as softplus(x)``.
-
-    A rewrite repairs if the function without it, but with all others, is worse: there may be several troubles at once.
-    """
-    if scalar_operations(reachable([root])) > _LARGEST:
-        return []
-    tried = candidates(root)[:_MOST]
-
-    def standing(chosen: Sequence[Candidate]) -> tuple[int, int]:
-        return _standing(scope, *_with(chosen, scope, root, wrt), seed)
-
-    best = standing(tried) if tried else (0, 0)
-    found = []
-    for left_out in tried:
-        verdicts, digits = standing([candidate for candidate in tried if candidate is not left_out])
-        if (verdicts, digits) >= (best[0], best[1] + _DIGITS):
-            found.append(left_out.text)
-    return found
+def repair(check: Check, judge: Judge) -> None:
+    """Put into a verdict how to write the function otherwise, where that keeps what is lost."""
+    order = reachable([judge.root])
+    if not judge.decided:
+        judge.decide(None)
+    if not judge.decided or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES or not _by_rounding(judge):
+        return
+    graph = judge.scope.graph
+    mark = graph.mark()
+    try:
+        ways = _Ways(judge)
+        way = ways.losing_less(judge.root)
+        if check.verdict is Verdict.UNDEFINED and (defined := ways.with_a_value(way)) is not way:
+            further = _Ways(ways.judged(defined))  # what was lost beside it shows only now
+            way = further.losing_less(defined)
+            if ways.gravity(way) >= ways.gravity(judge.root):
+                return
+            ways = further
+        if way is not judge.root:
+            ways.told(judge.root, way, check)
+    finally:
+        graph.forget_since(mark)
 
 
-def candidates(root: Expr) -> list[Candidate]:
-    """Rewrites worth trying, but for those that are part of another."""
-    found = list(_rewritable(root))
-    return [c for i, c in enumerate(found) if not any(c.written in other.written for other in found[i + 1 :])]
+def _by_rounding(judge: Judge) -> bool:
+    """Whether the rules are right, so that only rounding, overflow or underflow can be at fault."""
+    for comparison in [*judge.comparisons, judge.value_comparison]:
+        m = comparison.m
+        for r, e, verdict in zip(comparison.reference, comparison.engine, comparison.verdicts, strict=True):
+            if verdict is Verdict.MISMATCH and m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r):
+                return False
+    return True
 
 
-def _rewritable(root: Expr) -> Iterator[Candidate]:
-    for node in reachable([root]):
-        for rule in _RULES if node.op is not None else ():
-            better = rule(node, _text)
-            written = formula(node, limit=40) if better else None
-            if better and written:
-                yield Candidate(node, written, better, rule)
-                break
+class _Ways:
+    """The ways to write one function that has been judged."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge, self.scope = judge, judge.scope
+        self.wrt = list(judge.wrt.values())
+        assert judge.value_comparison is not None
+        comparisons = [judge.value_comparison, *judge.comparisons]
+        self.m = judge.value_comparison.m
+        truths = [Truth(_true(c), c.m, np.dtype(judge.precision)) for c in comparisons]
+        self.measure = Measure(self.scope.values, self.wrt, judge.seed, truths, judge.precision)
+
+    def told(self, root: Expr, way: Expr, check: Check) -> None:
+        """Put into a verdict which parts of a function to write otherwise, and what that gains."""
+        pairs = self._needed(root, differences(root, way, self._same))
+        texts = [(formula(x, limit=_LONGEST), formula(y, limit=_LONGEST)) for x, y in pairs]
+        if not pairs or not all(x and y for x, y in texts):
+            return
+        check.repairs = [f"{x} as {y}" for x, y in texts]
+        whole = _applied(root, pairs)
+        text, lost = formula(whole, limit=_LONGEST_WHOLE), max(self.measure(root))
+        if text is not None and lost >= LOST:
+            bits = PRECISION.get(self.judge.precision, 53)
+            check.rewrite = Rewrite(text, min(bits, round(lost)), min(bits, round(max(self.measure(whole)))), bits)
+
+    # -- what loses less ---------------------------------------------------------------------------------------
+
+    def losing_less(self, root: Expr) -> Expr:
+        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function as it is."""
+        before = self.measure(root)
+        found = Search(self.scope.graph, self.measure).best(root) if max(before) >= LOST else None
+        if found is None:
+            return root
+        way, after = found
+        gains = max(after) <= max(before) - _WORTH and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
+        return way if gains and proved(self.judge, root, way) else root
+
+    def _needed(self, root: Expr, pairs: Sequence[Pair]) -> list[Pair]:
+        """The differences without which more would be lost, or the verdict be worse."""
+        kept = list(pairs)
+        best = self._rank(_applied(root, kept))
+        for pair in list(reversed(pairs)):
+            others = [other for other in kept if other is not pair]
+            if self._rank(_applied(root, others)) <= best:
+                kept = others
+        return kept
+
+    def _rank(self, root: Expr) -> tuple[int, int, int]:
+        """How bad a way is: the less, the better."""
+        losses = self.measure(root)
+        bad = max(round(max(losses) / _WORSE), 2) if losses else 0
+        values = forward([root], self.scope.values, self.judge.precision)[root]
+        return (int(np.sum(~np.isfinite(np.asarray(values, float)))), bad, self._missing(root))
+
+    def _missing(self, root: Expr) -> int:
+        """How many entries of gradients have no finite value."""
+        found = self._gradients(root)
+        return sum(int(np.sum(~np.isfinite(np.asarray(part, float)))) for part in found.values())
+
+    def _same(self, x: Expr, y: Expr) -> bool:
+        """Whether two nodes have the same exact value, if they have one."""
+        m = self.m
+        try:
+            a, b = (np.ravel(forward_exact(m, node, self._leaves(node), self.judge.precision)[node].array) for node in (x, y))
+        except (Unsupported, ArithmeticError, ValueError):
+            return False
+        return all(not m.isfinite(p) or abs(p - q) <= m.mpf(10) ** -_SAME * abs(p) for p, q in zip(a, b, strict=True))
+
+    def _leaves(self, node: Expr) -> dict[Expr, Any]:
+        return {leaf: self.scope.values[leaf] for leaf in reachable([node]) if leaf.is_leaf}
+
+    # -- what has a value --------------------------------------------------------------------------------------
+
+    def with_a_value(self, root: Expr) -> Expr:
+        """A way with a better verdict, of those that have values where others have none."""
+        best, judged = self._undefined(root), 0
+        for _ in range(2):
+            ways = list(wider(self.scope.graph, root))
+            for way in ways:
+                judged += 1
+                if judged > _MOST_JUDGED:
+                    return root
+                undefined = self._undefined(way)
+                if undefined < best:
+                    root, best = way, undefined
+                    break
+            else:
+                return root
+        return root
+
+    def _gradients(self, root: Expr) -> Mapping[str, Any]:
+        values = forward([root], self.scope.values, self.judge.precision)
+        with np.errstate(all="ignore"):
+            found = gradients_of(reachable([root]), {root: self.judge.seed}, self.wrt, values.__getitem__)
+        return {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in self.judge.wrt.items()}
+
+    def _undefined(self, root: Expr) -> int:
+        """How many of a function's value and gradients have no true value."""
+        return sum(part.verdict is Verdict.UNDEFINED for part in self._parts(root))
+
+    def gravity(self, root: Expr) -> tuple[int, int]:
+        """How bad a function's value and gradients are: the less the better."""
+        parts = self._parts(root)
+        return sum(part.verdict + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
+
+    def _parts(self, root: Expr) -> list[VariableCheck]:
+        value, variables = self._judge(root).decide(forward([root], self.scope.values, self.judge.precision)[root])
+        return [*variables.values(), *([] if value is None else [value])]
+
+    def _judge(self, root: Expr) -> Judge:
+        return Judge(self.scope, root, self.judge.wrt, self.judge.seed, self._gradients(root))
+
+    def judged(self, root: Expr) -> Judge:
+        judge = self._judge(root)
+        judge.decide(None)
+        return judge
 
 
-def _with(chosen: Sequence[Candidate], scope: Scope, root: Expr, wrt: Mapping[str, Expr]) -> tuple[Expr, dict[str, Expr]]:
-    """The function with some rewrites in place, and what it is differentiated by."""
-    replaced = {candidate.node: _better(candidate, scope) for candidate in chosen}
-    moved = rebuild([root, *wrt.values()], replaced, root.graph)
-    return moved[0], dict(zip(wrt, moved[1:], strict=True))
+def _true(comparison: Comparison) -> list[Any]:
+    """The true entries, those on kinks left out: there is none."""
+    choices = [i for i, sides in comparison.sides.items() if sides.limit is None]
+    return [comparison.m.nan if i in choices else r for i, r in enumerate(comparison.reference)]
 
 
-def _better(candidate: Candidate, scope: Scope) -> Expr:
-    """What a rewrite means: its text, read where the operands have names of their own."""
-    aside = Scope(scope.limits, scope.precision)
-    aside.graph = scope.graph
-
-    def named(operand: Expr) -> str:
-        name = f"operand_{len(aside.names)}"
-        aside.names[name] = operand
-        return name
-
-    text = candidate.rule(candidate.node, named)
-    assert text is not None
-    return Program(aside).read(text, "<repair>")
-
-
-def _standing(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any) -> tuple[int, int]:
-    """How bad a function's value and gradients are at the bound values: the less the better."""
-    values = forward([root], scope.values, scope.precision)
-    with np.errstate(all="ignore"):
-        found = gradients_of(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-    gradients = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()}
-    value, variables = Judge(scope, root, dict(wrt), seed, gradients).decide(values[root])
-    parts: list[VariableCheck] = [*variables.values(), *([] if value is None else [value])]
-    return sum(part.verdict + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
-
-
-def _is(node: Any, op: Op) -> bool:
-    return isinstance(node, Expr) and node.op is op
-
-
-def _two(node: Expr) -> tuple[Expr, Expr]:
-    x, y = node.operands
-    assert x is not None
-    assert y is not None
-    return x, y
-
-
-def _number(node: Any, value: float) -> bool:
-    return isinstance(node, Expr) and node.is_constant and not node.shape and node.payload == value
-
-
-def _text(node: Expr) -> str:
-    return formula(node, limit=30) or "..."
-
-
-def _one_plus(node: Any) -> Any:
-    """What is added to 1, if anything is."""
-    if not _is(node, arithmetic.add):
-        return None
-    x, y = node.operands
-    return y if _number(x, 1) else x if _number(y, 1) else None
-
-
-def _logarithm(node: Expr, say: Say) -> Found:
-    if not _is(node, exponential.log):
-        return None
-    inside = node.operand
-    rest = _one_plus(inside)
-    if rest is not None:
-        return f"softplus({say(rest.operand)})" if _is(rest, exponential.exp) else f"log1p({say(rest)})"
-    if _is(inside, sum_) and _is(inside.operand, exponential.exp):
-        return f"logsumexp({say(inside.operand.operand)})"
-    if _is(inside, sigmoid):
-        return f"-softplus(-({say(inside.operand)}))"
-    if _is(inside, softmax):
-        return f"log_softmax({say(inside.operand)})"
-    if _is(inside, erfc):
-        return f"log(erfcx({say(inside.operand)})) - ({say(inside.operand)})**2"
-    return f"slogdet({say(inside.operand)})[1]" if _is(inside, det) else None
-
-
-def _quotient(node: Expr, say: Say) -> Found:
-    if not _is(node, arithmetic.div):
-        return None
-    above, below = _two(node)
-    rest = _one_plus(below)
-    if rest is not None and _is(rest, exponential.exp):
-        if above is rest:
-            return f"sigmoid({say(rest.operand)})"
-        if _number(above, 1):
-            return f"sigmoid(-({say(rest.operand)}))"
-    if _is(below, sum_) and _is(above, exponential.exp) and below.operands[0] is above:
-        return f"softmax({say(above.operand)})"
-    if _is(above, trigonometric.sin) and above.operand is below:
-        return f"sinc({say(below)}/pi)"
-    return None
-
-
-def _difference(node: Expr, say: Say) -> Found:
-    if not _is(node, arithmetic.sub):
-        return None
-    x, y = _two(node)
-    if _is(x, exponential.exp) and _number(y, 1):
-        return f"expm1({say(x.operand)})"
-    if _number(x, 1) and _is(y, trigonometric.cos):
-        return f"2*sin(({say(y.operand)})/2)**2"
-    if _number(x, 1) and _is(y, erf):
-        return f"erfc({say(y.operand)})"
-    if _number(x, 1) and _is(y, sigmoid):
-        return f"sigmoid(-({say(y.operand)}))"
-    return None
-
-
-def _root(node: Expr, say: Say) -> Found:
-    if not _is(node, exponential.sqrt) and not (_is(node, exponential.pow_) and _number(node.operands[1], 0.5)):
-        return None
-    inside = node.operand
-    if (base := _squared(inside)) is not None:
-        return f"abs({say(base)})"
-    if _is(inside, arithmetic.add):
-        x, y = (_squared(part) for part in inside.operands)
-        if x is not None and y is not None:
-            return f"hypot({say(x)}, {say(y)})"
-    if _is(inside, sum_) and (base := _squared(inside.operand)) is not None and not inside.static.get("keepdims"):
-        return f"norm({say(base)})"
-    return None
-
-
-def _squared(node: Any) -> Any:
-    if _is(node, arithmetic.square):
-        return node.operand
-    if _is(node, exponential.pow_) and _number(node.operands[1], 2):
-        return node.operand
-    return node.operand if _is(node, arithmetic.mul) and node.operands[0] is node.operands[1] else None
-
-
-def _product(node: Expr, say: Say) -> Found:
-    if not _is(node, arithmetic.mul):
-        return None
-    first, second = _two(node)
-    for x, y in ((first, second), (second, first)):
-        if _is(y, exponential.log):
-            return f"xlogy({say(x)}, {say(y.operand)})"
-    return None
-
-
-def _undone(node: Expr, say: Say) -> Found:
-    """A root and its power, an exponential and its logarithm."""
-    if _is(node, exponential.exp) and _is(node.operand, exponential.log):
-        return say(node.operand.operand)
-    inner = node.operand
-    if inner.op is None or inner.op.accuracy.power is None or not inner.op.accuracy.power < 1:
-        return None
-    exponent: Any = node.op.accuracy.power if node.op is not None else None
-    if _is(node, exponential.pow_):
-        power = node.operands[1]
-        exponent = power.payload if power is not None and power.is_constant else None
-    return say(inner.operand) if exponent is not None and exponent * inner.op.accuracy.power == 1 else None
-
-
-_RULES: tuple[Rule, ...] = (_undone, _logarithm, _quotient, _difference, _root, _product)
+def _applied(root: Expr, pairs: Sequence[Pair]) -> Expr:
+    return rebuild([root], dict(pairs), root.graph)[0] if pairs else root

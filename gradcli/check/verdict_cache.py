@@ -24,7 +24,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.report.verdicts import Check, Claim, Departure, OneSided, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import Check, Claim, Departure, OneSided, Rewrite, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.check.given import Given
@@ -38,7 +38,7 @@ def _versions() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     found = [_FORMAT]
-    for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy"):
+    for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy", "python-flint"):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
@@ -230,7 +230,7 @@ def _check(data: dict[str, Any]) -> Check:
     value = None if data["value"] is None else _variable(data["value"])
     variables = {name: _variable(part) for name, part in data["variables"].items()}
     claims = [_claim(part) for part in data["claims"]]
-    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]))
+    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]), _rewrite(data["rewrite"]))
 
 
 def _departure(data: dict[str, Any] | None) -> Departure | None:
@@ -240,6 +240,10 @@ def _departure(data: dict[str, Any] | None) -> Departure | None:
     return Departure(**{**data, "index": tuple(data["index"]), "place": place})
 
 
+def _rewrite(data: dict[str, Any] | None) -> Rewrite | None:
+    return None if data is None else Rewrite(**data)
+
+
 def _worst(data: dict[str, Any] | None) -> Worst | None:
     return None if data is None else Worst(tuple(data["index"]), data["engine"], data["reference"])
 
@@ -247,7 +251,9 @@ def _worst(data: dict[str, Any] | None) -> Worst | None:
 def _variable(data: dict[str, Any]) -> VariableCheck:
     kinks = [OneSided(**{**kink, "index": tuple(kink["index"])}) for kink in data["kinks"]]
     entries = None if data["entries"] is None else (data["entries"][0], data["entries"][1])
-    fields = {**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"]), "kinks": kinks, "entries": entries}
+    enclosure = None if data["enclosure"] is None else (data["enclosure"][0], data["enclosure"][1])
+    fields = {**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"])}
+    fields |= {"kinks": kinks, "entries": entries, "enclosure": enclosure}
     return VariableCheck(**fields)
 
 

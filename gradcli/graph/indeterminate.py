@@ -44,7 +44,9 @@ def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any]
 
 
 def has_nan(adjoint: Any) -> bool:
-    floats = _floats(adjoint)
+    floats = adjoint.array if hasattr(adjoint, "array") else np.asarray(adjoint)
+    if floats.dtype == object:
+        return any(v != v for v in floats.ravel())
     return math.isnan(floats) if np.ndim(floats) == 0 else bool(np.isnan(floats.min(initial=0.0)))
 
 

@@ -7,7 +7,9 @@ flows at all; a form says how all three do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,10 +26,12 @@ class NotCovered(Exception):
 class Rule:
     """What the judge of large arrays knows of an operation.
 
-    value  ``value(*operands, **static)``, None where the forward pass computes in long double itself
+    value    ``value(*operands, **static)``, None where the forward pass computes in long double itself
+    epsilon  whether the value asks for the distance from 1 to the next of the program's floats, as ``epsilon``
     """
 
     value: Function | None
+    epsilon: bool = False
 
 
 class Entrywise(Fixed, Rule):
@@ -71,11 +75,39 @@ class Mixed(Fixed, Rule):
     value: Function | None = None
 
 
-class Product(Fixed, Rule):
-    """A matrix product.
+class Formulas(NamedTuple):
+    """What an operation is on whole arrays, and how a cotangent goes back through it.
 
-    factors  ``factors(cotangent, x, y)``: what is for each operand
+    Of an operation of several results, the result is a tuple, and so is its cotangent.
+
+    value  ``value(*operands, **static)``
+    pull   ``pull(cotangent, out, *operands, **static)``: what is for each operand, None for one without a derivative
+    sizes  the same of sizes: for a cotangent without signs, no less than what all terms of which ``pull`` makes each entry add up to.
+           An error of the cotangent grows by no more than that
+    flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
     """
 
-    factors: Function
-    value: Function | None = None
+    value: Function
+    pull: Function
+    sizes: Function
+    flows: Function | None = None
+
+
+class Whole(Fixed, Rule):
+    """Any other operation, whose formulas stand in the room ``gradcli/ops/wholes``; their file is imported when they are first asked for.
+
+    place  a file and a name in it, as in ``"equations.SOLVE"``
+    """
+
+    place: str
+    epsilon: bool = False
+
+    @cached_property
+    def formulas(self) -> Formulas:
+        file, name = self.place.split(".")
+        found: Formulas = getattr(import_module(f"gradcli.ops.wholes.{file}"), name)
+        return found
+
+    @property
+    def value(self) -> Function:  # type: ignore[override]
+        return self.formulas.value

@@ -11,6 +11,7 @@ operation is only as good as its operands near its zeros: its result is right fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -130,6 +131,16 @@ class Accuracy(Fixed):
     power      near 0 the result is the first operand to this power, but for a factor
     compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
     decays     whether the result vanishes faster than any power where an operand is infinite
+    carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that are off by up to their errors (0.0 of
+               those that are exact) take the result from ``out``; None where it is not known. m offers NumPy's functions, for arrays
+               and for nodes alike, the operation itself as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number
+    between    points between which the result rises or falls with each operand (of several operands, points for each), so that errors
+               carry farthest at the ends of intervals; edges of the domain are among them. Of operations on whole arrays: ``()`` where
+               it rises with every entry
+    above      what the operands have to be more than for ``between`` to hold
+    among      ``among(*operands, **static)``: the entries one of which the result is, along axes; None where it is none
+    rounds     ``rounds(m, out, *operands, **static)``: the error of the operation's own rounding, in ``m.unit``, where no word of
+               ``rounding`` says it
     """
 
     ulps: float = 1.0
@@ -138,3 +149,8 @@ class Accuracy(Fixed):
     power: float | None = None
     compounds: bool = False
     decays: bool = False
+    carries: Function | None = None
+    between: tuple[Any, ...] | None = None
+    above: float = -math.inf
+    among: Function | None = None
+    rounds: Function | None = None

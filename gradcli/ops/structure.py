@@ -9,7 +9,8 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import numpy_index
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear
+from gradcli.ops.carrying import steady
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
 from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op
@@ -58,6 +59,7 @@ to_float = elementwise(
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
     transparent=True, simpler=_whole, on_floats="float({})", floats=True,
+    carries=steady,
 )  # fmt: skip
 
 
@@ -67,7 +69,7 @@ def _clone(x: Any) -> Any:
 
 clone = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
-    result="same", public=False, ulps=0, unchanged=True, doc="A copy of x.",
+    result="same", public=False, ulps=0, unchanged=True, extended=Whole("moving.COPY"), doc="A copy of x.",
 )  # fmt: skip
 
 
@@ -95,7 +97,8 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, s
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
-    public=False, ulps=0, backward="CopySlices", edges=True, doc="The base with new entries in a region, which steps of views lead to.",
+    public=False, ulps=0, backward="CopySlices", edges=True,
+    extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries in a region, which steps of views lead to.",
 )  # fmt: skip
 
 
@@ -108,6 +111,6 @@ def _to_int(x: Any) -> Any:
 
 
 to_int = elementwise(
-    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0,
+    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0, extended=Whole("moving.WHOLE_NUMBERS"),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
 )  # fmt: skip

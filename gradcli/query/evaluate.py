@@ -156,7 +156,9 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if options.digits is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
 
-        record.precise = to_digits(scope, root, wrt, record.seed, options.digits)
+        record.precise, record.precise_certified = to_digits(scope, root, wrt, record.seed, options.digits)
+        if not record.precise_certified:
+            record.warnings.append("the digits of --precision stay when the precision is doubled: they are not proved, as FLINT's would be")
     if options.over and options.check:
         from gradcli.query.over import held
 

@@ -54,6 +54,8 @@ def details_of(record: Record, check: Check) -> list[str]:
     if check.departs is not None:
         found.append(check.departs.text)
     found += [f"write {repair}" for repair in check.repairs]
+    if check.rewrite is not None:
+        found.append(check.rewrite.told)
     if record.point:
         found.append("at " + " ".join(f"{name}={float(value)!r}" for name, value in record.point.items()))
     return found

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
 from typing import Any
 
+import flint
 from flint import arb
 
 
@@ -123,6 +125,10 @@ class Ball:
 
     __trunc__ = __int__
 
+    @property
+    def real(self) -> Ball:
+        return self
+
     def __float__(self) -> float:
         return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
 
@@ -230,3 +236,39 @@ def as_float(x: arb) -> float:
     if x.is_nan() or not x.is_exact():
         return math.nan
     return math.inf if x > 0 else -math.inf
+
+
+_SHOWN = 60  # significant digits of an enclosure's ends
+_BITS_SHOWN = 320  # of what they are computed with
+_FAR = 100_000  # the binary exponent from which on ends are powers of ten
+
+
+def ends(x: Ball) -> tuple[str, str]:
+    """The ends of an enclosure as decimals, rounded outwards."""
+    with flint.ctx.workprec(_BITS_SHOWN):
+        low, high = _upper(-x.ball.lower()).copy_negate(), _upper(x.ball.upper())
+    return _text(low), _text(high)
+
+
+def _text(x: Decimal) -> str:
+    return str(x or Decimal(0)).lower().replace("infinity", "inf")
+
+
+def _upper(x: arb) -> Decimal:
+    """A decimal that is not below an exact number, and near to it."""
+    if not x.is_finite():
+        return Decimal(repr(as_float(x)))
+    if x.is_zero():
+        return Decimal(0)
+    mantissa, exponent = x.man_exp()
+    size = int(exponent) + int(mantissa).bit_length()
+    if abs(size) > _FAR:
+        scale = math.floor(_FAR * math.log10(2))
+        return Decimal((0, (1,), -scale) if size < 0 else "Infinity") if x > 0 else Decimal(0 if size < 0 else (1, (1,), scale))
+    scale = _SHOWN - math.ceil(size * math.log10(2))
+    whole = (x * arb(10) ** scale).upper().ceil().unique_fmpz()
+    assert whole is not None
+    return Decimal(int(whole)).scaleb(-scale, _EXACT).normalize(_EXACT)
+
+
+_EXACT = Context(prec=2 * _SHOWN)

@@ -14,20 +14,26 @@ import flint
 from flint import arb
 
 from gradcli.reference.ball import Ball, Undecidable, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
+from gradcli.reference.real_functions import REAL, is_certain, sharpened
+from gradcli.reference.special_balls import BY_PARAMETERS, FUNCTIONS
 
 _BITS = math.log2(10)
 _GUARD = 10  # further bits at which everything is computed
 _MPMATH_GUARD = 30  # bits of mpmath's result that are not relied upon
 
 
-def _plain(method: Callable[[arb], arb]) -> Callable[[Any], Ball]:
-    """A function of one number."""
+def _on_scalars(function: Callable[..., arb], tried: bool = True) -> Callable[..., Ball]:
+    """A function of real numbers, on scalars; tried at more digits, where it does not do so itself."""
 
-    def function(x: Any) -> Ball:
-        given = as_arb(x)
-        return made(checked(method(given), (given,)))
+    def on_scalars(*numbers: Any) -> Ball:
+        given = [as_arb(x) for x in numbers]
+        found = sharpened(function, given) if tried else function(*given)
+        return made(found if is_certain(found) else checked(found, given))
 
-    return function
+    return on_scalars
+
+
+_LOG = _on_scalars(REAL["log"].__call__, tried=False)
 
 
 class Balls:
@@ -156,29 +162,31 @@ class Balls:
     def power(x: Any, y: Any) -> Ball:
         return made(power(as_arb(x), as_arb(y)))
 
-    @staticmethod
-    def sqrt(x: Any) -> Ball:
-        given = as_arb(x)
-        return made(checked(given.sqrt(), (given,)))
-
     def log(self, x: Any, base: Any = None) -> Ball:
-        given = as_arb(x)
         if base is not None:
             return made(quotient(self.log(x).ball, self.log(base).ball))
-        return self.ninf if given.is_zero() else made(checked(given.log(), (given,)))
-
-    def cbrt(self, x: Any) -> Ball:
-        return made(as_arb(x).root(3)) if not x < 0 else self.nan
+        found: Ball = _LOG(x)
+        return found
 
     @staticmethod
-    def atan2(y: Any, x: Any) -> Ball:
-        given = as_arb(y), as_arb(x)
-        return made(checked(arb.atan2(*given), given))
+    def by_parameters(name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
+        """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
+        return _on_scalars(lambda *given: BY_PARAMETERS[name](orders, *given))(*numbers)
 
-    def psi(self, order: int, x: Any) -> Ball:
-        """The polygamma function."""
-        given = as_arb(x)
-        return made(checked(given.digamma() if order == 0 else flint.acb(given).polygamma(order).real, (given,)))
+    def im(self, x: Any) -> Ball:
+        """The imaginary part."""
+        return self.zero
+
+    @staticmethod
+    def frexp(x: Any) -> tuple[Ball, int]:
+        """The mantissa, at least 1/2 and below 1 in size, and the exponent of two."""
+        ball = as_arb(x)
+        if ball.is_zero():
+            return made(ball), 0
+        exponent = Balls.mag(x)
+        if Balls.mag(made(ball.abs_lower())) != exponent:
+            raise Undecidable
+        return made(ball * arb(2) ** -exponent), exponent
 
     @staticmethod
     def nstr(x: Any, digits: int = 15) -> str:
@@ -186,11 +194,15 @@ class Balls:
         return str(as_arb(x).mid().str(digits, radius=False))
 
     def __getattr__(self, name: str) -> Any:
-        """Functions of one number that FLINT has; or mpmath's, whose results are no proof."""
+        """A function that FLINT has; or mpmath's, whose results are no proof."""
         if name.startswith("_"):
             raise AttributeError(name)
-        method = getattr(arb, _NAMES.get(name, name), None) if name in _ONE or name in _NAMES else None
-        function = _plain(method) if method is not None else self._by_mpmath(name)
+        if name in REAL:
+            function = _on_scalars(REAL[name].__call__, tried=False)
+        elif name in FUNCTIONS:
+            function = _on_scalars(FUNCTIONS[name])
+        else:
+            function = self._by_mpmath(name)
         setattr(self, name, function)
         return function
 
@@ -203,57 +215,16 @@ class Balls:
         def function(*given: Any, **options: Any) -> Ball:
             self.uncertified.add(name)
             with mpmath.workprec(flint.ctx.prec + _MPMATH_GUARD):
-                value = getattr(mpmath.mp, name)(*[_to_mpmath(x) for x in given], **options)
+                try:
+                    value = getattr(mpmath.mp, name)(*[_to_mpmath(x) for x in given], **options)
+                except mpmath.NoConvergence:
+                    raise Undecidable from None
                 if isinstance(value, mpmath.mpc):
                     value = value.real if value.imag == 0 else mpmath.nan
                 exact = of_mpmath(value._mpf_)
             return made(exact if not exact.is_finite() else arb(exact, abs(exact) * arb(2) ** -flint.ctx.prec))
 
         return function
-
-
-_ONE = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "coth",
-        "sech",
-        "csch",
-        "asinh",
-        "acosh",
-        "atanh",
-        "exp",
-        "expm1",
-        "log1p",
-        "gamma",
-        "rgamma",
-        "digamma",
-        "erf",
-        "erfc",
-        "erfi",
-        "erfinv",
-        "erfcinv",
-        "lambertw",
-        "zeta",
-        "ei",
-        "si",
-        "ci",
-        "shi",
-        "chi",
-        "li",
-    ]
-)
-_NAMES = {"loggamma": "lgamma", "sinpi": "sin_pi", "cospi": "cos_pi", "factorial": "fac"}
 
 
 def _to_mpmath(x: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Value and gradient to any number of digits, from the reference."""
+"""Value and gradient to any number of digits, from the reference: each digit certain where enclosures tell, else one that stays."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,28 +17,92 @@ from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 
 _TRIES = 6
+_GUARD = 20  # digits beyond those that are asked for
+_WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
+_WITHOUT_BALLS = (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError)
 
 
-def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits: int) -> dict[str, Any]:
-    """The value and the gradients as nested lists of decimal strings of that many right digits.
+class Digits(NamedTuple):
+    """The value and the gradients as nested lists of decimal strings, and whether every digit is proved."""
 
-    The precision is doubled until the digits stay. Raises EvaluationError where the reference has no value.
-    """
+    numbers: dict[str, Any]
+    certified: bool
+
+
+class _Question(NamedTuple):
+    """The value and the gradients that are asked for, in any context."""
+
+    root: Expr
+    wrt: dict[str, Expr]
+    leaves: dict[Expr, Any]
+    seed: Any
+    precision: str
+
+    def arrays(self, m: Any) -> dict[str, np.ndarray]:
+        tape = ReferenceTape(m, self.leaves, self.precision)
+        nodes = list(self.wrt.values())
+        y = tape.run(self.root, nodes)
+        slopes = tape.slopes(y, exact_array(m, self.seed, "float"), nodes)
+        return {"value": Algebra.map(plain, y), **dict(zip(self.wrt, slopes, strict=True))}
+
+
+def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits: int) -> Digits:
+    """The value and the gradients to that many right digits. Raises EvaluationError where the reference has no value."""
+    leaves = {node: scope.values[node] for node in definition_order(root, list(wrt.values())) if node.is_leaf}
+    asked = _Question(root, wrt, leaves, seed, scope.precision)
+    return _enclosed(asked, digits) or Digits(_settled(asked, digits), False)
+
+
+def _enclosed(asked: _Question, digits: int) -> Digits | None:
+    """The digits on which both ends of every enclosure agree; None where FLINT does not decide."""
+    try:
+        from gradcli.reference.ball import Undecidable
+        from gradcli.reference.balls import Balls
+    except ImportError:
+        return None
+    import mpmath
+
+    balls, m = Balls(), mpmath.MPContext()
+    for attempt in range(_TRIES):
+        balls.dps = (digits + _GUARD) << attempt
+        m.dps = balls.dps + _GUARD
+        try:
+            with balls.working():
+                found = asked.arrays(balls)
+                numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
+        except Undecidable:
+            continue
+        except _WITHOUT_BALLS:
+            return None
+        return None if balls.uncertified else Digits(numbers, True)
+    return None
+
+
+def _certain(m: Any, x: Any, digits: int) -> str:
+    """A number's digits. Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is not finite."""
+    from gradcli.reference.ball import Undecidable
+
+    if not x.ball.is_finite():
+        raise ValueError("not a finite number")
+    low, high = (m.nstr(m.ldexp(*map(int, end.man_exp())), digits) for end in (x.ball.lower(), x.ball.upper()))
+    if low != high:
+        raise Undecidable
+    return str(low)
+
+
+def _settled(asked: _Question, digits: int) -> dict[str, Any]:
+    """The digits that stay when the precision is doubled."""
     import mpmath
 
     m = mpmath.MPContext()
-    leaves = {node: scope.values[node] for node in definition_order(root, list(wrt.values())) if node.is_leaf}
     before: dict[str, Any] | None = None
-    m.dps = digits + 20
+    m.dps = digits + _GUARD
     for _ in range(_TRIES):
         try:
-            tape = ReferenceTape(m, leaves, scope.precision)
-            y = tape.run(root, list(wrt.values()))
-            slopes = tape.slopes(y, exact_array(m, seed, "float"), list(wrt.values()))
-        except (Unsupported, ArithmeticError, ValueError) as error:
+            found = asked.arrays(m)
+        except _WITHOUT_REFERENCE as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
-        now = {"value": _written(m, Algebra.map(plain, y), digits)}
-        now |= {name: _written(m, slope, digits) for name, slope in zip(wrt, slopes, strict=True)}
+        now = {name: _written(array, lambda x: str(m.nstr(x, digits))) for name, array in found.items()}
         if now == before:
             return now
         before = now
@@ -45,6 +110,5 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
     raise EvaluationError(f"the reference does not settle to {digits} digits")
 
 
-def _written(m: Any, array: np.ndarray, digits: int) -> Any:
-    text = Algebra.map(lambda v: str(v) if isinstance(v, bool) else m.nstr(v, digits), array)
-    return text.tolist()
+def _written(array: np.ndarray, number: Callable[[Any], str]) -> Any:
+    return Algebra.map(lambda x: str(x) if isinstance(x, bool) else number(x), array).tolist()

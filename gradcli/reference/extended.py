@@ -16,63 +16,112 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Product, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.each_entry import on_entries, slopes_of_entries
+from gradcli.reference.single_entries import Wholes, by_entries
+from gradcli.reference.stand_ins import StandIns
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
+_WORSE = 4.0  # how many of its units an operation in long double may be off by where one of doubles is off by one of theirs
 
 
 class Reference(NamedTuple):
-    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands."""
+    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands.
+
+    errors  of the slopes of single operations, where these are computed of terms that cancel
+    share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
+    wholes  what was found on the way
+    held    what stood in for operations without a form
+    source  what decided
+    """
 
     value: Any
     slopes: list[np.ndarray]
     errors: list[np.ndarray]
+    share: float
+    wholes: Wholes
+    held: StandIns
+    source: str
 
 
-def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
-    """The derivative in long double. Raises Unsupported for operations that are not covered, and where long doubles are doubles."""
-    if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant:
-        raise Unsupported("long doubles have no more digits than doubles on this machine")
+def reference(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns | None = None
+) -> Reference:
+    """The derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported.
+
+    A derivative inside of the expression is what the engine has expanded it to: `inner_derivatives` holds that against its definition.
+    """
     try:
-        return _reference(root, wrt, leaves, seed, precision)
+        return _reference(root, wrt, leaves, seed, precision, held or StandIns())
     except NotCovered as missing:
         raise Unsupported(str(missing)) from None
 
 
-def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Reference:
+def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns) -> Reference:
     order = reachable([root])
     with np.errstate(all="ignore"):
-        table = interpret(order, LongDoubles(leaves, precision))
-        start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
-        needed = _needed(order, wrt)
-
-        def pull(node: Expr, adjoint: Part) -> Iterator[tuple[Expr, Part]]:
-            if node.op is None or node not in needed:
-                return
-            operands = [table[o] for o in node.operands if o is not None]
-            for operand, part in zip(node.operands, _pulled(node, node.op, adjoint, operands), strict=True):
-                if operand is not None and operand in needed and part is not None:
-                    slope, error, live = (_summed(p, operand.shape) for p in part)
-                    yield operand, (slope, error, live)
-
-        seeds: dict[Expr, Part] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
-        adjoints = accumulate(reversed(order), seeds, pull, _plus)
+        table = interpret(order, LongDoubles(leaves, precision, held))
+        adjoints, wholes = pulled(order, table, root, wrt, seed, held)
     nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
-    return Reference(table[root], [np.asarray(f[0], LONG_DOUBLE) for f in found], [np.asarray(f[1], float) for f in found])
+    return Reference(
+        table[root],
+        [np.asarray(f[0], LONG_DOUBLE) for f in found],
+        [np.asarray(f[1], float) for f in found],
+        _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
+        Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
+        held,
+        "double" if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant else "long double",
+    )
+
+
+def pulled(
+    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
+) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
+    """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
+    start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
+    needed = _needed(order, wrt)
+    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
+    wholes: dict[Expr, Any] = dict(seeds)
+
+    def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
+        if node.op is None or node not in needed:
+            return
+        if node.op is output:
+            yield node.operand, {node.static["place"]: adjoint}
+            return
+        operands = [None if o is None else table[o] for o in node.operands]
+        wanted = [o in needed for o in node.operands]
+        for operand, part in zip(node.operands, _back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
+            if operand is not None and operand in needed and part is not None:
+                slope, error, live = (_summed(p, operand.shape) for p in part)
+                yield operand, (slope, error, live)
+                if not by_entries(node):
+                    whole = slope, error, live
+                    wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
+
+    return accumulate(reversed(order), seeds, pull, _plus), wholes
+
+
+def _share(precision: str, used: Any) -> float:
+    """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
+    return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
     """The value of an expression in long double. Raises Unsupported."""
     with np.errstate(all="ignore"):
-        return interpret(reachable([root]), LongDoubles(leaves, precision))[root]
+        return interpret(reachable([root]), LongDoubles(leaves, precision, StandIns()))[root]
 
 
-def _plus(x: Part, y: Part) -> Part:
+def _plus(x: Any, y: Any) -> Any:
+    if isinstance(x, dict):  # of several results, by their places
+        return {place: _plus(x[place], y[place]) if place in x and place in y else x.get(place, y.get(place)) for place in {**x, **y}}
     return x[0] + y[0], x[1] + y[1], x[2] + y[2]
 
 
@@ -87,8 +136,8 @@ def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
 class LongDoubles(Domain[Any]):
     """Whole arrays in long double."""
 
-    def __init__(self, leaves: Mapping[Expr, Any], precision: str) -> None:
-        self.leaves, self.dtype = leaves, numpy_dtype("float", precision)
+    def __init__(self, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
+        self.leaves, self.dtype, self.held = leaves, numpy_dtype("float", precision), held
 
     def leaf(self, node: Expr) -> Any:
         value = np.asarray(self.leaves[node])
@@ -101,13 +150,25 @@ class LongDoubles(Domain[Any]):
         return value.astype(LONG_DOUBLE) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        return _applied(node, op, operands)
+        try:
+            return self._applied(node, op, operands)
+        except Unsupported:
+            return self.held.value(op, operands, node.static)
 
-    def part(self, node: Expr, whole: Any, place: int) -> Any:
-        raise Unsupported("several results of so many entries")
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
-        raise Unsupported("derivative of so many entries")  # what the engine has expanded it to is what is judged
+    def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        rule = op.extended
+        try:
+            if isinstance(rule, Reduced):
+                kept, _, _ = rule.slopes(*_along(node, operands))
+                return np.reshape(kept, node.shape)
+            if rule is not None and rule.value is not None:
+                asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
+                return rule.value(*operands, **node.static, **asked)
+            if op.elementwise:
+                return on_entries(op, operands, node.static)
+        except NotCovered as missing:
+            raise Unsupported(str(missing)) from None
+        raise Unsupported(f"{op.name} of so many entries")
 
 
 def _long(constant: Constant) -> Any:
@@ -115,27 +176,6 @@ def _long(constant: Constant) -> Any:
 
     with mpmath.workdps(40):
         return LONG_DOUBLE(mpmath.nstr(constant.reference(mpmath.mp), 30))
-
-
-def _applied(node: Expr, op: Op, operands: list[Any]) -> Any:
-    rule = op.extended
-    try:
-        if isinstance(rule, Reduced):
-            kept, _, _ = rule.slopes(*_along(node, operands))
-            return np.reshape(kept, node.shape)
-        if rule is not None and rule.value is not None:
-            return rule.value(*operands, **node.static)
-    except NotCovered as missing:
-        raise Unsupported(str(missing)) from None
-    if op.outputs > 1 or not (op.elementwise or rule is not None) or any(o is None for o in operands):
-        raise Unsupported(f"{op.name} of so many entries")
-    try:
-        result = np.asarray(op.forward(*operands, **node.static))
-    except TypeError:  # no loop for long doubles
-        raise Unsupported(f"{op.name} of so many entries") from None
-    if op.result not in ("bool", "int") and result.dtype != LONG_DOUBLE and result.dtype.kind != "b":
-        raise Unsupported(f"{op.name} of so many entries")
-    return result
 
 
 def _along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
@@ -148,11 +188,17 @@ Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where n
 Parts = Sequence[Part | None]
 
 
-def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
+def _back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
+    """What a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+    try:
+        return _pulled(node, op, adjoint, out, operands, wanted)
+    except (NotCovered, Unsupported):
+        return held.pulled(op, node.static, adjoint, out, operands)
+
+
+def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
     """What a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
-        case Product() as rule:
-            return _factors(rule, adjoint, operands)
         case Linear() as rule:
             triples = zip(*(rule.pull(part, *operands, **node.static) for part in adjoint), strict=True)
             return [None if parts[0] is None else parts for parts in triples]
@@ -162,21 +208,49 @@ def _pulled(node: Expr, op: Op, adjoint: Part, operands: list[Any]) -> Parts:
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
             return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
+        case Whole() as rule:
+            return _whole(rule, node.static, adjoint, out, operands)
         case Mixed() as rule:
             return _mixed(partial(rule.pull, operands[0], **node.static), adjoint, operands[0].shape)
         case Entrywise() as rule:
-            slopes = [None if p is None else p(*operands) for p in rule.partials]
-            return _by_entries(op, adjoint, slopes, [None if s is None else np.abs(s) for s in slopes])
-    return (None,) * len(operands) if op.kind == "flat" else _by_entries(op, adjoint, *_smooth(op, node.static, operands))
+            slopes = [
+                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
+                for p, asked in zip(rule.partials, wanted, strict=True)
+            ]
+            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
+    if op.outputs > 1 or isinstance(adjoint, dict):
+        raise Unsupported(f"{op.name} of so many entries")
+    return (
+        (None,) * len(operands)
+        if op.kind == "flat"
+        else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
+    )
 
 
-def _factors(rule: Product, adjoint: Part, operands: list[Any]) -> Parts:
-    cotangent, error, live = adjoint
-    x, y = operands
-    sizes = np.abs(x), np.abs(y)
-    off = error + _UNIT * x.shape[-1] * np.abs(cotangent)
-    ones = map(np.ones_like, sizes)
-    return list(zip(rule.factors(cotangent, x, y), rule.factors(off, *sizes), rule.factors(live, *ones), strict=True))
+def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
+    _, pull, sizes, flows = rule.formulas
+    given = adjoint
+    if isinstance(adjoint, dict):
+        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+    cotangent, error, live = given
+    slopes = pull(cotangent, out, *operands, **static)
+    # doubles do for sizes
+    rough = [_doubles(o) for o in operands]
+    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
+    off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
+    reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
+    return [
+        None if s is None else (s, np.asarray(e) + unit * np.asarray(w), flow)
+        for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
+    ]
+
+
+def _doubles(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_doubles, x))
+    return x if x is None or np.asarray(x).dtype.kind != "f" else np.asarray(x, np.float64)
 
 
 def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...]) -> Parts:
@@ -186,29 +260,29 @@ def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
+    """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
+    error, live = np.asarray(error, float), np.asarray(live, float)
     found: list[Part | None] = []
     for slope, size in zip(slopes, sizes, strict=True):
         if slope is None:
             found.append(None)
             continue
-        flows = live * np.not_equal(slope, 0) if op.facts.selects else live * np.ones(np.shape(slope))
-        off = np.abs(error * slope) + 4 * _UNIT * np.abs(cotangent * size)
-        # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
-        found.append((np.where(flows, cotangent * slope, LONG_DOUBLE(0)), np.where(flows, off, 0.0), flows))
+        product = np.asarray(cotangent * slope)
+        rough = np.abs(np.asarray(slope, float))
+        own = np.abs(np.asarray(product, float)) if size is None else np.abs(np.asarray(cotangent, float)) * np.asarray(size, float)
+        off = 4 * _UNIT * own if _alike(error) == 0 else error * rough + 4 * _UNIT * own
+        flows = live * np.not_equal(slope, 0) if op.facts.selects else live
+        if _alike(flows) != 1:
+            # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
+            product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)
+        found.append((product, off, np.broadcast_to(flows, product.shape)))
     return found
 
 
-def _smooth(op: Op, static: Mapping[str, Any], operands: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of."""
-    if op.kind != "smooth":
-        raise Unsupported(f"{op.name} of so many entries")
-    from gradcli.reference.symbolic.translate import smooth_function
-
-    smooth = smooth_function(op, len(operands), static)
-    partials = [smooth.partial(i) for i in range(len(operands))]
-    sizes = [np.asarray(p.magnitude().on_arrays(operands), LONG_DOUBLE) for p in partials]
-    return [np.asarray(p.on_arrays(operands), LONG_DOUBLE) for p in partials], sizes
+def _alike(array: Any) -> float | None:
+    """The number that all entries are, where that is seen at once."""
+    return float(array.flat[0]) if array.size and not any(array.strides) else None
 
 
 def _summed(part: Any, shape: tuple[int, ...]) -> Any:

@@ -88,6 +88,9 @@ class Traced:
 
     __hash__ = object.__hash__
 
+    def __int__(self) -> int:
+        return int(self.value)  # of indices, which nothing is differentiated through
+
     def __bool__(self) -> bool:
         return bool(self.value != 0)
 

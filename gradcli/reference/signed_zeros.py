@@ -31,6 +31,10 @@ class SignedZeros:
                 if minus.any():
                     self._found[node, place] = minus
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._found)
+
     def __contains__(self, node: Expr) -> bool:
         """Whether there are any for this node."""
         return any(reader is node for reader, _ in self._found)

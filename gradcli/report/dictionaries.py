@@ -85,6 +85,7 @@ def as_dict(record: Record) -> dict[str, Any]:
             out["derivative_kind"] = record.derivative_kind
     if record.precise is not None:
         out["precise"] = record.precise
+        out["precise_certified"] = record.precise_certified
     out["check"] = None if record.check is None else check_dict(record.check)
     out["warnings"] = record.warnings
     out["error"] = None if record.error is None else failure_dict(record.error)
@@ -134,10 +135,20 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["max_rel_error"] = number(check.max_rel_error)
     if check.digits is not None:
         out["digits"] = check.digits
+    if check.lost is not None:
+        out["lost_bits"] = check.lost
     if check.bound is not None:
         out["bound"] = number(check.bound)
+    if check.certified is not None:
+        out["certified"] = check.certified
+    if check.enclosure is not None:
+        out["enclosure"] = list(check.enclosure)
+    if check.by_mpmath:
+        out["by_mpmath"] = check.by_mpmath
     if check.entries is not None:
         out["entries"] = list(check.entries)
+    if check.directions is not None:
+        out["directions"] = check.directions
     if check.wrong:
         out["wrong"] = check.wrong
     if check.worst is not None:
@@ -151,7 +162,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
 
 def _claim(claim: Claim) -> dict[str, Any]:
     out = {"of": claim.of, "kind": claim.kind, "verdict": claim.verdict.word, "worst": _worst(claim.worst)}
-    said = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
+    said: dict[str, Any] = {"relation": claim.relation, "text": claim.text, "reason": claim.reason, "difference": claim.difference}
+    said |= {"decided_by": claim.decided_by, "points": claim.points or None}
     return out | {key: text for key, text in said.items() if text is not None}
 
 
@@ -171,6 +183,8 @@ def check_dict(check: Check) -> dict[str, Any]:
         out["over"] = _box(check.over)
     if check.repairs:
         out["repairs"] = check.repairs
+    if check.rewrite is not None:
+        out["rewrite"] = {"text": check.rewrite.text, "lost_bits": check.rewrite.lost, "left_bits": check.rewrite.left}
     if check.departs is not None:
         departs = check.departs
         out["departs"] = {

@@ -105,6 +105,7 @@ class Record:
     read_as: str | None = None  # the text in the language's own spelling, where it has a textbook's
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
     precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
+    precise_certified: bool | None = None  # whether each of these digits is proved
     skip: str | None = None  # why the case is not checked
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         if record.check.departs is not None:
             sheet.notes.append(record.check.departs.text)
         sheet.notes += [f"write {repair}" for repair in record.check.repairs]
+        if record.check.rewrite is not None:
+            sheet.notes.append(record.check.rewrite.told)
     sheet.notes = [printable(note) for note in sheet.notes + record.warnings]
     return sheet
 
@@ -146,7 +149,8 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
     from gradcli.report.verdicts import Verdict
 
     if check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
-        return []
+        index = () if check.worst is None else check.worst.index
+        return [] if check.lost is None else [f"{_entry(name, index)}: rounding costs {check.lost} bits, {check.digits} digits are right"]
     if check.kinks:
         return [
             f"{_entry(name, k.index)}: kink, the function jumps here; chosen is {k.chosen:g}"
@@ -171,8 +175,21 @@ def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(i) for i in index)}]" if index else name
 
 
+def _what_was_held(parts: Sequence[VariableCheck]) -> str:
+    """What a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
+    fewest = min((c.entries for c in parts if c.entries), key=lambda entries: entries[0] / max(1, entries[1]), default=(1, 1))
+    text = f", {fewest[0]:,} of {fewest[1]:,} entries" if fewest[0] < fewest[1] else ""
+    directions = min((c.directions for c in parts if c.directions), default=0)
+    return text + (f", rules held along {directions} random directions" if directions else "")
+
+
+def judgement(verdict: Verdict, text: str) -> str:
+    """A verdict and what is said of it, which may go on after a comma."""
+    return f"{verdict.word}{'' if text.startswith(',') else ' '}{text}".rstrip()
+
+
 def _verdict(record: Record) -> str:
-    from gradcli.report.verdicts import Verdict
+    from gradcli.report.verdicts import Verdict, certainty
 
     check = record.check
     assert check is not None
@@ -184,9 +201,13 @@ def _verdict(record: Record) -> str:
     if record.asserted is not None and record.asserted.over is not None and check.verdict is Verdict.AGREE:
         return "proved"
     if check.verdict is Verdict.AGREE and text:
-        return f"with {text}, to {min(digits)} digits" if digits else f"with {text}"
+        proof = certainty([*parts, *([check.value] if check.value else [])])
+        text = f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
+        return text + _what_was_held(parts)
     if check.verdict is Verdict.SKIPPED:
         return "" if record.warnings else check.reason or "nothing to check"
     if check.verdict is Verdict.UNDETERMINED:
         return check.reason or ""
+    if check.verdict is Verdict.MISMATCH and all(c.certified for c in parts if c.verdict is Verdict.MISMATCH) and sources:
+        return f"(proved by {text})"
     return f"(decided by {text})" if text else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gradcli.errors import text_lines
 from gradcli.report.records import Record
-from gradcli.report.sheet import Sheet, sheet_of
+from gradcli.report.sheet import Sheet, judgement, sheet_of
 
 if TYPE_CHECKING:
     from gradcli.report.bound_record import BoundRecord
@@ -44,7 +44,7 @@ def render(sheet: Sheet) -> str:
         table = [[row.name, row.numbers, row.verdict_text, row.formula] for row in sheet.rows]
         lines += _columns([header, *table])
     if sheet.verdict is not None:
-        lines += _labelled("check", f"{sheet.verdict.word}{' ' + sheet.verdict_text if sheet.verdict_text else ''}")
+        lines += _labelled("check", judgement(sheet.verdict, sheet.verdict_text))
     for note in sheet.notes:
         lines += _labelled("note", note)
     return "\n".join(line.rstrip() for line in lines) + "\n"

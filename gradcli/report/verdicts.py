@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from enum import IntEnum
 from typing import Any
 
@@ -55,11 +57,16 @@ class VariableCheck:
     max_rel_error: float | None = None
     digits: int | None = None  # right digits of the worst entry, at most 17
     entries: tuple[int, int] | None = None  # checked, of how many
+    directions: int | None = None  # along how many random directions rules were held that nothing else vouches for
     wrong: int = 0  # how many entries are wrong
     worst: Worst | None = None
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
+    certified: bool | None = None  # whether the verdict is proved, by enclosures
+    enclosure: tuple[str, str] | None = None  # of the worst entry's true value
+    by_mpmath: list[str] = field(default_factory=list)  # functions without rigorous bounds, for which nothing is proved
+    lost: int | None = None  # bits of the worst entry that are lost, from 20 on
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
 
 
@@ -80,7 +87,22 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
     check.digits = min(check.digits, here)
 
 
+LOST = 20  # bits from which on a loss is told, and a rewrite is sought
+PRECISION = {"float64": 53, "float32": 24, "float16": 11}  # bits
 _DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact numbers and of rounded ones, and epsilon
+
+
+def certainty(checks: Sequence[VariableCheck]) -> str:
+    """How narrow the enclosures are that prove some verdicts; empty where one of these is not proved."""
+    if not checks or not all(check.certified for check in checks):
+        return ""
+    exact = Context(prec=200)
+    widths = [exact.subtract(Decimal(high), Decimal(low)) for low, high in (check.enclosure for check in checks if check.enclosure)]
+    widest = max(widths, default=Decimal(0))
+    return f", certified: within 1e{widest.adjusted() + 1:+03d}, " if widest else ", certified: exact, "
+
+
+ALGEBRA, POINTS = "algebra", "points"  # what has decided a claim that is a formula
 
 
 @dataclass(eq=False)
@@ -97,6 +119,8 @@ class Claim:
     mask: Any = None  # booleans, True where an entry is wrong; None where that is not known entry by entry
     relation: str | None = None  # of an assert: the comparison,
     text: str | None = None  # and what the user wrote, where the assert has several
+    decided_by: str | None = None  # of a formula: "algebra", which is a proof for all values where both sides have one, or "points",
+    points: int = 0  # and how many these were
 
 
 @dataclass(eq=False)
@@ -120,6 +144,20 @@ class Departure:
 
 
 @dataclass(eq=False)
+class Rewrite:
+    """The function written with all repairs, and the most bits that its value or an entry of a gradient loses, before and with them."""
+
+    text: str
+    lost: int
+    left: int
+    bits: int  # of the precision
+
+    @property
+    def told(self) -> str:
+        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}"
+
+
+@dataclass(eq=False)
 class Check:
     """The cross-check of one result."""
 
@@ -130,7 +168,13 @@ class Check:
     reason: str | None = None
     repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
     departs: Departure | None = None  # where a wrong gradient begins
+    rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
     over: dict[str, tuple[float, float]] | None = None  # the box that it is about
+
+    @property
+    def loses(self) -> bool:
+        """Whether bits enough are lost to look for a rewrite."""
+        return any(part.lost is not None for part in [*self.variables.values(), *([] if self.value is None else [self.value])])
 
     @property
     def worst(self) -> Verdict:

@@ -87,7 +87,7 @@ def evaluate(
     dtype: Precision = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,
     precision: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=1000, help="Value and gradient to N digits, from the reference.")
+        int | None, typer.Option(metavar="N", min=1, max=100_000, help="Value and gradient to N certain digits, from the reference.")
     ] = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
     fail_fast: FailFast = False,

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gradcli.errors import display_width
 from gradcli.report.records import Record
-from gradcli.report.sheet import Sheet, sheet_of
+from gradcli.report.sheet import Sheet, judgement, sheet_of
 from gradcli.report.text import error_text
 from gradcli.report.verdicts import Verdict
 
@@ -49,7 +49,7 @@ class Styled:
     def verdict(self, verdict: Verdict, text: str) -> Text:
         """A verdict with what is said of it, broken between words."""
         sign = _SIGNS.get(verdict, "!") if self.unicode else "*"
-        first, *rest = wrapped(f"{verdict.word} {text}".rstrip(), self.console.width, _INDENT)
+        first, *rest = wrapped(judgement(verdict, text), self.console.width, _INDENT)
         said = "\n".join([first[len(verdict.word) :], *(" " * _INDENT + line for line in rest)])
         return Text.assemble((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
 

@@ -11,6 +11,7 @@ from gradcli.ops.arrays.reshaping import inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
@@ -39,7 +40,7 @@ roll: Op = structural(
     "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
     result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
     doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
-    examples=("roll(x, 1)",),
+    extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",),
 )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ _flipped("fliplr", 1, "The columns in reverse order.")
 _flipped("flipud", 0, "The rows in reverse order.")
 
 
-def _triangle(name: str, forward: Function, keep: str, backward: str) -> Op:
+def _triangle(name: str, forward: Function, keep: str, backward: str, form: str) -> Op:
     def checked(x: Any, k: int) -> Any:
         if not np.ndim(x):
             raise ShapeError(f"{name} needs a matrix, not a number")
@@ -91,14 +92,14 @@ def _triangle(name: str, forward: Function, keep: str, backward: str) -> Op:
 
     op: Op = structural(
         name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
-        shape=shape_by_example(checked), static={"k": 0}, linear=True, result="same", ulps=0, backward=backward,
+        shape=shape_by_example(checked), static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
     )  # fmt: skip
     return op
 
 
-tril = _triangle("tril", np.tril, "below", "Tril")
-triu = _triangle("triu", np.triu, "above", "Triu")
+tril = _triangle("tril", np.tril, "below", "Tril", "moving.LOWER")
+triu = _triangle("triu", np.triu, "above", "Triu", "moving.UPPER")
 
 
 def on_diagonal(shape: Shape, offset: int) -> tuple[Any, ...]:

@@ -13,19 +13,17 @@ def _along(x: Any, axis: int) -> int:
     return int(axis % x.ndim)
 
 
+def _index(index: Any) -> Any:
+    return tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
+
+
 def _entries_back(cotangent: Any, x: Any, index: Any) -> tuple[Any]:
-    place: Any = tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
     out = np.zeros(x.shape, LONG_DOUBLE)
-    np.add.at(out, place, cotangent)
+    if any(hasattr(part, "array") for part in index):  # an entry may be chosen several times
+        np.add.at(out, _index(index), cotangent)
+    else:
+        out[_index(index)] = cotangent
     return (out,)
-
-
-def _chosen_back(cotangent: Any, x: Any, index: Any, axis: int) -> tuple[Any, None]:
-    places = list(np.indices(index.shape))
-    places[_along(cotangent, axis)] = index
-    out = np.zeros(x.shape, cotangent.dtype)
-    np.add.at(out, tuple(places), cotangent)
-    return out, None
 
 
 def _parts_back(cotangent: Any, *arrays: Any, axis: int) -> list[Any]:
@@ -37,13 +35,30 @@ def _axes_back(cotangent: Any, x: Any, axes: Any) -> tuple[Any]:
     return (np.transpose(cotangent, None if axes is None else np.argsort([a % len(axes) for a in axes])),)
 
 
-AS_IT_IS = Linear(lambda cotangent, x, **_: (cotangent,))  # the judge sums to the shape of the operand
-RESHAPED = Linear(lambda cotangent, x, shape: (np.reshape(cotangent, x.shape),))
-TRANSPOSED = Linear(_axes_back)
-EXCHANGED = Linear(lambda cotangent, x, axis1, axis2: (np.swapaxes(cotangent, axis1, axis2),))
-REVERSED = Linear(lambda cotangent, x, axis: (np.flip(cotangent, axis),))
-ENTRIES = Linear(_entries_back)
-CHOSEN = Linear(_chosen_back)
-JOINED = Linear(_parts_back)
-STACKED = Linear(lambda cotangent, *arrays, axis: [np.take(cotangent, i, axis=axis) for i in range(len(arrays))])
-ORDER = Linear(lambda cotangent, x, **_: (None,))
+def _reversed(x: Any, axis: Any) -> Any:
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    turned = {_along(x, a) for a in axes} if x.ndim else set()
+    return x[tuple(slice(None, None, -1 if i in turned else 1) for i in range(x.ndim))]
+
+
+def _side_by_side(*arrays: Any, axis: int) -> Any:
+    return np.concatenate([np.expand_dims(x, axis) for x in arrays], axis=axis)
+
+
+def _repeated(x: Any, shape: Any) -> Any:
+    return np.broadcast_to(x, shape) if -1 not in shape else np.broadcast_to(x, _filled(x.shape, shape))
+
+
+def _filled(old: Any, shape: Any) -> Any:
+    """-1 stands for the extent that there is."""
+    return tuple(old[len(old) - len(shape) + i] if n == -1 else n for i, n in enumerate(shape))
+
+
+AS_IT_IS = Linear(lambda cotangent, x, **_: (cotangent,), _repeated)  # the judge sums to the shape of the operand
+RESHAPED = Linear(lambda cotangent, x, shape: (np.reshape(cotangent, x.shape),), lambda x, shape: np.asarray(x).reshape(shape))
+TRANSPOSED = Linear(_axes_back, lambda x, axes: np.moveaxis(x, range(x.ndim - 1, -1, -1) if axes is None else axes, range(x.ndim)))
+EXCHANGED = Linear(lambda cotangent, x, axis1, axis2: (np.swapaxes(cotangent, axis1, axis2),), np.swapaxes)
+REVERSED = Linear(lambda cotangent, x, axis: (_reversed(cotangent, axis),), _reversed)
+ENTRIES = Linear(_entries_back, lambda x, index: np.asarray(x)[_index(index)])
+JOINED = Linear(_parts_back, lambda *arrays, axis: np.concatenate(arrays, axis=axis))
+STACKED = Linear(lambda cotangent, *arrays, axis: [np.take(cotangent, i, axis=axis) for i in range(len(arrays))], _side_by_side)

@@ -16,6 +16,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.masked import is_truth
 from gradcli.ops.registry import composite, structural
@@ -50,6 +51,7 @@ def _numbers(mask: Any) -> Any:
 
 numbers_of = structural(
     "numbers_of", "mask", _numbers, witness("moving.numbers_of"), shape=lambda mask: mask, result="int", ulps=0, public=False,
+    extended=Whole("moving.NUMBERS"),
     doc="The numbers of the true entries of a vector, in order; those of the others mean nothing.",
 )  # fmt: skip
 

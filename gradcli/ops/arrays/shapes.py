@@ -13,6 +13,7 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays import extended
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Whole
 from gradcli.ops.identities import number_inside, same_shape
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
@@ -142,6 +143,7 @@ sum_to: Op = structural(
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
+    extended=Whole("moving.SUMMED"),
     backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
 )  # fmt: skip
 
@@ -213,7 +215,8 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 scatter_add = structural(
     "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
-    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, backward="Index",
+    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
+    backward="Index", extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
 )  # fmt: skip
 

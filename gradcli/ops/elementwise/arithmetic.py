@@ -12,7 +12,9 @@ from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.domains import EVERYWHERE, at
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import isnan, where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
@@ -41,6 +43,7 @@ mul = elementwise(
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x)), on_scalars=operator.mul, commutes=True, operator="mul", edges=True, infix="*",
     latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    carries=product,
 )
 
 
@@ -57,6 +60,7 @@ div = elementwise(
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain=EVERYWHERE - at(y=0), on_scalars=operator.truediv,
     operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/", latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
+    carries=quotient,
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
@@ -90,18 +94,19 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
     saves={"cotangent": ("partial",), "partial": ("cotangent",)},
     infix="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
+    carries=product,
 )
 
 
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases, integral=True,
-        kinks=(Kink(where, place, "0, as everywhere", SAME),), **record,
+        kinks=(Kink(where, place, "0, as everywhere", SAME),), between=(), **record,
     )  # fmt: skip
 
 
@@ -139,6 +144,7 @@ abs_ = elementwise(
     kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
     latex=r"\left|{x}\right|", on_floats="abs({})", mark="|", parity="even", means=lambda x: x * sign(x),
     doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
+    carries=steady,
 )
 
 
@@ -151,31 +157,37 @@ floor_divide = elementwise(
     infix="//",
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
     operator="floordiv",
+    between=((), (0.0,)),
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
+    extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain=EVERYWHERE - at(y=0),
     doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
     infix="%",
+    carries=remaining,
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
     lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y), kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
+    extended=extended.FMOD,
     domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
     backward=pytorch.by_last("Fmod"),
+    carries=remaining,
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
     integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+    carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
     kind="piecewise", saves=("out",), power=-1, domain=EVERYWHERE - at(x=0), doc="1 / x", algebraic=True,
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
+    carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
 )
 
 

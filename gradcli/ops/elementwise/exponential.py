@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
@@ -78,49 +80,60 @@ pow_ = elementwise(
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
     )), operator="pow", backward=pytorch.node_of_pow,
+    carries=power,
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
     algebraic=True, inverse=True, domain=of(x="[0, inf)"), doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
+    carries=root,
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
     saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
+    between=(0.0,),
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
+    between=(),
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
     algebra="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
+    carries=lambda m, out, x, e: out * m.expm1(e),
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
     symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, doc="2 to the power x.", ulps=3,
+    carries=lambda m, out, x, e: out * m.expm1(e * math.log(2)),
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     saves=("x",), math="expm1", doc="exp(x) - 1, accurate near 0.", ulps=3,
+    carries=lambda m, out, x, e: (out + (1 + 2.0**-48)) * m.expm1(e),
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
     sign=r"\log", math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
+    carries=lambda m, out, x, e: logarithm(m, x, e),
 )
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
     math="log2", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
+    carries=lambda m, out, x, e: logarithm(m, x, e, 2),
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
     math="log10", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
+    carries=lambda m, out, x, e: logarithm(m, x, e, 10),
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     saves=("x",), domain=of(x="(-1, inf)"), doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
+    carries=lambda m, out, x, e: logarithm(m, 1 + x, e),
 )
 exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
 
@@ -140,6 +153,7 @@ xlogy = elementwise(
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
+    between=((), (0.0,)),
 )
 xlog1py = elementwise(
     "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
@@ -148,6 +162,7 @@ xlog1py = elementwise(
     symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain=of(y="(-1, inf)") | of(x="[0]"), backward="SpecialXlog1Py",
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
+    between=((), (-1.0,)),
 )
 
 
@@ -169,6 +184,7 @@ exp_square: Op = elementwise(
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
     doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4, means=lambda x, c: exp(c * x**2),
+    carries=lambda m, out, x, e, c: out * m.expm1(abs(c) * (2 * m.abs(x) + e) * e),
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,

@@ -9,6 +9,8 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import exponent, sign, steady
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
@@ -18,20 +20,24 @@ from gradcli.ops.registry import composite, composition, elementwise
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves={"x": ("x", "out")}, ulps=0,
+    extended=extended.COPYSIGN,
     signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
+    carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
 )
 signbit = elementwise(
     "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
     doc="Whether x has a minus sign.",
+    carries=sign,
 )
 heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
     kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
     kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
+    between=((0.0,), ()),
 )
 
 
@@ -44,6 +50,7 @@ angle = elementwise(
     "angle", "x", _angle, lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
     doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
+    between=(),
 )
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
@@ -82,12 +89,13 @@ def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
-    saves=("x",), ulps=0, sees_nan=True,
+    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS,
     wider=composition(
         "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
     ),
     doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",
     examples=("nan_to_num(1/x, posinf=10)",),
+    carries=steady,
 )
 
 
@@ -99,6 +107,7 @@ binary_exponent = elementwise(
     "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if x - x == 0 else m.zero, None, kind="flat", ulps=0,
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
+    carries=exponent,
 )
 
 

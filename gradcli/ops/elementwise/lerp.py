@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.ops import pytorch
+from gradcli.ops.carrying import mixed
 from gradcli.ops.domains import EVERYWHERE, at
+from gradcli.ops.elementwise import extended
 from gradcli.ops.registry import composite, elementwise
 
 
@@ -16,8 +18,10 @@ def _lerp(x: Any, end: Any, weight: Any) -> Any:
 lerp = elementwise(
     "lerp", "x end weight", _lerp, lambda m, x, end, weight: x + weight * (end - x),
     lambda out, x, end, weight: 1 - weight, lambda out, x, end, weight: weight, lambda out, x, end, weight: end - x,
-    kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, rounding="operands", ulps=4,
+    kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, ulps=4, extended=extended.LERP,
+    rounds=lambda m, out, x, end, weight: 2 * (m.abs(x) + m.abs(weight) * (m.abs(end) + m.abs(x))) + m.abs(out),
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",), backward=pytorch.by_last("Lerp"),
+    carries=mixed,
 )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import chosen, larger, no_number, smaller
+from gradcli.ops.elementwise import extended
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.identities import number_of, unrepeated
@@ -73,11 +75,11 @@ logical_or = _truth(
 )
 logical_not = _truth("logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}")
 logical_xor = _truth("logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.")
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}")
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: x - x != 0 and x == x, "Is infinite.")
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: x - x == 0, "Is a finite number.")
-isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: x - x != 0 and x > 0, "Is +infinity.")
-isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: x - x != 0 and x < 0, "Is -infinity.")
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: x - x != 0 and x == x, "Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: x - x == 0, "Is a finite number.", carries=no_number)
+isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: x - x != 0 and x > 0, "Is +infinity.", carries=no_number)
+isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: x - x != 0 and x < 0, "Is -infinity.", carries=no_number)
 
 
 def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
@@ -142,6 +144,7 @@ where = elementwise(
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
     on_floats="{1} if {0} else {2}",
     ulps=0,
+    carries=chosen,
 )
 
 _TIE = "x = y"
@@ -165,6 +168,7 @@ maximum = elementwise(
     ulps=0,
     commutes=True,
     edges=True,
+    carries=larger,
 )
 
 minimum = elementwise(
@@ -186,6 +190,7 @@ minimum = elementwise(
     ulps=0,
     commutes=True,
     edges=True,
+    carries=smaller,
 )
 
 
@@ -233,6 +238,7 @@ clip = elementwise(
     _clip_reference,
     kind="piecewise",
     vjp=_clip_vjp,
+    extended=extended.CLIP,
     optional=frozenset({"low", "high"}),
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=(
@@ -247,6 +253,7 @@ clip = elementwise(
     examples=("clip(x, -1, 1)",),
     ulps=0,
     backward=pytorch.node_of_clip,
+    between=((), (), ()),
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

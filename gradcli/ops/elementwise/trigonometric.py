@@ -6,6 +6,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import inverse_of_steady, inverse_tangent, tangent, turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.domains import EVERYWHERE, Lattice, at, of, pi
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -19,63 +20,75 @@ sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
     parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
+    carries=lambda m, out, x, e: m.minimum(e, 2.0),
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2,
     parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
+    carries=lambda m, out, x, e: m.minimum(e, 2.0),
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
     parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
     bare="atan({})",
+    carries=tangent,
 )
 sec: Op = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", doc="The secant, 1/cos(x).", ulps=3,
     parity="even", means=lambda x: 1 / cos(x), bare="asec({})",
+    carries=inverse_of_steady,
 )
 csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=3,
     parity="odd", means=lambda x: 1 / sin(x), bare="acsc({})",
+    carries=inverse_of_steady,
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=4,
     parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
+    carries=tangent,
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
     saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=3,
     parity="odd",
     math="asin", bare="sin({})",
+    between=(-1.0, 1.0),
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases=("arccos",),
     saves=("x",), inverse=True, domain=of(x="[-1, 1]"), doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     math="acos", bare="cos({})",
+    between=(-1.0, 1.0),
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",), saves=("x",),
     math="atan", doc="The inverse tangent.", ulps=2, parity="odd", bare="tan({})",
+    between=(),
 )
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases=("arcsec",), saves=("x",), inverse=True,
     domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse secant, acos(1/x).", ulps=4, bare="sec({})",
+    between=(-1.0, 1.0),
 )
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases=("arccsc",), saves=("x",), inverse=True,
     domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse cosecant, asin(1/x).", ulps=4, bare="csc({})",
+    between=(-1.0, 1.0),
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
     symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=3, bare="cot({})",
+    carries=inverse_tangent,
 )
 atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
@@ -85,6 +98,7 @@ atan2 = elementwise(
     kinks=(Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),),
     domain=(EVERYWHERE - at(y=0, x=0)).told("not the origin"),
     doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
+    carries=turning,
 )
 
 _HYPOT_IN_JAX = (
@@ -98,6 +112,7 @@ hypot = elementwise(
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),),
     doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",), ulps=2,
     algebraic=True, branches=True, commutes=True,
+    carries=lambda m, out, x, y, e, f: m.hypot(e, f),
 )
 deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")
 rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), backward="Rad2Deg", doc="Radians as degrees.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
+from gradcli.ops.carrying import multilinear
+from gradcli.ops.extended import Whole
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, witness
@@ -97,9 +100,17 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
     return spread * mask
 
 
+def _products_added(out: Shape, *operands: Shape) -> int:
+    """How many products are added up, at most: of a product of matrices exactly as many, its axes being those of two arrays each."""
+    sizes = [math.prod(shape) for shape in (out, *operands)]
+    return max(1, *sizes, math.isqrt(math.prod(sizes)))
+
+
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
-    static={"subscripts": ""}, saves=("operands",), rounding="terms", ulps=8, integral=True,
+    static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
+    work=_products_added,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
+    carries=multilinear,
 )  # fmt: skip

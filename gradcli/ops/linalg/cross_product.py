@@ -10,6 +10,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import concatenate, getitem, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.extended import Whole
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, one_axis, witness
@@ -18,6 +19,11 @@ from gradcli.ops.writing import Shape, one_axis, witness
 def _cross(x: Any, y: Any) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     return np.stack([x[..., i - 2] * y[..., i - 1] - x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
+
+
+def _sizes(x: Any, y: Any) -> Any:
+    """The sizes of the terms of a vector product, added up."""
+    return np.stack([x[..., i - 2] * y[..., i - 1] + x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
 
 
 def _cross_shape(x: Shape, y: Shape) -> Shape:
@@ -31,7 +37,9 @@ vector_product: Op = structural(
     public=False, vjp=lambda wanted, cotangent, out, x, y: (
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
-    backward="LinalgCross", rounding="product", ulps=4, doc="The vector product of vectors along the last axis.",
+    backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
+    carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
+    rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
 )  # fmt: skip
 
 

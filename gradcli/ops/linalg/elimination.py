@@ -12,6 +12,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.conditions import has_independent_columns_but_one
 from gradcli.ops.linalg.matrices import (
     column_range,
@@ -114,7 +115,7 @@ def _over_u(upper: Any, x: Any) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
+    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("equations.LU"),
     domain=given(has_independent_columns_but_one, "independent columns (of a square or wide matrix, one fewer than it has rows)").within(),
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
@@ -134,7 +135,7 @@ def _exchanges(p: Any, count: int) -> Any:
 
 exchanges = structural(
     "exchanges", "p", _exchanges, witness("factors.exchanges"), shape=lambda p, count: (*p[:-2], count),
-    static={"count": REQUIRED}, result="int", public=False, ulps=0,
+    static={"count": REQUIRED}, result="int", public=False, ulps=0, extended=Whole("moving.EXCHANGES"),
     doc="LAPACK's pivots of a permutation matrix: the row that each row was exchanged with in turn, counting from 1.",
 )  # fmt: skip
 
@@ -155,7 +156,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 permutation = structural(
     "permutation", "pivots", _permutation, witness("factors.permutation"),
     shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
-    ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
+    ulps=0, extended=Whole("moving.PERMUTATION"), doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
 

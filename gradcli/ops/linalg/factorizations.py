@@ -11,6 +11,8 @@ from gradcli.ops.arrays.shapes import concatenate
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_independent_columns, is_positive_definite
 from gradcli.ops.linalg.matrices import (
     column_range,
@@ -56,10 +58,11 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx",
+    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
     domain=given(is_positive_definite, "a symmetric, positive definite matrix").within(), examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
+    carries=perturbation.cholesky_factor,
 )  # fmt: skip
 
 cholesky_ex = composite(
@@ -107,9 +110,12 @@ def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
 
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
-    ulps=64, domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
+    ulps=64,
+    extended=Whole("factors.QR"),
+    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
+    carries=perturbation.orthogonal_factors,
 )  # fmt: skip
 
 
@@ -127,7 +133,7 @@ def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 complement = structural(
     "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
-    shape=_complement_shape, core_dims=(2,), ulps=64, public=False,
+    shape=_complement_shape, core_dims=(2,), ulps=64, public=False, extended=Whole("factors.COMPLEMENT"),
     doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
 )  # fmt: skip
 

@@ -15,6 +15,8 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import less, where
+from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
@@ -52,6 +54,8 @@ inv = structural(
     "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
     saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
     latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
+    extended=Whole("equations.INV"),
+    carries=perturbation.inverse,
 )  # fmt: skip
 
 
@@ -80,8 +84,9 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 adjugate = structural(
     "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
-    work=for_rows(power=4), ulps=64,
+    work=for_rows(power=4), ulps=64, extended=Whole("pseudoinverses.ADJUGATE"),
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
+    carries=perturbation.adjugate,
 )  # fmt: skip
 
 
@@ -118,7 +123,7 @@ def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any
 adjugate_jvp = structural(
     "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
     shape=_adjugate_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
-    doc="The derivative of the adjugate in a direction, at singular matrices too.",
+    extended=Whole("pseudoinverses.ADJUGATE_SLOPE"), doc="The derivative of the adjugate in a direction, at singular matrices too.",
 )  # fmt: skip
 
 
@@ -132,10 +137,11 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet",
+    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("pseudoinverses.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
+    carries=perturbation.determinant,
 )  # fmt: skip
 
 
@@ -148,6 +154,8 @@ slogdet = structural(
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
     domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
+    extended=Whole("equations.SLOGDET"),
+    carries=perturbation.log_determinant,
 )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.extended import NotCovered, Product
+from gradcli.ops.carrying import multilinear
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
@@ -70,27 +71,14 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
     return math.prod(out) * (x or (1,))[-1]
 
 
-def _factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """In long double; vectors are a row before and a column behind the @."""
-    rows, columns = (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
-    cotangent = cotangent if y.ndim > 1 else np.expand_dims(cotangent, -1)
-    cotangent = cotangent if x.ndim > 1 else np.expand_dims(cotangent, -2)
-    by_x, by_y = np.matmul(cotangent, np.swapaxes(columns, -1, -2)), np.matmul(np.swapaxes(rows, -1, -2), cotangent)
-    return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
-
-
-def _dot_factors(cotangent: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    if x.ndim not in (1, 2) or y.ndim not in (1, 2):
-        raise NotCovered("dot of so many entries")
-    return _factors(cotangent, x, y)
-
-
 matmul = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added, extended=Product(_factors), operator="matmul",
+    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
+    extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
+    carries=multilinear,
 )  # fmt: skip
 
 
@@ -123,7 +111,8 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
 dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, extended=Product(_dot_factors), on_objects=True,
+    integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
+    carries=multilinear,
 )  # fmt: skip
 
 
@@ -136,7 +125,8 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",), on_objects=True,
+    extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    on_objects=True, carries=multilinear,
 )  # fmt: skip
 
 
@@ -165,7 +155,7 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 trace = structural(
     "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
-    linear=True, integral=True, rounding="terms", ulps=4,
+    linear=True, integral=True, rounding="terms", ulps=4, extended=Whole("moving.TRACE"),
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
 )  # fmt: skip
 

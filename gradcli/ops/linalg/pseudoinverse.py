@@ -11,6 +11,7 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import greater, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, column_range, matrix, nothing, square, transposed
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.spectra import svdvals_of
@@ -64,7 +65,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
     static={"rtol": None, "atol": None, "hermitian": False}, saves=("x", "out"), core_dims=(2,), work=for_rows(2), ulps=64,
-    backward="LinalgPinv", examples=("pinv(A) @ b",),
+    backward="LinalgPinv", extended=Whole("pseudoinverses.PINV", epsilon=True), examples=("pinv(A) @ b",),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",
 )  # fmt: skip

@@ -12,6 +12,8 @@ from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, no_info, transposed
@@ -43,7 +45,8 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
     domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64,
+    doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
+    carries=perturbation.solution,
 )  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.linalg import sign_conventions
+from gradcli.ops.linalg import perturbation, sign_conventions
 from gradcli.ops.linalg.conditions import has_full_rank_apart, is_apart, is_symmetric
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -82,10 +83,11 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L", **_SIGNS}, outputs=2,
-    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh",
+    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
     domain=given(is_apart, "a symmetric matrix; for gradients of vectors, one without repeated eigenvalues").within(),
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
+    carries=perturbation.eigenvalues,
 )  # fmt: skip
 
 
@@ -135,10 +137,11 @@ def _beside(u: Any, x: Any) -> Any:
 
 svd: Op = structural(
     "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True, **_SIGNS}, outputs=3,
-    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd",
+    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
     domain=given(has_full_rank_apart, "for gradients of vectors, a matrix of full rank without repeated singular values").within(),
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
     "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
+    carries=perturbation.singular_values,
 )  # fmt: skip
 
 

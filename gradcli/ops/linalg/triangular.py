@@ -11,6 +11,8 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_nonzero_diagonal
 from gradcli.ops.linalg.matrices import as_column, lower_part, square, transposed, upper_part, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
@@ -53,10 +55,11 @@ def _solve_triangular_vjp(
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves=("x", "out"), core_dims=(2, 2), ulps=64,
+    saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
     domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
+    carries=perturbation.triangular_solution,
 )  # fmt: skip
 
 
@@ -126,8 +129,11 @@ def _read(x: Any, upper: bool, mirrored: bool) -> Any:
 read = structural(
     "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
     vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
-    ulps=0, doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
+    ulps=0,
+    extended=Whole("moving.READ"),
+    doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
+    carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
 )  # fmt: skip
 
 
@@ -155,9 +161,11 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 cholesky_solve: Op = structural(
     "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
     vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    backward="CholeskySolve", domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
+    backward="CholeskySolve",
+    extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
     doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
     "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
+    carries=perturbation.cholesky_solution,
 )  # fmt: skip
 
 

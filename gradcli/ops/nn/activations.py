@@ -11,7 +11,7 @@ from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
-from gradcli.ops.elementwise import bent
+from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.exponential import exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less_equal, logical_and, where
@@ -27,6 +27,7 @@ from gradcli.ops.writing import one_axis, witness
 silu = elementwise(
     "silu", "x", lambda x: x * sigmoid(x), lambda m, x: x / (1 + m.exp(-x)),
     lambda out, x: sigmoid(x) * (1 + x * sigmoid(-x)), saves=("x",), ulps=4, aliases=("swish",), doc="x*sigmoid(x).",
+    between=(-1.2784645427610738,),
 )
 
 
@@ -38,6 +39,7 @@ def _mish_partial(out: Any, x: Any) -> Any:
 mish = elementwise(
     "mish", "x", lambda x: x * np.tanh(softplus(x)), lambda m, x: x * m.tanh(m.log1p(m.exp(x))), _mish_partial,
     symbolic=lambda s, x: x * s.tanh(s.log(1 + s.exp(x))), saves=("x",), ulps=6, doc="x*tanh(softplus(x)).",
+    between=(-1.1924312145697388,),
 )
 
 
@@ -63,6 +65,7 @@ gelu = elementwise(
     "gelu", "x", _gelu, witness("functions.gelu"), _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=10,
     doc="x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.",
     examples=("gelu(x, approximate='tanh')",),
+    between=(-0.7517915246935645, -0.7524614220710163),
 )
 
 
@@ -83,14 +86,16 @@ hardshrink = elementwise(
     "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
     lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, lambda out, x, lambd: _outside(x, lambd),
     kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
-    wider=bent.hardshrink,
+    wider=bent.hardshrink, extended=extended.SHRINK,
     doc="x where its size is more than lambd, 0 elsewhere.",
+    between=(),
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
     lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
-    wider=bent.softshrink,
+    wider=bent.softshrink, extended=extended.SHRINK,
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
+    between=(),
 )
 
 
@@ -111,11 +116,14 @@ def _tanhshrink_reference(m: Any, x: Any) -> Any:
 tanhshrink = elementwise(
     "tanhshrink", "x", _tanhshrink, _tanhshrink_reference, lambda out, x: tanh(x) ** 2, symbolic=lambda s, x: x - s.tanh(x),
     saves=("x",), ulps=5, backward="Sub", doc="x - tanh(x).",
+    between=(),
 )
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
     lambda out, x: 1 / (1 + where(less_equal(x, 0), -x, x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
+    extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
+    between=(),
 )
 threshold = composite(
     "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),

@@ -13,6 +13,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
+from gradcli.ops.extended import Whole
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import composite, is_number, structural
 from gradcli.ops.spec import REQUIRED
@@ -46,7 +47,8 @@ def _layer_norm(x: Any, weight: Any, bias: Any, normalized_shape: Any, eps: floa
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("functions.machine_epsilon"), shape=lambda x: (),
-    vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False, doc="The distance from 1 to the next number of x's precision.",
+    vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False,
+    extended=Whole("moving.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.elementwise import bent
+from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_or, maximum, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
@@ -21,6 +21,7 @@ relu = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
+    between=(),
 )
 
 
@@ -41,10 +42,11 @@ hardtanh = elementwise(
     "hardtanh", "x", _hardtanh,
     lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
     lambda out, x, min_val, max_val: where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0),
-    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh",
+    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh", extended=extended.HARDTANH,
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
     wider=bent.hardtanh,
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
+    between=(),
 )
 relu6 = composite(
     "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), backward="Hardtanh", kinks=hardtanh.kinks,
@@ -54,15 +56,19 @@ hardsigmoid = elementwise(
     "hardsigmoid", "x", lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
     lambda out, x: where(logical_or(less_equal(x, -3), greater_equal(x, 3)), 0.0, 1.0) / 6,
-    kind="piecewise", saves=("x",), kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
+    kind="piecewise", saves=("x",), extended=extended.HARDSIGMOID,
+    kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
     doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
+    between=(),
 )
 hardswish = elementwise(
     "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
     lambda m, x: m.zero if x <= -3 else x if x >= 3 else x * (x + 3) / 6,
     lambda out, x: where(less_equal(x, -3), 0.0, where(greater_equal(x, 3), 1.0, (2 * x + 3) / 6)),
-    kind="piecewise", saves=("x",), kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
+    kind="piecewise", saves=("x",), extended=extended.HARDSWISH,
+    kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
     doc="x*hardsigmoid(x).", ulps=3,
+    between=(-1.5,),
 )
 def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
     return where(less(x, 0), negative_slope, 1.0)
@@ -72,10 +78,11 @@ leaky_relu = elementwise(
     "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
     lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
     lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
-    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True,
+    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True, extended=extended.LEAKY,
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
     wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
+    between=(0.0,),
 )
 
 
@@ -88,8 +95,9 @@ elu = elementwise(
     "elu", "x", lambda x, alpha: _exponential_below(1.0, alpha, x), lambda m, x, alpha: x if x > 0 else m.expm1(x) * alpha,
     lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=3,
-    wider=bent.elu,
+    wider=bent.elu, extended=extended.ELU,
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
+    between=(0.0,),
 )
 
 
@@ -103,15 +111,17 @@ celu = elementwise(
     "celu", "x", _celu, lambda m, x, alpha: x if x > 0 else m.expm1(x / alpha) * alpha,
     lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x / alpha)),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), ulps=3,
-    wider=bent.celu,
+    wider=bent.celu, extended=extended.CELU,
     doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
+    between=(0.0,),
 )
 _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 selu = elementwise(
     "selu", "x", lambda x: _exponential_below(_SCALE, _SLOPE, x), witness("functions.selu"),
     lambda out, x: where(greater(x, 0), _SCALE, exp(x) * _SLOPE),
-    kind="piecewise", saves=("x",), ulps=3, backward="Elu",
+    kind="piecewise", saves=("x",), ulps=3, backward="Elu", extended=extended.SELU,
     kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
     doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
+    between=(),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.elementwise.exponential import exp, expm1
-from gradcli.ops.reductions import extended
+from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
 from gradcli.ops.reductions.sums import max_, reduction, spread, sum_
@@ -33,7 +33,8 @@ def _plain(x: Any, **axes: Any) -> Any:
 
 
 logsumexp: Op = reduction(
-    "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), rounding="operands", ulps=4,
+    "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), ulps=4,
+    between=(), rounds=carried.logsumexp_rounds,
     extended=extended.LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     wider=composition(
@@ -66,6 +67,7 @@ def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tu
 softmax = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+    carries=carried.softmax, rounds=carried.softmax_rounds,
 )
 
 
@@ -85,5 +87,6 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 log_softmax = structural(
     "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
+    carries=carried.log_softmax, rounds=carried.log_softmax_rounds,
     doc="log(softmax(x)) along an axis, without overflow.",
 )

@@ -14,8 +14,9 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
-from gradcli.ops.reductions import extended
+from gradcli.ops.reductions import carried, extended
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, witness
@@ -83,7 +84,7 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
 exclusive_products = structural(
     "exclusive_products", "x", _exclusive, witness("reducing.exclusive_products"), vjp=_exclusive_vjp, shape=lambda old, axis: old,
     static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
-    compounds=True,
+    compounds=True, extended=Whole("running.EXCLUSIVE"), carries=carried.product_of_entries,
 )  # fmt: skip
 
 
@@ -108,7 +109,8 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
-    integral=True,
+    carries=carried.product_of_entries, rounds=carried.product_rounds,
+    integral=True, extended=Whole("running.CUMPROD"),
 )  # fmt: skip
 
 
@@ -136,7 +138,8 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 reversed_horner: Op = structural(
     "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
     shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
-    doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
+    extended=Whole("running.HORNER"), doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
+    carries=carried.horner, rounds=carried.horner_rounds,
 )  # fmt: skip
 
 
@@ -176,8 +179,8 @@ def _along(old: Shape, axis: int) -> Shape:
 
 logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
-    saves=("x", "out"), rounding="operands", ulps=8, doc="log(cumsum(exp(x))) along an axis, without overflow.",
-    examples=("logcumsumexp(x, 0)",),
+    saves=("x", "out"), between=(), rounds=carried.logcumsumexp_rounds, ulps=8, doc="log(cumsum(exp(x))) along an axis, without overflow.",
+    extended=Whole("running.LOGCUMSUMEXP"), examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
 
 

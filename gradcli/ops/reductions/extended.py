@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Linear, Mixed, NotCovered, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Linear, Mixed, Reduced
 from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
@@ -34,18 +34,26 @@ def _extreme(best: Callable[..., Any]) -> Linear:
         chosen = (x == best(x, axis=axes, keepdims=True)).astype(LONG_DOUBLE)
         return (_spread(cotangent, x, axis) * chosen / chosen.sum(axis=axes, keepdims=True),)
 
-    return Linear(pull)
+    return Linear(pull, lambda x, axis, keepdims: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims))
 
 
-SUM = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis),))
-MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim))),))
+def _total_of(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(np.asarray(x, LONG_DOUBLE), axis=axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+def _mean_of(x: Any, axis: Any, keepdims: bool) -> Any:
+    return _total_of(x, axis, keepdims) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim)))
+
+
+SUM = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis),), _total_of)
+MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim))),), _mean_of)
 MAX, MIN = _extreme(np.max), _extreme(np.min)
 
 
 def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any, Any]:
     count = _count(x, axes)
     mean = x.sum(axis=axes, keepdims=True) / count
-    rest = count - static["ddof"]
+    rest = LONG_DOUBLE(max(count - static["ddof"], 0))
     return ((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest, x - mean, np.abs(x) + np.abs(mean), rest
 
 
@@ -57,28 +65,47 @@ def _var(x: Any, axes: Axes, static: Static) -> Slopes:
 def _std(x: Any, axes: Axes, static: Static) -> Slopes:
     var, off, size, rest = _moments(x, axes, static)
     std = np.sqrt(var)
-    return std, off / (rest * std), size / (rest * std)
+    over = rest * np.where(std == 0, 1, std)
+    return std, np.where(std == 0, 0, off / over), size / over
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
-    if static["ord"] not in (None, 2):
-        raise NotCovered("this norm of so many entries")
-    norm = np.sqrt((x * x).sum(axis=axes, keepdims=True))
-    return norm, x / norm, np.abs(x / norm)
+    order, size = static["ord"], np.abs(x)
+    sign = np.sign(x)
+    if order == 0:
+        return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size, 0 * size
+    if order == 1:
+        return size.sum(axis=axes, keepdims=True), sign, np.abs(sign)
+    if order in (math.inf, -math.inf):
+        best = (np.max if order > 0 else np.min)(size, axis=axes, keepdims=True)
+        chosen = (size == best).astype(LONG_DOUBLE)
+        share = chosen / chosen.sum(axis=axes, keepdims=True)
+        return best, sign * share, share
+    if order in (None, 2):
+        norm = np.sqrt((x * x).sum(axis=axes, keepdims=True))
+        share = np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm))
+        return norm, share, np.abs(share)
+    power = LONG_DOUBLE(order)
+    norm = (size**power).sum(axis=axes, keepdims=True) ** (1 / power)
+    ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
+    share = np.where((size == 0) | (norm == 0), 0, ratio ** (power - 1))
+    return norm, sign * share, share * (1 + abs(power) * (1 + np.abs(np.log(ratio))))
 
 
 def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
     top = x.max(axis=axes, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
     total = top + np.log(np.exp(x - top).sum(axis=axes, keepdims=True))
     share = np.exp(x - total)
     return total, share, share * (1 + np.abs(x) + np.abs(total))
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
-    if np.any(x == 0):
-        raise NotCovered("a product of so many entries with zeros")
-    product = x.prod(axis=axes, keepdims=True)
-    return product, product / x, np.abs(product / x) * _count(x, axes)
+    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, LONG_DOUBLE(1), x)
+    product = filled.prod(axis=axes, keepdims=True)
+    # where there is one zero, the product of the others is that of all that are none
+    slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
+    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope, np.abs(slope) * _count(x, axes)
 
 
 VAR, STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_var, _std, _norm, _logsumexp, _prod))
@@ -109,6 +136,19 @@ def _cumsum_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
     return np.flip(np.cumsum(np.flip(cotangent, axis), axis=axis), axis)
 
 
+def _log_softmax(x: Any, axis: Any) -> Any:
+    axes = axes_of(axis, x.ndim)
+    top = x.max(axis=axes, keepdims=True)
+    # the first largest entry is the 1 of log1p: its own logarithm keeps its digits, however near to 0
+    flat = np.moveaxis(x, axes, range(-len(axes), 0))
+    flat = flat.reshape(*flat.shape[: x.ndim - len(axes)], -1)
+    first = flat.argmax(axis=-1)[..., None]
+    others = np.exp(flat - flat.max(axis=-1, keepdims=True))
+    np.put_along_axis(others, first, 0, -1)
+    kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+    return x - top - np.log1p(others.sum(axis=-1)).reshape(kept)
+
+
 SOFTMAX = Mixed(_softmax_pull, value=_softmax)
-LOG_SOFTMAX = Mixed(_log_softmax_pull, value=lambda x, axis: np.log(_softmax(x, axis)))
+LOG_SOFTMAX = Mixed(_log_softmax_pull, value=_log_softmax)
 CUMSUM = Mixed(_cumsum_pull, value=lambda x, axis: np.cumsum(x, axis=axis))

@@ -12,8 +12,10 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.logic import isnan, less, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.along import count
 from gradcli.ops.reductions.selection import PAIR, TIES, argsort, chosen, sort
@@ -35,10 +37,11 @@ def _lower_median(x: Any, ignore: bool = False) -> Any:
 
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x: (), saves=("x", "out"), ulps=0,
-    public=False, integral=True,
+    public=False, integral=True, extended=Whole("choosing.MEDIAN"),
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",
+    between=(), among=entries,
 )  # fmt: skip
 
 
@@ -46,8 +49,10 @@ lower_nanmedian = structural(
     "lower_nanmedian", "x", lambda x: _lower_median(x, ignore=True),
     witness("reducing.nanmedian_from_below"),
     shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, backward="Nanmedian", kinks=lower_median.kinks,
+    extended=Whole("choosing.MEDIAN_OF_NUMBERS"),
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
     doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",
+    between=(), among=entries,
 )  # fmt: skip
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.extended import ORDER
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import maximum, minimum
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
+from gradcli.ops.reductions import carried_order
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_
 from gradcli.ops.registry import composite, structural
@@ -40,16 +41,20 @@ def _first(forward: Function) -> Function:
     return run
 
 
-def _arg(name: str, forward: Function, doc: str) -> Op:
+def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -> Op:
     run = _first(forward)
     return structural(
         name, "x", run, witness(f"reducing.{name}"),
-        shape=reduced, static=AXES, result="int", doc=doc, ulps=0,
+        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form), carries=carries,
     )  # fmt: skip
 
 
-argmax = _arg("argmax", np.argmax, "The index of the (first) largest entry. Not differentiated.")
-argmin = _arg("argmin", np.argmin, "The index of the (first) smallest entry. Not differentiated.")
+argmax = _arg(
+    "argmax", np.argmax, "choosing.LARGEST", carried_order.largest_place, "The index of the (first) largest entry. Not differentiated.",
+)
+argmin = _arg(
+    "argmin", np.argmin, "choosing.SMALLEST", carried_order.smallest_place, "The index of the (first) smallest entry. Not differentiated.",
+)
 
 
 def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
@@ -73,7 +78,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
-    ulps=0, extended=ORDER,
+    ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
 )  # fmt: skip
 
@@ -94,16 +99,16 @@ def _running_extreme(better: Function) -> Function:
     return run
 
 
-def _argcum(name: str, better: Function, doc: str) -> Op:
+def _argcum(name: str, better: Function, form: str, doc: str) -> Op:
     run = _running_extreme(better)
     return structural(
         name, "x", run, witness(f"reducing.{name}"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
-        public=False, ulps=0, doc=doc,
+        public=False, ulps=0, doc=doc, extended=Whole(form),
     )  # fmt: skip
 
 
-argcummax = _argcum("argcummax", np.greater_equal, "The index of the (last) largest entry so far.")
-argcummin = _argcum("argcummin", np.less_equal, "The index of the (last) smallest entry so far.")
+argcummax = _argcum("argcummax", np.greater_equal, "choosing.LARGEST_SO_FAR", "The index of the (last) largest entry so far.")
+argcummin = _argcum("argcummin", np.less_equal, "choosing.SMALLEST_SO_FAR", "The index of the (last) smallest entry so far.")
 
 PAIR = ("values", "indices")
 _LAST = {"axis": -1}
@@ -238,6 +243,7 @@ def _argmode(x: Any, axis: int) -> Any:
 
 argmode = structural(
     "argmode", "x", _argmode, witness("reducing.argmode"), result="int", ulps=0, public=False,
+    extended=Whole("choosing.MOST_FREQUENT"),
     static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip

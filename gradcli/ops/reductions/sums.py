@@ -12,10 +12,11 @@ from gradcli.ops import pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
 from gradcli.ops.facts import SAME, Function, Kink
-from gradcli.ops.reductions import extended
+from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.reductions.masked import around, average, begun, extreme, mask_for
@@ -93,7 +94,8 @@ var = reduction(
     "var", _var, witness("reducing.var"), _var_vjp, static={"ddof": 0}, saves=("x",), extended=extended.VAR,
     refuses=pytorch.only_floats("var"),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
-    rounding="operands", ulps=8, wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
+    ulps=8, carries=carried.var, rounds=carried.var_rounds,
+    wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )
 
 
@@ -109,7 +111,8 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 std = reduction(
-    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), rounding="operands", ulps=8,
+    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
+    carries=carried.std, rounds=carried.std_rounds,
     extended=extended.STD, refuses=pytorch.only_floats("std"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
@@ -124,6 +127,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+    carries=carried.product_of_entries, rounds=carried.product_rounds,
     compounds=True, integral=True, extended=extended.PROD, folds="mul", backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
@@ -151,6 +155,7 @@ max_ = reduction(
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
     folds="maximum", backward=pytorch.by_axis("Max.1", "Max"),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
+    between=(), among=entries,
 )
 min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
@@ -158,6 +163,7 @@ min_ = reduction(
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
     backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
+    between=(), among=entries,
 )
 
 
@@ -199,6 +205,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
+    carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",

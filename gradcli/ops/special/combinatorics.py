@@ -121,6 +121,7 @@ beta = elementwise(
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=8000,
     domain=of(x="(0, inf)", y="(0, inf)").within(), doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    between=((0.0,), (0.0,)), above=0.0,
 )
 betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
@@ -128,6 +129,7 @@ betaln = elementwise(
     symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
     domain=of(x="(0, inf)", y="(0, inf)").within(),
     doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
+    between=((0.0,), (0.0,)), above=0.0,
 )
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),

@@ -16,6 +16,7 @@ from gradcli.ops.writing import scipy_special
 erf = elementwise(
     "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),
     doc="The error function.", examples=("erf(x/sqrt(2))",), ulps=4,
+    between=(),
 )
 
 
@@ -28,6 +29,7 @@ def _erfc(x: Any) -> Any:
 erfc = elementwise(
     "erfc", "x", _erfc, lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=10,
+    between=(),
 )
 
 
@@ -41,6 +43,7 @@ def _erfi(x: Any) -> Any:
 erfi = elementwise(
     "erfi", "x", _erfi, lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI, saves=("x",),
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
+    between=(),
 )
 
 _TERMS = 200  # of a continued fraction, at its slowest for x = 1
@@ -81,14 +84,17 @@ erfcx_integral: Op = elementwise(
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
+    between=(),
 )
 erfcx = elementwise(
     "erfcx", "x", scipy_special("erfcx"), lambda m, x: m.exp(x * x) * m.erfc(x), lambda out, x: -2 * erfcx_integral(x, n=1),
     saves=("x",), doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600,
+    between=(),
 )
 erfinv = elementwise(
     "erfinv", "x", scipy_special("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves=("out",), domain=of(x="[-1, 1]"), doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
+    between=(-1.0, 1.0),
 )
 
 def _erfcinv(m: Any, x: Any) -> Any:
@@ -101,4 +107,5 @@ erfcinv = elementwise(
     "erfcinv", "x", scipy_special("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
     symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain=of(x="[0, 2]"),
     doc="The inverse of erfc, accurate near 0.", ulps=8,
+    between=(0.0, 2.0),
 )

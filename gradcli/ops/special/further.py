@@ -44,6 +44,7 @@ exprel: Op = elementwise(
     symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n), static={"n": 0},
         saves=("x",), ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
+    between=(),
 )
 
 
@@ -63,6 +64,7 @@ lambertw: Op = elementwise(
     "lambertw", "x", _lambert, _lambert_reference, lambda out, x, k: exp(-out) / (1 + out), symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0}, saves=("out",), ulps=64, domain=of(x="(-0.36787944117144233, inf)").within(),
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
+    between=(-0.36787944117144233, 0.0),
 )
 
 
@@ -89,6 +91,7 @@ def _dawson_symbolic(s: Any, x: Any, n: int) -> Any:
 dawsn: Op = elementwise(
     "dawsn", "x", _dawson, _dawson_reference, lambda out, x, n: dawsn(x, n=n + 1), symbolic=_dawson_symbolic, static={"n": 0}, saves=("x",),
     ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
+    carries=lambda m, out, x, e, n: None if n else e * 1.0,
 )
 
 
@@ -126,12 +129,14 @@ ellipk: Op = elementwise(
     symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"),
         ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
+    between=(1.0,),
 )
 ellipe: Op = elementwise(
     "ellipe", "m", _elliptic_forward("ellipe", -0.5), _elliptic_reference(-1), lambda out, m, n: ellipe(m, n=n + 1),
     symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"),
         ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
+    between=(1.0,),
 )
 
 

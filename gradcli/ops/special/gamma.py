@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import either, joined_rounds, rising
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
@@ -28,15 +31,18 @@ polygamma: Op = elementwise(
     written="polygamma({n}, {x})", latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
     examples=("polygamma(1, x)",), ulps=16,
+    between=(0.0,), above=0.0,
 )
 digamma = elementwise(
     "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
     aliases=("psi",), saves=("x",),
     domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\psi", doc="The derivative of lgamma.", ulps=200,
+    between=(0.0,), above=0.0,
 )
 gamma = elementwise(
     "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\Gamma", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
+    between=(0.0, 1.4616321449683622), above=0.0,
 )
 
 _TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
@@ -63,6 +69,7 @@ lgamma = elementwise(
     "lgamma", "x", _lgamma, _lgamma_reference, lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
     domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), doc="The logarithm of the absolute value of gamma(x).", ulps=40,
+    between=(0.0, 1.4616321449683622), above=0.0,
 )
 
 
@@ -75,18 +82,21 @@ def _sigmoid(x: Any) -> Any:
 sigmoid: Op = elementwise(
     "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
     saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
+    carries=rising,
 )
 logaddexp = elementwise(
     "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
     lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
-    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounding="operands",
+    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.", ulps=8, commutes=True,
+    carries=either,
 )
 logaddexp2 = elementwise(
     "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: max(x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
     lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
-    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounding="operands",
+    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.", ulps=8, commutes=True,
+    carries=either,
 )
 
 
@@ -116,12 +126,14 @@ softplus: Op = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
     static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=4,
-    kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
+    extended=extended.SOFTPLUS, kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
     wider=composition(
         "softplus", "x", _softplus_by, static={"beta": 1, "threshold": float("inf")}, scalars="beta",
     ),
+    carries=lambda m, out, x, e, beta, threshold: e + (m.where(m.less_equal(m.abs(x * beta - threshold), abs(beta) * e),
+        math.exp(-threshold) / abs(beta), 0.0) if math.isfinite(threshold) else 0.0),
 )
 
 declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

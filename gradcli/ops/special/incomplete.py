@@ -83,12 +83,15 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
     return np.where(inside, np.where(far, beyond, below), outside)[()]
 
 
-def _differentiated(function: Any, orders: Any) -> Any:
-    """What mpmath makes of a derivative by parameters: differences at as many digits as they take."""
+def _differentiated(name: str, function: Any, orders: Any) -> Any:
+    """A derivative by parameters: by their series, where scalars have them, and by mpmath's differences at as many digits as they take."""
 
     def at(m: Any, *arguments: Any) -> Any:
         *parameters, x = arguments
         counts = orders[: len(parameters)]
+        enclosed = getattr(m, "by_parameters", None)
+        if enclosed is not None:
+            return enclosed(name, counts, *arguments)
         if not any(counts):
             return function(m, *parameters, x)
         lost = sum(count * abs(m.mag(value)) for count, value in zip(counts, parameters, strict=True))  # by steps as small as these
@@ -110,9 +113,9 @@ def _gammainc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
 def _smaller(m: Any, a: Any, x: Any, n: int, sign: int) -> Any:
     """P(a, x) (sign 1) or Q(a, x), or its n-th derivative by a, by the smaller of the two."""
     if x > a + 1:
-        found = _differentiated(lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
+        found = _differentiated("gammaincc", lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
         return found if sign < 0 else -found if n else 1 - found
-    found = _differentiated(lambda m, a, x: m.gammainc(a, 0, x, regularized=True), (n,))(m, a, x)
+    found = _differentiated("gammainc", lambda m, a, x: m.gammainc(a, 0, x, regularized=True), (n,))(m, a, x)
     return found if sign > 0 else -found if n else 1 - found
 
 
@@ -157,6 +160,7 @@ gammainc: Op = elementwise(
         domain=_OF_GAMMA,
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
+    between=((0.0,), (0.0,)),
 )
 
 
@@ -172,6 +176,7 @@ gammaincc: Op = elementwise(
     symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
         domain=_OF_GAMMA,
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
+    between=((0.0,), (0.0,)),
 )
 
 
@@ -234,7 +239,7 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     def part(m: Any, a: Any, b: Any, x: Any) -> Any:
         return below(a, b, x) if x * (a + b) <= a else 1 - below(b, a, 1 - x)
 
-    return _differentiated(part, (n, k))(m, a, b, x)
+    return _differentiated("betainc", part, (n, k))(m, a, b, x)
 
 
 def _beta_slope(s: Any, values: Any, orders: Any) -> Any:
@@ -284,6 +289,7 @@ betainc: Op = elementwise(
         ulps=400,
     domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
+    between=((0.0,), (0.0,), (0.0, 1.0)),
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

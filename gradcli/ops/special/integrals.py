@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise.exponential import exp, log
@@ -72,39 +73,47 @@ sine_quotient: Op = elementwise(
         (1, True): r"\frac{{\cos\left(\pi {x:atom}\right) - \operatorname{{sinc}}\left({x}\right)}}{{\pi {x:atom}}}",
     },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
+    carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
 )
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=4,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
+    carries=lambda m, out, x, e: e * (math.pi / 2),
 )
 si = elementwise(
     "Si", "x", lambda x: scipy_special("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
     symbolic=lambda s, x: s.Si(x), saves=("x",), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
+    carries=steady,
 )
 ci = elementwise(
     "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("sici")(x)[1])[()], lambda m, x: m.ci(x),
     lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
+    carries=lambda m, out, x, e: logarithm(m, x, e),
 )
 shi = elementwise(
     "Shi", "x", lambda x: scipy_special("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
     symbolic=lambda s, x: s.Shi(x), saves=("x",), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
+    between=(),
 )
 chi = elementwise(
     "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("shichi")(x)[1])[()], lambda m, x: m.chi(x),
     lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
+    between=(0.0,),
 )
 ei = elementwise(
     "Ei", "x", scipy_special("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases=("expi",), saves=("x",),
     domain=EVERYWHERE - at(x=0), doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
+    between=(0.0,),
 )
 li = elementwise(
     "li", "x", lambda x: scipy_special("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
     symbolic=lambda s, x: s.li(x), saves=("x",), domain=(of(x="[0, inf)") - at(x=1)).told("x > 0, x is not 1"),
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
+    between=(0.0, 1.0),
 )
 
 
@@ -120,6 +129,7 @@ expn: Op = elementwise(
     static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",),
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
+    between=(0.0,),
 )
 spherical_bessel_j0 = composite(
     "spherical_bessel_j0", "x", lambda x: sine_quotient(x, n=0), doc="sin(x)/x, and 1 at x = 0.", examples=("spherical_bessel_j0(x)",),

@@ -40,6 +40,7 @@ def _log_ndtr(x: Any) -> Any:
 ndtr = elementwise(
     "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
     saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=10,
+    between=(),
 )
 log_ndtr = elementwise(
     "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
@@ -49,6 +50,7 @@ log_ndtr = elementwise(
     ),
     symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), saves=("x",), backward="SpecialLogNdtr", ulps=12,
     doc="The logarithm of ndtr, without underflow.",
+    between=(),
 )
 
 
@@ -62,11 +64,13 @@ ndtri = elementwise(
     "ndtri", "x", scipy_special("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
     symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain=of(x="[0, 1]"), backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
+    between=(0.0, 1.0),
 )
 logit = elementwise(
     "logit", "x", scipy_special("logit"), lambda m, x: m.log(x / (1 - x)),
     lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain=of(x="[0, 1]"), ulps=2,
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
+    between=(0.0, 1.0),
 )
 torch_logit = composite(
     "torch_logit", "x", lambda x, eps: logit(x if eps is None else clip(x, eps, 1 - eps)), static={"eps": None}, public=False,
@@ -82,6 +86,7 @@ entr = elementwise(
     "entr", "x", scipy_special("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
     symbolic=lambda s, x: -x * s.log(x), saves=("x",), domain=of(x="[0, inf)"), backward="SpecialEntr",
     doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=2,
+    between=(0.0, 0.36787944117144233),
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

@@ -1,0 +1,230 @@
+"""The verdict on arrays too large for scalars: every entry against a reference in long double, and those in doubt one by one.
+
+What the reference may be off by is its own share of the rounding of doubles, by the same analysis, and the rounding of its slopes. Where
+that decides nothing (terms cancel, it has underflown or overflown), and where an entry would be wrong, the entry is computed by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.check.comparison import ENOUGH, loosest
+from gradcli.check.rounding import error_bounds
+from gradcli.graph.nodes import Expr
+from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.reference import extended
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.inner_derivatives import hold_derivatives
+from gradcli.reference.single_entries import Entry, SingleEntries
+from gradcli.reference.stand_ins import StandIns
+from gradcli.report.verdicts import VariableCheck, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.check.judge import Judge
+
+_SINGLE = 256  # entries of a variable that are computed by themselves, at most
+_WRONG = 8  # of those that seem wrong: more of the same kind tell nothing new
+_WORK = 200_000  # nodes and scalars that these may take
+_DOUBT = 1e-8  # of an entry: an error of the reference beyond leaves it in doubt
+_DIGITS = 60, 120, 400, 1000  # of single entries: what two give alike is right
+_ALIKE = 1e-20
+_FEW = 6  # digits
+
+Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
+
+
+def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
+    """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks."""
+    nodes = list(judge.wrt.values())
+    held = StandIns()
+    hold_derivatives(judge.root, judge.leaves, judge.precision, held)
+    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
+    value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
+    results = {}
+    work = _WORK
+    certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)
+    for (name, x), right, error, computed, bound in zip(
+        judge.wrt.items(), found.slopes, found.errors, judge.gradients, bounds, strict=True
+    ):
+        compared = Compared(right, computed, bound, found.share * bound + 4 * error)
+        work = _one_by_one(judge, found, x, compared, work)
+        results[name] = compared.result(found.source)
+        certain = certain or bool(compared.confirmed) or (bool(compared.wrong.any()) and smooth)
+        held.tell(results[name])
+        judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
+    judge.wide["value"] = found.value, (1 + found.share) * value_bound
+    checked = None
+    if value is not None:
+        checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
+        checked.entries = None
+    parts = [*results.values(), *([] if checked is None else [checked])]
+    return (checked, results), certain or all(part.verdict is Verdict.AGREE for part in parts)
+
+
+def _one_by_one(judge: Judge, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
+    """Compute the entries in doubt by themselves, while there is work to spend on it; what is left of that."""
+    singles = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
+    for i in compared.in_doubt():
+        if work <= 0:
+            break
+        entry, spent = _entry(singles, x, i)
+        work -= spent
+        if entry is not None:
+            compared.settle(i, entry.slope, found.share * float(compared.bound[i]) + 4 * entry.error)
+    return work
+
+
+def _entry(singles: Sequence[SingleEntries], x: Expr, i: int) -> tuple[Entry | None, int]:
+    """What an entry is, if that can be told, and what it took: as many digits as it takes for two to give the same, which is not zero."""
+    spent, before = 0, None
+    for single in singles:
+        try:
+            entry = single.of(x, i)
+        except (Unsupported, ArithmeticError, ValueError, TypeError):
+            return None, spent + len(single.order)
+        spent += single.spent
+        if entry.on_kink:
+            return None, spent
+        if before is not None and entry.slope and abs(entry.slope - before) <= _ALIKE * abs(entry.slope):
+            return entry, spent
+        before = entry.slope
+    return (None if before else entry), spent
+
+
+def _contexts() -> list[Any]:
+    import mpmath
+
+    contexts = []
+    for digits in _DIGITS:
+        m = mpmath.MPContext()
+        m.dps = digits
+        contexts.append(m)
+    return contexts
+
+
+class Compared:
+    """One array of floats beside the reference.
+
+    right     the reference
+    bound     what rounding explains
+    own       how far the reference may be from the truth
+    """
+
+    def __init__(self, right: Any, computed: np.ndarray, bound: Any, own: Any) -> None:
+        self.shape, self.dtype = np.shape(computed), np.asarray(computed).dtype
+        self.computed, self.right = np.ravel(computed), np.array(np.broadcast_to(right, self.shape), LONG_DOUBLE).ravel()
+        self.bound = _no_nan(np.ravel(np.broadcast_to(np.asarray(bound, float), self.shape)))
+        self.own = _no_nan(np.array(np.broadcast_to(np.asarray(own, float), self.shape)).ravel())
+        self.settled: dict[int, Any] = {}
+        self.confirmed = self.overturned = 0
+        self._compare()
+
+    def _compare(self) -> None:
+        with np.errstate(all="ignore"):
+            self.allowed = self.bound + self.own
+            self.off = np.abs(self.computed - self.right).astype(float)
+            self.nearest = self.computed == self.right.astype(self.dtype)
+            self.finite = np.isfinite(self.right)
+            self.size = np.abs(self.right).astype(float)
+            self.wrong = self.finite & ~self.nearest & ~(self.off <= self.allowed)
+
+    def in_doubt(self) -> Iterator[int]:
+        """The entries that another reference should look at, the gravest first; a caller settles them on the way."""
+        with np.errstate(all="ignore"):
+            excess = np.where(self.wrong, np.where(np.isfinite(self.off), self.off / self.allowed, np.inf), 0.0)
+        wrong = _largest(excess, np.flatnonzero(self.wrong), _SINGLE)
+        for count, i in enumerate(wrong):
+            if count >= _WRONG and self.confirmed:
+                break
+            yield i
+        with np.errstate(all="ignore"):
+            unsure = self.own > np.maximum(self.bound, _DOUBT * self.size)
+            share = np.where(self.finite, np.where(unsure & ~self.wrong, self.own / self.size, 0.0), np.inf)
+        yield from _largest(_no_nan(share), np.flatnonzero(~self.finite | unsure & ~self.wrong), _SINGLE)
+
+    def settle(self, i: int, exact: Any, own: float) -> None:
+        """What an entry of the reference is in truth."""
+        seemed = bool(self.wrong[i])
+        right = LONG_DOUBLE(str(exact))
+        if not np.isfinite(right):
+            return
+        self.right[i], self.own[i] = right, own
+        with np.errstate(all="ignore"):
+            allowed = self.bound[i] + own
+            off = float(np.abs(self.computed[i] - right))
+            self.allowed[i], self.off[i], self.size[i], self.finite[i] = allowed, off, float(abs(right)), True
+            self.nearest[i] = self.computed[i] == right.astype(self.dtype)
+            self.wrong[i] = not self.nearest[i] and not off <= allowed
+        self.confirmed += seemed and bool(self.wrong[i])
+        self.overturned += seemed and not self.wrong[i]
+        self.settled[i] = exact
+
+    def result(self, source: str) -> VariableCheck:
+        """The entries' verdicts as one."""
+        with np.errstate(all="ignore"):
+            relative = np.where(self.size > 0, self.off / self.size, np.where(self.off > 0, np.inf, 0.0))
+        zero = (self.off <= self.allowed) & ((self.size <= 1e-20 * self.allowed) | (self.size <= self.own)) & (self.computed != 0)
+        epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else 0.0
+        compared = np.where(~self.finite | zero, 0.0, np.where(self.nearest, np.minimum(relative, epsilon), relative))
+        beyond = self.finite & np.isinf(self.computed) & self.nearest
+        lost = beyond | (~self.wrong & (compared > 5 * 10.0 ** -ENOUGH.get(str(self.dtype), _FEW)))
+        verdict, reason = self._verdict(lost)
+        size = self.computed.size
+        check = VariableCheck(verdict, source, entries=(size, size), wrong=int(self.wrong.sum()), reason=reason)
+        if size:
+            finite = np.where(self.finite & np.isfinite(self.off), self.off, 0.0)
+            check.max_abs_error, check.max_rel_error = float(np.max(finite)), float(np.max(compared))
+            check.digits = _digits(check.max_rel_error)
+            rank = np.where(np.isfinite(relative), relative, np.inf)
+            worst = int(np.argmax(np.where(self.wrong, rank, -1.0) if self.wrong.any() else compared))
+            place = tuple(int(p) for p in np.unravel_index(worst, self.shape)) if self.shape else ()
+            check.worst = Worst(place, float(self.computed[worst]), float(self.right[worst]))
+            check.mask = self.wrong.reshape(self.shape) if check.wrong else None
+            if verdict is Verdict.ILL_CONDITIONED:
+                check.reason = (
+                    reason or f"{check.digits} {'digit is' if check.digits == 1 else 'digits are'} right, rounding costs the rest"
+                )
+        check.bound = loosest(self.allowed, np.where(self.finite, self.size, 0.0))
+        return check
+
+    def _verdict(self, lost: np.ndarray) -> tuple[Verdict, str | None]:
+        if self.wrong.any():
+            if self.overturned and not self.confirmed:
+                reason = f"{int(self.wrong.sum())} entries are in doubt, beyond those that are computed one by one"
+                return Verdict.UNDETERMINED, reason
+            return Verdict.MISMATCH, self._not_finite()
+        if not self.finite.all():
+            return Verdict.UNDEFINED, f"the true value is not finite at {int((~self.finite).sum())} entries"
+        return (Verdict.ILL_CONDITIONED, self._too_large()) if lost.any() else (Verdict.AGREE, None)
+
+    def _not_finite(self) -> str | None:
+        """Where a result is not finite though the truth is: which of both."""
+        found = np.flatnonzero(self.wrong & ~np.isfinite(self.computed))
+        return f"the result is {self.computed[found[0]]}, where the true one is {self.right[found[0]]!s}" if found.size else None
+
+    def _too_large(self) -> str | None:
+        found = np.flatnonzero(self.finite & np.isinf(self.computed))
+        return f"too large for {self.dtype}: the true value is {self.right[found[0]]!s}" if found.size else None
+
+
+def _no_nan(array: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(array), np.inf, array)
+
+
+def _largest(ranks: np.ndarray, among: np.ndarray, count: int) -> list[int]:
+    """Of some places those with the largest ranks, the largest first."""
+    if among.size > count:
+        among = among[np.argpartition(-ranks[among], count)[:count]]
+    order = among[np.argsort(-ranks[among], kind="stable")]
+    return [int(i) for i in order]
+
+
+def _digits(relative: float) -> int:
+    """Right significant digits, as `comparison` counts them."""
+    if relative == 0:
+        return 17
+    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))

@@ -1,0 +1,128 @@
+"""One pass of the judge at one precision: the reference and the rules without rounding, in multi-precision numbers or in balls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.text import Text
+from gradcli.errors import GradcliError
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.exact_values import exact_array
+from gradcli.reference.inner_kinks import InnerKinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import Question, Sides
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape
+
+_SYMPY_CALLS = 300_000  # of Python's functions, that sympy may make for one derivative
+
+
+NO_CHOICES: Mapping[int, Sides] = {}
+
+
+class Run(NamedTuple):
+    """The function on a tape: its value with its history, and the entries of the value that depend on choices at kinks."""
+
+    tape: ReferenceTape
+    y: np.ndarray
+    chosen: Mapping[int, Sides] = NO_CHOICES
+    text: np.ndarray | None = None  # the value as the text says it, where that was read
+
+
+class Pass(NamedTuple):
+    """The reference R and the engine's rules without rounding, E-infinity, at one precision."""
+
+    run: Run
+    reference: list[np.ndarray]
+    engine_value: np.ndarray
+    engine: list[np.ndarray]
+
+    @property
+    def value(self) -> np.ndarray:
+        run = self.run
+        return Algebra.map(plain, run.y) if run.text is None or run.chosen else run.text
+
+
+class Asked(Question, Protocol):
+    """The gradient that is judged, as a question to references."""
+
+    @property
+    def wrt(self) -> Mapping[str, Expr]: ...
+    @property
+    def fits_sympy(self) -> bool: ...
+
+
+class Passes:
+    """The question of one judge, for passes at any precision."""
+
+    def __init__(self, judge: Asked, text: Text, own_leaves: Mapping[Expr, Any]) -> None:
+        self.judge, self.text, self.own_leaves = judge, text, own_leaves
+        self.nodes: Sequence[Expr] = list(judge.wrt.values())
+        self._whole: Any = None
+
+    def at(self, m: Any, read: bool = True, probing: bool = True) -> Pass:
+        """A pass in a context.
+
+        read     whether the reference is that of the text, where it is read, or that of the graph
+        probing  whether kinks of inner derivatives are looked at from all sides, for what they choose
+        Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
+        """
+        judge = self.judge
+        table = forward_exact(m, judge.root, self.own_leaves, judge.precision, judge.zeros)
+        run = self._run(m, table, probing) if read else self._on_graph(m, table, probing)
+        reference = run.tape.slopes(run.y, exact_array(m, judge.seed, "float"), self.nodes)
+        return Pass(run, reference, table[judge.root].array, gradients_exact(m, table, judge.root, self.nodes, judge.seed))
+
+    def _run(self, m: Any, table: Mapping[Expr, Any], probing: bool) -> Run:
+        """The function as its text says it; where that is not read, or kinks were met that only its graph knows, as that has it."""
+        judge, text = self.judge, self.text
+        read = None if judge.zeros else text.tape(m)
+        if read is None:
+            return self._on_graph(m, table, probing)
+        tape, y = read
+        inner = has_inner(judge.root)
+        if text.hides_kinks or (tape.scalars.events and inner):
+            other = self._on_graph(m, table, probing)
+            if other.tape.scalars.events:
+                return other if inner else other._replace(text=text.value)  # whose value is a choice, too
+        return Run(tape, y, text=text.value)
+
+    def _on_graph(self, m: Any, table: Mapping[Expr, Any], probing: bool) -> Run:
+        """The function as its graph has it."""
+        judge = self.judge
+        tape = ReferenceTape(m, judge.leaves, judge.precision, judge.zeros)
+        y = tape.run(judge.root, self.nodes)
+        if not (probing and tape.scalars.events and has_inner(judge.root)):
+            return Run(tape, y)
+        kinks = InnerKinks(m, judge.leaves, judge.precision, judge.size)
+        return Run(*with_inner_choices(kinks, judge.root, self.nodes, table))
+
+    def symbolic(self, m: Any, numbers: Any) -> list[np.ndarray] | None:
+        """The derivative by sympy, in a context; None where sympy has none in reach. It is derived once, in plain multi-precision."""
+        judge = self.judge
+        if not judge.fits_sympy:
+            return None
+        if self._whole is None:
+            self._whole = _whole(judge, numbers)
+        return None if self._whole is False else self._whole.evaluate(m, judge.leaves)
+
+
+def _whole(judge: Asked, m: Any) -> Any:
+    """sympy's derivative of the whole function, or False where there is none in reach."""
+    from gradcli.reference.symbolic.derivative import WholeDerivative, is_simple
+    from gradcli.reference.symbolic.steps import TooManySteps, steps
+
+    # whole numbers and simple fractions never lead sympy astray; with others, such as 0.1, its polynomials may have no end
+    arrays = [node.payload for node in definition_order(judge.root) if node.is_constant and isinstance(node.payload, np.ndarray)]
+    odd = not all(map(is_simple, arrays))  # a single number is a symbol
+    try:
+        with steps(_SYMPY_CALLS) if odd else nullcontext():
+            return WholeDerivative(m, judge.root, list(judge.wrt.values()), judge.leaves, judge.seed, judge.precision)
+    except (TooManySteps, Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
+        return False

@@ -1,0 +1,127 @@
+"""The search for a better way to write a function: best first, each way measured where the function was evaluated.
+
+A way is better if less is lost in its value and in every gradient. All that is tried equals the function by an identity, by algebra or by a
+series; the number of ways that are measured is counted, not the time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gradcli.check.rewrites.fractions import as_fractions
+from gradcli.check.rewrites.identity_rules import applied
+from gradcli.check.rewrites.losses import Measure
+from gradcli.check.rewrites.regrouping import divided_sums, regrouped, reordered
+from gradcli.check.rewrites.standard import Standard
+from gradcli.errors import GradcliError
+from gradcli.formulas.printing import tree_size
+from gradcli.graph.interpret import forward, interpret
+from gradcli.graph.nodes import Expr, Graph, reachable
+
+GOOD = 4.0  # lost bits that are as good as none
+_MOST_MEASURED = 1500
+_MOST_EXPANDED = 40
+_LARGEST = 120  # nodes of a way, each time it is written
+
+Losses = tuple[float, ...]
+
+
+class Search:
+    """Ways to write one function, and what each of them loses."""
+
+    def __init__(self, graph: Graph, measure: Measure) -> None:
+        self.graph, self.measure = graph, measure
+        self.measured = 0
+        self.known: dict[Expr, Losses | None] = {}
+
+    def best(self, root: Expr) -> tuple[Expr, Losses] | None:
+        """The best way that was found, and what it loses; None where not even the function as it stands can be measured."""
+        start = self.losses(root)
+        if start is None:
+            return None
+        found, serial = (self._key(root, start), root, start), itertools.count()
+        queue: list[tuple[Any, int, Expr]] = [(found[0], next(serial), root)]
+        standard = interpret(reachable([root]), Standard(self.graph))[root]
+        ways: Iterator[Expr] = iter([standard])
+        for _ in range(_MOST_EXPANDED):
+            for way in ways:
+                losses = self.losses(way)
+                if losses is None:
+                    continue
+                key = self._key(way, losses)
+                heapq.heappush(queue, (key, next(serial), way))
+                if key < found[0]:
+                    found = (key, way, losses)
+                if self.measured >= _MOST_MEASURED:
+                    break
+            if max(found[2]) <= GOOD or not queue or self.measured >= _MOST_MEASURED:
+                break
+            ways = self._from(heapq.heappop(queue)[2])
+        return found[1], found[2]
+
+    def _key(self, root: Expr, losses: Losses) -> tuple[float, float, int]:
+        return (round(max(losses) / 2) if max(losses) > GOOD else 0, round(sum(losses) / 2), tree_size(reachable([root])))
+
+    def losses(self, root: Expr) -> Losses | None:
+        """What a way loses, measured once; None where it has no value or was measured before."""
+        if root in self.known:
+            return None
+        self.known[root] = None
+        self.measured += 1
+        try:
+            self.known[root] = self.measure(root)
+        except GradcliError:
+            return None
+        return self.known[root]
+
+    def _from(self, root: Expr) -> Iterator[Expr]:
+        """The ways that are one step from another."""
+        order = reachable([root])
+        values = forward([root], self.measure.values, self.measure.precision, order)
+        above = _users(order)
+
+        def value_of(node: Expr) -> Any:
+            return values[node] if node in values else forward([node], self.measure.values, self.measure.precision)[node]
+
+        for node in order:
+            if node.op is None or node.kind != "float" or node.op.outputs != 1:
+                continue
+            for better in self._instead(node, value_of):
+                if better is node or better.shape != node.shape:
+                    continue
+                way = self._with(root, order, above, node, better)
+                if way is not root and tree_size(reachable([way])) <= _LARGEST:
+                    yield way
+
+    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
+        for ways in (
+            lambda: applied(self.graph, node, value_of),
+            lambda: as_fractions(self.graph, node),
+            lambda: regrouped(self.graph, node),
+            lambda: divided_sums(self.graph, node),
+            lambda: reordered(self.graph, node),
+        ):
+            try:
+                yield from ways()
+            except GradcliError:
+                continue
+
+    def _with(self, root: Expr, order: list[Expr], above: Mapping[Expr, set[Expr]], node: Expr, better: Expr) -> Expr:
+        moved = above[node]
+        table = {other: other for other in order if other not in moved}
+        table[node] = better
+        way: Expr = interpret([other for other in order if other in moved], Standard(self.graph), table)[root]
+        return way
+
+
+def _users(order: list[Expr]) -> dict[Expr, set[Expr]]:
+    """For each node those that are made of it."""
+    found: dict[Expr, set[Expr]] = {node: set() for node in order}
+    for node in reversed(order):
+        for operand in node.operands:
+            if operand is not None:
+                found[operand] |= found[node] | {node}
+    return found

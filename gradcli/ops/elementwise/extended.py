@@ -1,0 +1,75 @@
+"""Functions of pieces on whole arrays in long double: what their slopes are on every piece, and at the kinks between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+
+_ONE, _NONE = LONG_DOUBLE(1), LONG_DOUBLE(0)
+
+
+def _either(holds: Any, x: Any = _ONE, y: Any = _NONE) -> Any:
+    return np.where(holds, x, y)
+
+
+def _clip_x(x: Any, low: Any, high: Any) -> Any:
+    return _either((low is None or x >= low) & np.asarray(high is None or x <= high))
+
+
+def _clip_low(x: Any, low: Any, high: Any) -> Any:
+    return _either((x < low) & np.asarray(high is None or low < high))
+
+
+def _clip_high(x: Any, low: Any, high: Any) -> Any:
+    return _either((x > high) | np.asarray(low is not None and high < low))
+
+
+def _whole(x: Any) -> Any:
+    return np.trunc(x)
+
+
+def _logistic(x: Any) -> Any:
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    wide = LONG_DOUBLE(beta)
+    curve = (np.where(x * wide > 0, x * wide, 0) + np.log1p(np.exp(-np.abs(x * wide)))) / wide
+    return np.where(x * wide > threshold, x, curve)
+
+
+def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
+    return np.where(x * LONG_DOUBLE(beta) > threshold, 1, _logistic(x * LONG_DOUBLE(beta)))
+
+
+def _outside(x: Any, lambd: float) -> Any:
+    return _either(~((x >= -lambd) & (x <= lambd)))
+
+
+# selu's are doubles, and so is their product
+_SCALE, _BELOW = LONG_DOUBLE(1.0507009873554805), LONG_DOUBLE(1.0507009873554805 * 1.6732632423543772)
+
+CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
+CHAIN = Entrywise((lambda cotangent, partial: partial, lambda cotangent, partial: cotangent))
+REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
+FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
+COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: 0 * y))
+NUMBERS = Entrywise((lambda x, **_: _either(np.isfinite(x)),))
+LERP = Entrywise((lambda x, end, weight: 1 - weight, lambda x, end, weight: weight, lambda x, end, weight: end - x))
+HARDTANH = Entrywise((lambda x, min_val, max_val: _either((x > min_val) & (x < max_val)),))
+HARDSIGMOID = Entrywise((lambda x: _either((x > -3) & (x < 3)) / 6,))
+HARDSWISH = Entrywise((lambda x: np.where(x <= -3, 0, np.where(x >= 3, 1, (x + x + 3) / LONG_DOUBLE(6))),))
+LEAKY = Entrywise((lambda x, negative_slope: _either(x > 0, _ONE, LONG_DOUBLE(negative_slope)),))
+ELU = Entrywise((lambda x, alpha: _either(x > 0, _ONE, np.exp(x) * LONG_DOUBLE(alpha)),))
+CELU = Entrywise(
+    (lambda x, alpha: _either(x > 0, _ONE, np.exp(x / LONG_DOUBLE(alpha))),),
+    lambda x, alpha: np.where(x > 0, x, LONG_DOUBLE(alpha) * np.expm1(x / LONG_DOUBLE(alpha))),
+)
+SELU = Entrywise((lambda x: _either(x > 0, _SCALE, _BELOW * np.exp(x)),), lambda x: np.where(x > 0, _SCALE * x, _BELOW * np.expm1(x)))
+SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
+SHRINK = Entrywise((_outside,))
+SOFTSIGN = Entrywise((lambda x: (1 + np.abs(x)) ** -2,))

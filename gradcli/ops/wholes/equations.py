@@ -1,0 +1,281 @@
+"""Linear equations, inverses and determinants in long double: LU factors by columns, all matrices of a batch at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
+from gradcli.ops.wholes.products import product, turned
+
+_BLOCK = 48
+
+
+def unit(x: Any) -> Any:
+    """Unit matrices like some square ones."""
+    return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
+
+
+def spread(x: Any, y: Any) -> tuple[Any, Any]:
+    """Matrices, and right sides, of one batch shape."""
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return np.broadcast_to(x, (*batch, *x.shape[-2:])), np.broadcast_to(y, (*batch, *y.shape[-2:]))
+
+
+def lu_factors(x: Any, pivot: bool = True) -> tuple[Any, Any]:
+    """L and U in one matrix, and the order of its rows: what is right of a block of columns is changed by products."""
+    work = np.array(x)
+    n, m = work.shape[-2:]
+    order = np.array(np.broadcast_to(np.arange(n), work.shape[:-1]))
+    for start in range(0, min(n, m), _BLOCK):
+        stop = min(start + _BLOCK, n, m)
+        for k in range(start, stop):
+            if pivot:
+                _exchange(work, order, k)
+            below = slice(k + 1, n)
+            work[..., below, k] /= work[..., k, k, None]
+            work[..., below, k + 1 : stop] -= work[..., below, k, None] * work[..., k, None, k + 1 : stop]
+        if stop < m:
+            block = work[..., start:stop, start:stop]
+            work[..., start:stop, stop:] = substituted(block, work[..., start:stop, stop:], upper=False, ones=True)
+            work[..., stop:, stop:] -= product(work[..., stop:, start:stop], work[..., start:stop, stop:])
+    return work, order
+
+
+def _exchange(work: Any, order: Any, k: int) -> None:
+    """The largest entry of a column comes to its diagonal."""
+    best = np.argmax(np.abs(work[..., k:, k]), axis=-1) + k
+    for place in np.ndindex(best.shape):
+        j = int(best[place])
+        if j != k:
+            work[place][[k, j]] = work[place][[j, k]]
+            order[place][[k, j]] = order[place][[j, k]]
+
+
+def substituted(x: Any, y: Any, upper: bool, ones: bool = False) -> Any:
+    """The z with x @ z = y, row by row; the other triangle is not read."""
+    x, y = spread(x, y)
+    z, n = np.array(y, np.result_type(x, y)), x.shape[-1]
+    starts = range(0, n, _BLOCK)
+    for start in reversed(starts) if upper else starts:
+        stop = min(start + _BLOCK, n)
+        known = slice(stop, n) if upper else slice(0, start)
+        if known.start < known.stop:
+            z[..., start:stop, :] -= product(x[..., start:stop, known], z[..., known, :])
+        for i in reversed(range(start, stop)) if upper else range(start, stop):
+            inner = slice(i + 1, stop) if upper else slice(start, i)
+            z[..., i, :] -= (x[..., i, inner, None] * z[..., inner, :]).sum(axis=-2)
+            if not ones:
+                z[..., i, :] /= x[..., i, i, None]
+    return z
+
+
+def solved(factors: tuple[Any, Any], y: Any, adjoint: bool = False) -> Any:
+    """The z with x @ z = y, or with the transpose of x, whose LU factors are known."""
+    lu, order = factors
+    lu, y = spread(lu, y)
+    order = np.broadcast_to(order, lu.shape[:-1])[..., None]
+    if adjoint:
+        half = substituted(turned(lu), substituted(turned(lu), y, upper=False), upper=True, ones=True)
+        z = np.empty_like(half)
+        np.put_along_axis(z, np.broadcast_to(order, z.shape), half, -2)
+        return z
+    first = np.take_along_axis(y, np.broadcast_to(order, y.shape), -2)
+    return substituted(lu, substituted(lu, first, upper=False, ones=True), upper=True)
+
+
+def inverse(x: Any) -> Any:
+    """The inverse, infinite or no number where there is none."""
+    return solved(lu_factors(x), unit(x))
+
+
+def _inv_back(c: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
+    return (-product(product(turned(out), c), turned(out)),)
+
+
+def _inv_sizes(c: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
+    size = turned(np.abs(out))
+    return (product(product(size, c), size),)
+
+
+INV = Formulas(lambda x, check_errors: inverse(x), _inv_back, _inv_sizes)
+
+
+def _columns(x: Any, y: Any) -> Any:
+    return y[:, None] if y.ndim == 1 else y
+
+
+def _solve(x: Any, y: Any) -> Any:
+    z = solved(lu_factors(x), _columns(x, y))
+    return z[..., 0] if y.ndim == 1 else z
+
+
+def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    vector = y.ndim == 1
+    back = solved(lu_factors(x), c[..., None] if vector else c, adjoint=True)
+    return -product(back, turned(out[..., None] if vector else out)), back[..., 0] if vector else back
+
+
+def _solve_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """By the sizes of the inverse: rounding in the elimination counts as much as what it is made of."""
+    vector, size = y.ndim == 1, turned(np.abs(inverse(x)))
+    back = product(size, c[..., None] if vector else c)
+    back = product(size, product(turned(np.abs(x)), back))
+    return product(back, turned(np.abs(out[..., None] if vector else out))), back[..., 0] if vector else back
+
+
+SOLVE = Formulas(_solve, _solve_back, _solve_sizes)
+
+
+def _determinant(x: Any) -> tuple[Any, Any]:
+    """Its sign, and the factors that it is the product of."""
+    lu, order = lu_factors(x)
+    n = x.shape[-1]
+    exchanged = np.zeros(order.shape[:-1], int)
+    for i in range(n):
+        exchanged = exchanged + (order[..., i, None] > order[..., i + 1 :]).sum(axis=-1)
+    factors = np.diagonal(lu, axis1=-2, axis2=-1)
+    # a column of zeros leaves nothing to divide by, and the determinant is 0
+    dead = (np.isnan(factors) | (factors == 0)).any(axis=-1, keepdims=True) & np.isfinite(x).all(axis=(-2, -1))[..., None]
+    return np.where(exchanged % 2, LONG_DOUBLE(-1), LONG_DOUBLE(1)), np.where(dead, LONG_DOUBLE(0), factors)
+
+
+def determinant(x: Any) -> Any:
+    sign, factors = _determinant(x)
+    return sign * factors.prod(axis=-1)
+
+
+def _slogdet(x: Any) -> tuple[Any, Any]:
+    sign, factors = _determinant(x)
+    return sign * np.sign(factors).prod(axis=-1), np.log(np.abs(factors)).sum(axis=-1)
+
+
+def _by_inverse(c: Any, out: Any, x: Any) -> tuple[Any]:
+    return (c[1][..., None, None] * turned(inverse(x)),)
+
+
+def _by_inverse_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
+    size = np.abs(inverse(x))
+    return (c[1][..., None, None] * turned(product(product(size, np.abs(x)), size)),)
+
+
+SLOGDET = Formulas(_slogdet, _by_inverse, _by_inverse_sizes)
+
+
+def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    return substituted(x, y, upper, unitriangular)
+
+
+def _triangle(x: Any, upper: bool, strict: bool) -> Any:
+    columns, rows = np.arange(x.shape[-1]), np.arange(x.shape[-2])[:, None]
+    beyond = columns - rows if upper else rows - columns
+    return np.where(beyond > 0 if strict else beyond >= 0, x, x.dtype.type(0))
+
+
+def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
+    back = substituted(turned(x), c, not upper, unitriangular)
+    return _triangle(-product(back, turned(out)), upper, unitriangular), back
+
+
+def _triangular_sizes(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
+    """Where everything off the diagonal has one sign, substitution only adds (N. J. Higham, 1989)."""
+    size = -np.abs(x)
+    i = np.arange(x.shape[-1])
+    size[..., i, i] = np.abs(x[..., i, i])
+    back = substituted(turned(size), c, not upper, unitriangular)
+    return _triangle(product(back, turned(np.abs(out))), upper, unitriangular), back
+
+
+SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back, _triangular_sizes)
+
+
+def _lower(x: Any, upper: bool) -> Any:
+    return _triangle(turned(x) if upper else x, False, False)
+
+
+def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
+    factor = _lower(x, upper)
+    return substituted(turned(factor), substituted(factor, y, upper=False), upper=True)
+
+
+def _cholesky_solve_back(c: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+    back, factor = _cholesky_solve(c, x, upper), _lower(x, upper)
+    both = product(back, turned(out))
+    slope = -product(both + turned(both), factor)
+    return back, turned(slope) if upper else slope
+
+
+def _cholesky_solve_sizes(c: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+    factor = np.abs(_lower(x, upper))
+    inner = np.abs(substituted(_lower(x, upper), unit(x), upper=False))
+    back = product(turned(inner), product(inner, c))
+    back = product(turned(inner), product(inner, product(factor, product(turned(factor), back))))
+    both = product(back, turned(np.abs(out)))
+    slope = product(both + turned(both), factor)
+    return back, turned(slope) if upper else slope
+
+
+CHOLESKY_SOLVE = Formulas(_cholesky_solve, _cholesky_solve_back, _cholesky_solve_sizes)
+
+
+def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
+    factors, order = lu_factors(x, pivot)
+    n, m = x.shape[-2:]
+    k = min(n, m)
+    p = np.swapaxes(np.eye(n, dtype=LONG_DOUBLE)[order], -1, -2)
+    lower = _triangle(factors[..., :k], False, True) + np.eye(n, k, dtype=LONG_DOUBLE)
+    return p, lower, _triangle(factors[..., :k, :], True, False)
+
+
+def _lu_back(c: Any, out: Any, x: Any, pivot: bool) -> tuple[Any]:
+    """dA = P (dL U + L dU): with the leading square L1 U1 known, the rest of L and U follow from rows and columns of dA."""
+    p, lower, upper = out
+    _, by_l, by_u = c
+    n, m = x.shape[-2:]
+    if n == m:
+        return (product(p, _square_lu(lower, upper, by_l, by_u)),)
+    k = min(n, m)
+    if n > m:  # L2 = A2 inv(U1)
+        rest = turned(substituted(upper, turned(by_l[..., k:, :]), upper=True))
+        inner = by_u - _triangle(product(turned(lower[..., k:, :]), rest), True, False)
+        top = _square_lu(lower[..., :k, :], upper, by_l[..., :k, :], inner)
+        return (product(p, np.concatenate([top, rest], axis=-2)),)
+    rest = substituted(turned(lower), by_u[..., k:], upper=True, ones=True)  # U2 = inv(L1) A2
+    inner = by_l - _triangle(product(rest, turned(upper[..., k:])), False, True)
+    left = _square_lu(lower, upper[..., :k], inner, by_u[..., :k])
+    return (product(p, np.concatenate([left, rest], axis=-1)),)
+
+
+def _square_lu(lower: Any, upper: Any, by_l: Any, by_u: Any) -> Any:
+    """With F = inv(L) dA inv(U), dL is L times what of F is below its diagonal, dU the rest of it times U."""
+    strict = _triangle(product(turned(lower), by_l), False, True)
+    n = upper.shape[-1]
+    # the last pivot divides nothing of L, and may be 0
+    strict = strict + _triangle(product(by_u, turned(upper)), True, False)
+    half = substituted(turned(lower), strict, upper=True, ones=True)
+    if n and np.any(upper[..., -1, -1] == 0):
+        raise NotCovered("LU factors of a singular matrix of so many entries")
+    return turned(substituted(upper, turned(half), upper=True))
+
+
+def _lu_sizes(c: Any, out: Any, x: Any, pivot: bool) -> tuple[Any]:
+    p, lower, upper = out
+    k = min(x.shape[-2:])
+    inner_l = np.abs(substituted(lower[..., :k, :], unit(lower[..., :k, :]), upper=False, ones=True))
+    inner_u = np.abs(substituted(upper[..., :k], unit(upper[..., :k]), upper=True))
+    size_l, size_u = np.abs(lower), np.abs(upper)
+    strict = product(turned(size_l), c[1]) + product(c[2], turned(size_u))
+    square = product(product(turned(inner_l), strict), turned(inner_u))
+    if x.shape[-2] > k:
+        rest = product(c[1][..., k:, :], turned(inner_u))
+        more = product(product(turned(inner_l), product(product(turned(size_l[..., k:, :]), rest), turned(size_u))), turned(inner_u))
+        square = np.concatenate([square + more, rest], axis=-2)
+    elif x.shape[-1] > k:
+        rest = product(turned(inner_l), c[2][..., k:])
+        more = product(turned(inner_l), product(product(turned(size_l), product(rest, turned(size_u[..., k:]))), turned(inner_u)))
+        square = np.concatenate([square + more, rest], axis=-1)
+    return (product(p, square),)
+
+
+LU = Formulas(_lu, _lu_back, _lu_sizes)

@@ -1,0 +1,204 @@
+"""Entries that are moved, copied, added up and put into their places, on whole arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
+
+Shape = tuple[int, ...]
+
+
+def moved(value: Function, back: Function) -> Formulas:
+    """What moves entries, or adds them up: sizes, errors and what flows go back as cotangents do.
+
+    back  ``back(cotangent, *operands, **static)``: what is for each operand
+    """
+
+    def pull(cotangent: Any, out: Any, *operands: Any, **static: Any) -> Any:
+        return back(cotangent, *operands, **static)
+
+    return Formulas(value, pull, pull, pull)
+
+
+def whole(value: Function) -> Formulas:
+    """Whole numbers, through which nothing flows."""
+
+    def pull(cotangent: Any, out: Any, *operands: Any, **static: Any) -> Any:
+        return [None] * len(operands)
+
+    return Formulas(value, pull, pull, pull)
+
+
+def _in_row(x: Any, axis: int) -> Any:
+    return np.moveaxis(np.asarray(x), axis, -1)
+
+
+def _numbers(shape: Shape) -> Any:
+    return np.arange(math.prod(shape)).reshape(shape)
+
+
+def _at(shape: Shape, index: Any) -> Any:
+    """The numbers of the entries that an index finds."""
+    return _numbers(shape)[tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)]
+
+
+def put(x: Any, numbers: Any, shape: Shape) -> Any:
+    """Entries added up at their places, by the numbers of these."""
+    numbers = np.asarray(numbers)
+    flat = np.zeros(math.prod(shape), LONG_DOUBLE)
+    np.add.at(flat, numbers.reshape(-1), np.broadcast_to(x, numbers.shape).reshape(-1))
+    return flat.reshape(shape)
+
+
+def picked(x: Any, numbers: Any) -> Any:
+    """Entries by their numbers."""
+    return np.asarray(x).reshape(-1)[numbers]
+
+
+def along(index: Any, axis: int, shape: Shape) -> Any:
+    """The numbers of the entries of an array of a shape that indices along an axis find."""
+    index = np.asarray(index)
+    if not index.ndim:
+        return np.zeros((), int)
+    rows = _in_row(_numbers(shape), axis)
+    rows = rows[tuple(slice(n) for n in _in_row(index, axis).shape[:-1])]
+    wanted = _in_row(index, axis)
+    return np.moveaxis(np.take_along_axis(rows, np.where(wanted < 0, wanted + shape[axis], wanted), -1), -1, axis)
+
+
+def _summed(x: Any, shape: Shape) -> Any:
+    old = np.shape(x)
+    places = np.broadcast_to(_numbers(shape), old)
+    return put(x, places, shape)
+
+
+def _sources(index: Any, axis: int, shape: Shape) -> Any:
+    found = _numbers(shape).reshape(-1)
+    for i, place in enumerate(along(index, axis, shape).reshape(-1)):
+        found[place] = found.size + i
+    return found.reshape(shape)
+
+
+def _diagonal(shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
+    """The numbers of a diagonal's entries, along the last axis."""
+    matrices = np.moveaxis(_numbers(shape), (axis1, axis2), (-2, -1))
+    rows, columns = matrices.shape[-2:]
+    i = np.arange(rows)[(np.arange(rows) + offset >= 0) & (np.arange(rows) + offset < columns)]
+    return matrices[..., i, i + offset]
+
+
+def _rolled(shape: Shape, shift: Any, axis: Any) -> Any:
+    """The number of the entry that comes to each place."""
+    numbers = _numbers(shape)
+    if axis is None or axis == ():
+        n = max(1, numbers.size)
+        total = sum(shift) if isinstance(shift, tuple) else shift
+        return numbers.reshape(-1)[(np.arange(numbers.size) - total) % n].reshape(shape)
+    if not shape:
+        return numbers
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
+    for a, s in zip(axes if len(axes) == len(shifts) else axes * len(shifts), shifts, strict=True):
+        n = shape[a]
+        numbers = numbers[(slice(None),) * (a % len(shape)) + ((np.arange(n) - s) % max(1, n),)]
+    return numbers
+
+
+def _kept(shape: Shape, k: int, upper: bool) -> Any:
+    """Whether entries of matrices are on one side of a diagonal, or on it; of a vector's, the matrix whose rows it is."""
+    rows, columns = (shape[-1], shape[-1]) if len(shape) == 1 else shape[-2:]
+    beyond = np.arange(columns)[None, :] - np.arange(rows)[:, None]
+    return (beyond >= k if upper else beyond <= k).astype(LONG_DOUBLE)
+
+
+def _triangle(upper: bool) -> Formulas:
+    def value(x: Any, k: int) -> Any:
+        return np.where(_kept(x.shape, k, upper) > 0, x, np.zeros((), x.dtype))
+
+    return moved(value, lambda c, x, k: (np.where(_kept(x.shape, k, upper) > 0, c, np.zeros((), c.dtype)),))
+
+
+def _region(base: Any, steps: Any) -> Any:
+    """The numbers of the entries of a region that steps of views lead to."""
+    numbers = _numbers(np.shape(base))
+    for op, static in steps:
+        numbers = _at_of(numbers, static) if "index" in dict(static) else np.asarray(op.forward(numbers, **dict(static)))
+    return numbers
+
+
+def _at_of(numbers: Any, static: Any) -> Any:
+    return picked(numbers, _at(numbers.shape, dict(static)["index"]))
+
+
+def _overwritten(base: Any, new: Any, steps: Any, inplace: bool) -> Any:
+    flat, region = np.array(base).reshape(-1), _region(base, steps)
+    flat[region] = new
+    return flat.reshape(np.shape(base))
+
+
+def _not_overwritten(c: Any, base: Any, new: Any, steps: Any, inplace: bool) -> Any:
+    region = _region(base, steps)
+    rest = np.array(c).reshape(-1)
+    rest[region] = 0
+    return rest.reshape(np.shape(base)), picked(c, region)
+
+
+def _mirrored(x: Any, upper: bool, mirrored: bool) -> Any:
+    kept = _kept(x.shape, 0, upper) > 0
+    return np.where(kept, x, np.swapaxes(x, -1, -2) if mirrored else np.zeros((), x.dtype))
+
+
+def _exchanged(p: Any, count: int) -> Any:
+    found = np.zeros((*p.shape[:-2], count), int)
+    for place in np.ndindex(p.shape[:-2]):
+        rows = list(range(p.shape[-1]))
+        for i in range(count):
+            j = rows.index(int(np.flatnonzero(p[place][:, i])[0]))
+            rows[i], rows[j] = rows[j], rows[i]
+            found[(*place, i)] = j + 1
+    return found
+
+
+def _permuted(pivots: Any, n: int) -> Any:
+    found = np.zeros((*np.shape(pivots)[:-1], n, n), bool)
+    for place in np.ndindex(np.shape(pivots)[:-1]):
+        rows = list(range(n))
+        for i, j in enumerate(np.asarray(pivots)[place]):
+            rows[i], rows[j - 1] = rows[j - 1], rows[i]
+        for column, row in enumerate(rows):
+            found[place][row, column] = True
+    return found
+
+
+SUMMED = moved(_summed, lambda c, x, shape: (np.broadcast_to(c, x.shape),))
+ADDED = moved(lambda x, index, shape: put(x, _at(shape, index), shape), lambda c, x, index, shape: (picked(c, _at(shape, index)),))
+ADDED_ALONG = moved(
+    lambda x, index, axis, shape: put(x, along(index, axis, shape), shape),
+    lambda c, x, index, axis, shape: (picked(c, along(index, axis, shape)), None),
+)
+TAKEN_ALONG = moved(
+    lambda x, index, axis: picked(x, along(index, axis, np.shape(x))),
+    lambda c, x, index, axis: (put(c, along(index, axis, x.shape), x.shape), None),
+)
+SOURCES = whole(_sources)
+TRACE = moved(
+    lambda x, offset, axis1, axis2: picked(x, _diagonal(x.shape, offset, axis1, axis2)).sum(axis=-1),
+    lambda c, x, offset, axis1, axis2: (put(c[..., None], _diagonal(x.shape, offset, axis1, axis2), x.shape),),
+)
+ROLLED = moved(
+    lambda x, shift, axis: picked(x, _rolled(np.shape(x), shift, axis)),
+    lambda c, x, shift, axis: (put(c, _rolled(x.shape, shift, axis), x.shape),),
+)
+LOWER, UPPER = _triangle(False), _triangle(True)
+COPY = moved(lambda x: x, lambda c, x: (c,))
+OVERWRITTEN = moved(_overwritten, _not_overwritten)
+READ = moved(_mirrored, lambda c, x, upper, mirrored: (c,))
+NUMBERS = whole(lambda mask: np.array([max(n - 1, 0) for n in np.add.accumulate(np.not_equal(mask, 0).astype(int))], int))
+EXCHANGES = whole(_exchanged)
+PERMUTATION = whole(_permuted)
+WHOLE_NUMBERS = whole(lambda x: np.asarray(np.rint(x)).astype(np.int64))
+EPSILON = whole(lambda x, epsilon: LONG_DOUBLE(epsilon))

@@ -1,0 +1,264 @@
+"""Products of matrices and tensors in long double; large ones by BLAS, on slices of the factors whose products are exact."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
+
+_FEW = 500_000  # multiplications that long doubles do themselves
+_SLICES = 4
+
+
+def product(x: Any, y: Any) -> Any:
+    """x @ y of matrices, batch axes before them, as well as long doubles have it: off by no more than sums of products are."""
+    if x.dtype == y.dtype == np.float64:
+        return np.matmul(x, y)
+    if min(x.shape[-2:], default=1) and x.size * y.shape[-1] > _FEW and np.isfinite(x).all() and np.isfinite(y).all():
+        return _sliced(x, y)
+    return np.matmul(x, y)
+
+
+def _scales(x: Any, axis: int) -> Any:
+    """Powers of 2 above all entries along an axis."""
+    largest = np.abs(x).max(axis=axis, keepdims=True)
+    return np.ldexp(LONG_DOUBLE(1), np.frexp(np.where(largest == 0, LONG_DOUBLE(1), largest))[1])
+
+
+def _slices(x: Any, bits: int) -> list[Any]:
+    """Doubles of a few bits each that add up to entries below 1 but for what is far below the last of them."""
+    found, unit = [], LONG_DOUBLE(2.0) ** bits
+    for i in range(1, _SLICES + 1):
+        part = np.rint(x * unit**i) / unit**i
+        found.append(part.astype(np.float64))
+        x = x - part
+    return found
+
+
+def _sliced(x: Any, y: Any) -> Any:
+    """By slices of so few bits that sums of their products are exact in doubles (K. Ozaki and others, 2012)."""
+    n = x.shape[-1]
+    bits = (53 - math.ceil(math.log2(n))) // 2 if n > 1 else 26
+    left, right = _scales(x, -1), _scales(y, -2)
+    low, high = _slices(x / left, bits), _slices(y / right, bits)
+    total = LONG_DOUBLE(0)
+    for level in reversed(range(_SLICES)):  # the smallest first
+        for i in range(level + 1):
+            total = total + np.matmul(low[i], high[level - i]).astype(LONG_DOUBLE)
+    total = total * left * right
+    # what was left out, beside the terms that were added up: where these are far below the largest, each is added up by itself
+    terms = np.matmul(np.abs(x / left).astype(float), np.abs(y / right).astype(float))
+    lost = (terms > 0) & (terms < n * 2.0 ** (66 - bits * _SLICES))
+    if not lost.any():
+        return total
+    if lost.mean() > 0.1 or x.ndim > 2 or y.ndim > 2:
+        return np.matmul(x, y)
+    rows, columns = np.nonzero(lost)
+    for start in range(0, len(rows), 1000):
+        part = slice(start, start + 1000)
+        total[rows[part], columns[part]] = (x[rows[part]] * y[:, columns[part]].T).sum(axis=-1)
+    return total
+
+
+def turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def _as_matrices(x: Any, y: Any) -> tuple[Any, Any]:
+    """A vector before the @ is a row, one behind it a column."""
+    return (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    found = product(*_as_matrices(x, y))
+    found = found if y.ndim > 1 else found[..., 0]
+    return found if x.ndim > 1 else found[..., 0, :] if y.ndim > 1 else found[..., 0]
+
+
+def _matmul_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    rows, columns = _as_matrices(x, y)
+    c = c if y.ndim > 1 else c[..., None]
+    c = c if x.ndim > 1 else c[..., None, :]
+    by_x, by_y = product(c, turned(columns)), product(turned(rows), c)
+    return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
+
+
+def _matmul_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return _matmul_back(c, out, np.abs(x), np.abs(y))
+
+
+
+def _flowing(back: Function) -> Function:
+    """Where something flows, at all: to what is multiplied by anything."""
+
+    def flows(live: Any, out: Any, *operands: Any, **static: Any) -> Any:
+        live = np.asarray(live, np.float64)
+        if np.all(live):
+            return [np.ones(np.shape(x)) for x in operands]
+        return back(live, out, *(np.ones(np.shape(x)) for x in operands), **static)
+
+    return flows
+
+
+MATMUL = Formulas(_matmul, _matmul_back, _matmul_sizes, _flowing(_matmul_back))
+
+
+def _flat(x: Any, y: Any) -> tuple[Any, Any]:
+    """The matrices of which dot is the product: the last axis of x, and the last but one of y, are added up."""
+    n = x.shape[-1]
+    return x.reshape(-1, n), (y.reshape(n, 1) if y.ndim == 1 else np.moveaxis(y, -2, 0).reshape(n, -1))
+
+
+def _dot(x: Any, y: Any) -> Any:
+    if not x.ndim or not y.ndim:
+        return x * y
+    rest = y.shape[:-2] + y.shape[-1:] if y.ndim > 1 else ()
+    return product(*_flat(x, y)).reshape(x.shape[:-1] + rest)
+
+
+def _dot_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if not x.ndim or not y.ndim:
+        return (c * y if x.ndim else (c * y).sum()), (c * x if y.ndim else (c * x).sum())
+    left, right = _flat(x, y)
+    flat = c.reshape(left.shape[0], right.shape[1])
+    by_y = product(left.T, flat)
+    if y.ndim > 1:
+        by_y = np.moveaxis(by_y.reshape(y.shape[-2:-1] + y.shape[:-2] + y.shape[-1:]), 0, -2)
+    return product(flat, right.T).reshape(x.shape), by_y.reshape(y.shape)
+
+
+DOT = Formulas(_dot, _dot_back, lambda c, out, x, y: _dot_back(c, out, np.abs(x), np.abs(y)), _flowing(_dot_back))
+
+
+def _outer_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    flat_x, flat_y = x.reshape(-1), y.reshape(-1)
+    return (c * flat_y).sum(axis=1).reshape(x.shape), (c * flat_x[:, None]).sum(axis=0).reshape(y.shape)
+
+
+OUTER = Formulas(
+    lambda x, y: x.reshape(-1, 1) * y.reshape(1, -1),
+    _outer_back,
+    lambda c, out, x, y: _outer_back(c, out, np.abs(x), np.abs(y)),
+    _flowing(_outer_back),
+)
+
+
+def _vector_product(x: Any, y: Any) -> Any:
+    (a, b, c), (d, e, f) = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
+    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
+
+
+def _vector_sizes(x: Any, y: Any) -> Any:
+    (a, b, c), (d, e, f) = np.moveaxis(np.abs(x), -1, 0), np.moveaxis(np.abs(y), -1, 0)
+    return np.stack([b * f + c * e, c * d + a * f, a * e + b * d], axis=-1)
+
+
+VECTOR_PRODUCT = Formulas(
+    _vector_product,
+    lambda c, out, x, y: (_vector_product(y, c), _vector_product(c, x)),
+    lambda c, out, x, y: (_vector_sizes(y, c), _vector_sizes(c, x)),
+)
+
+
+def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
+    """The axes of each operand and of the result by names: letters, and numbers from the right for those of the dots."""
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    terms, most = [], 0
+    for term, array in zip(left.split(","), arrays, strict=True):
+        first, dots, last = term.partition("...")
+        free = np.ndim(array) - len(first) - len(last)
+        terms.append([*first, *range(-free if dots else 0, 0), *last])
+        most = max(most, free if dots else 0)
+    dotted = list(range(-most, 0))
+    if arrow:
+        first, dots, last = right.partition("...")
+        return terms, [*first, *(dotted if dots else ()), *last]
+    every = [name for term in terms for name in term]
+    return terms, [*dotted, *sorted(name for name in set(every) if isinstance(name, str) and every.count(name) == 1)]
+
+
+def _summed(terms: list[list[Any]], arrays: Sequence[Any], result: list[Any]) -> Any:
+    """The sum of products; of two factors, by a product of matrices where axes are added up."""
+    if len(arrays) > 2:
+        return _two_at_a_time(terms, arrays, result)
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(name for term in terms for name in term))}
+    if len(arrays) == 1 or any(len(set(t)) < len(t) or 1 in a.shape for t, a in zip(terms, arrays, strict=True)):
+        operands = [part for term, a in zip(terms, arrays, strict=True) for part in (a, [numbers[name] for name in term])]
+        return np.einsum(*operands, [numbers[name] for name in result])
+    (s, t), (x, y) = terms, arrays
+    shared = [name for name in s if name in t and name in result]
+    over = [name for name in s if name in t and name not in result]
+    own = [[name for name in term if name not in other and name in result] for term, other in ((s, t), (t, s))]
+    x, s = _without(x, s, {*shared, *over, *own[0]})
+    y, t = _without(y, t, {*shared, *over, *own[1]})
+    extents = {**dict(zip(s, x.shape, strict=True)), **dict(zip(t, y.shape, strict=True))}
+    batch, n = [extents[name] for name in shared], math.prod(extents[name] for name in over)
+    left = np.transpose(x, [s.index(name) for name in (*shared, *own[0], *over)]).reshape(*batch, -1, n)
+    right = np.transpose(y, [t.index(name) for name in (*shared, *over, *own[1])]).reshape(*batch, n, -1)
+    order = [*shared, *own[0], *own[1]]
+    found = product(left, right).reshape([extents[name] for name in order])
+    return np.transpose(found, [order.index(name) for name in result])
+
+
+def _two_at_a_time(terms: list[list[Any]], arrays: Sequence[Any], result: list[Any]) -> Any:
+    """Those first whose product is smallest, keeping the axes that are wanted yet."""
+    extents = {name: n for term, a in zip(terms, arrays, strict=True) for name, n in zip(term, a.shape, strict=True) if n != 1}
+    best = None
+    for i, j in itertools.combinations(range(len(terms)), 2):
+        wanted = {name for k, term in enumerate(terms) if k not in (i, j) for name in term} | set(result)
+        kept = [name for name in dict.fromkeys(terms[i] + terms[j]) if name in wanted]
+        size = math.prod(extents.get(name, 1) for name in kept)
+        if best is None or size < best[0]:
+            best = size, i, j, kept
+    assert best is not None
+    _, i, j, kept = best
+    rest = [k for k in range(len(terms)) if k not in (i, j)]
+    product_of_two = _summed([terms[i], terms[j]], [arrays[i], arrays[j]], kept)
+    return _summed([kept, *(terms[k] for k in rest)], [product_of_two, *(arrays[k] for k in rest)], result)
+
+
+def _without(x: Any, names: list[Any], kept: set[Any]) -> tuple[Any, list[Any]]:
+    """Added up over the axes that only this factor has."""
+    gone = tuple(i for i, name in enumerate(names) if name not in kept)
+    return (x.sum(axis=gone) if gone else x), [name for name in names if name in kept]
+
+
+def _einsum(*arrays: Any, subscripts: str) -> Any:
+    terms, result = _letters(subscripts, arrays)
+    return _summed(terms, [np.asarray(a) for a in arrays], result)
+
+
+def _einsum_back(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
+    """The cotangent in the place of the operand; what only this one has was added up, and what it repeats is read on a diagonal."""
+    terms, result = _letters(subscripts, arrays)
+    found = []
+    for i, (term, x) in enumerate(zip(terms, arrays, strict=True)):
+        others = [(t, np.asarray(a)) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != i]
+        own = list(dict.fromkeys(term))
+        reached = [name for name in own if name in result or any(name in t for t, _ in others)]
+        part = _summed([result, *(t for t, _ in others)], [c, *(a for _, a in others)], reached)
+        extents = dict(zip(reached, part.shape, strict=True))
+        part = part.reshape([extents.get(name, 1) for name in own])
+        for axis, name in enumerate(own):  # an extent of 1 was repeated
+            if x.shape[term.index(name)] == 1 and part.shape[axis] != 1:
+                part = part.sum(axis=axis, keepdims=True)
+        full = np.zeros(x.shape, part.dtype)
+        grid = np.indices(x.shape, sparse=True)
+        diagonal = np.ones((), bool)
+        for axis, name in enumerate(term):
+            diagonal = diagonal & (grid[axis] == grid[term.index(name)])
+        spread = part.reshape([part.shape[own.index(name)] if term.index(name) == axis else 1 for axis, name in enumerate(term)])
+        found.append(np.where(diagonal, spread, full))
+    return found
+
+
+def _einsum_sizes(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
+    return _einsum_back(c, out, *(np.abs(a) for a in arrays), subscripts=subscripts)
+
+
+EINSUM = Formulas(_einsum, _einsum_back, _einsum_sizes, _flowing(_einsum_back))

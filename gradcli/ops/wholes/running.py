@@ -1,0 +1,126 @@
+"""Running products and sums of exponentials, and products of all entries but one, on whole arrays in long double."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
+from gradcli.ops.writing import axes_of
+
+_FARTHEST = 11_000  # how far exponents may be apart, whose exponentials long doubles can hold
+
+
+def _row(x: Any, axis: int) -> Any:
+    """An axis comes first."""
+    return np.moveaxis(x, axis, 0) if x.ndim else x.reshape(1)
+
+
+def _flat(x: Any, axis: int | None) -> tuple[Any, int]:
+    return (x.reshape(-1), 0) if axis is None or not x.ndim else (x, axis)
+
+
+def _products(x: Any, axis: int | None) -> Any:
+    x, axis = _flat(x, axis)
+    return np.multiply.accumulate(x, axis=axis)
+
+
+def _horner(c: Any, x: Any) -> Any:
+    """S[i] = c[i] + x[i+1] S[i+1] along the first axis."""
+    found = np.array(np.broadcast_to(c, np.broadcast_shapes(c.shape, x.shape)))
+    for i in range(len(found) - 2, -1, -1):
+        found[i] += x[i + 1] * found[i + 1]
+    return found
+
+
+def _products_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+    """Of each entry, the product of those before it times the sum of cotangents times the products of those behind it."""
+    flat, place = _flat(x, axis)
+    rows, by = _row(flat, place), _row(c, place)
+    before = np.concatenate([np.ones_like(rows[:1]), _row(out, place)[:-1]])
+    return (np.moveaxis(before * _horner(by, rows), 0, place).reshape(x.shape),)
+
+
+CUMPROD = Formulas(
+    _products, _products_back, lambda c, out, x, axis: _products_back(c, np.abs(out), np.abs(x), axis)
+)
+
+
+def _horner_along(c: Any, x: Any, axis: int) -> Any:
+    c, x = np.broadcast_arrays(c, x)
+    return np.moveaxis(_horner(_row(c, axis), _row(x, axis)), 0, axis)
+
+
+def _horner_back(t: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
+    rows, by, found = _row(np.broadcast_to(x, out.shape), axis), np.array(_row(t, axis)), _row(out, axis)
+    for i in range(1, len(by)):
+        by[i] += rows[i] * by[i - 1]
+    by_x = np.concatenate([np.zeros_like(by[:1]), by[:-1]]) * found
+    return np.moveaxis(by, 0, axis), np.moveaxis(by_x, 0, axis)
+
+
+def _horner_sizes(t: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
+    return _horner_back(t, _horner_along(np.abs(c), np.abs(x), axis), c, np.abs(x), axis)
+
+
+HORNER = Formulas(_horner_along, _horner_back, _horner_sizes)
+
+
+def _parts(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
+    """Entries with ones for zeros, the product of these, how many zeros there are, and along which axes."""
+    axes = axes_of(axis, x.ndim)
+    filled = np.where(x == 0, LONG_DOUBLE(1), x)
+    return filled, filled.prod(axis=axes, keepdims=True), (x == 0).sum(axis=axes, keepdims=True), axes
+
+
+def but_one(x: Any, axis: Any) -> Any:
+    """The product of all the others: where there is one zero, only its own is not 0."""
+    filled, product, zeros, _ = _parts(x, axis)
+    return np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
+
+
+def _pairs(c: Any, x: Any, axis: Any, sign: int) -> Any:
+    """The sum over the others of cotangents times the products of all but both."""
+    filled, product, zeros, axes = _parts(x, axis)
+    total = np.where(x == 0, 0, c / filled).sum(axis=axes, keepdims=True)
+    of_zeros = np.where(x == 0, c, 0).sum(axis=axes, keepdims=True)
+    none = product / filled * (total + sign * c / filled)
+    one = np.where(x == 0, product * total, of_zeros * product / filled)
+    two = np.where(x == 0, product * (of_zeros + sign * c), LONG_DOUBLE(0))
+    return np.select([zeros == 0, zeros == 1, zeros == 2], [none, one, two], LONG_DOUBLE(0))
+
+
+EXCLUSIVE = Formulas(
+    but_one, lambda c, out, x, axis: (_pairs(c, x, axis, -1),), lambda c, out, x, axis: (_pairs(c, np.abs(x), axis, 1),)
+)
+
+
+def _top(x: Any, axis: int) -> Any:
+    top = x.max(axis=axis, keepdims=True)
+    if not np.all(np.isfinite(x)) or np.any(top - x > _FARTHEST):
+        raise NotCovered("running sums of exponentials so far apart")
+    return top
+
+
+def _log_sums(x: Any, axis: int) -> Any:
+    if not x.ndim:
+        return x
+    top = _top(x, axis)
+    return top + np.log(np.add.accumulate(np.exp(x - top), axis=axis))
+
+
+def _log_sums_back(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
+    if not x.ndim:
+        return (c,)
+    top = _top(x, axis)
+    shares = np.flip(np.add.accumulate(np.flip(c * np.exp(top - out), axis), axis=axis), axis)
+    return (np.exp(x - top) * shares,)
+
+
+def _log_sums_sizes(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
+    top = _top(x, axis) if x.ndim else x
+    return _log_sums_back(c * (1 + np.abs(top) + np.abs(out) + np.abs(x)), out, x, axis)
+
+
+LOGCUMSUMEXP = Formulas(_log_sums, _log_sums_back, _log_sums_sizes)

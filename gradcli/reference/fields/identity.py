@@ -1,0 +1,124 @@
+"""Whether a formula is the derivative of a function for all values of its names, decided by algebra where that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import GradcliError
+from gradcli.graph.interpret import interpret
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.fields.element import Element
+from gradcli.reference.fields.field import Field, TooSmall
+from gradcli.reference.fields.functions import Functions
+from gradcli.reference.fields.generators import Variable
+from gradcli.reference.fields.known import Known, Refined
+from gradcli.reference.fields.reading import Reading
+
+_READINGS = 16  # of one formula, as more is learnt of it
+_SIZES = (16, 64)  # of fields that are tried
+_NODES = 1_000  # of function and formula
+_ENTRIES = 16  # of a gradient
+
+
+class Decision(Enum):
+    """What algebra has to say of a formula."""
+
+    SAME = 1  # where both have a value
+    DIFFERENT = 2  # but for single points, and as exact numbers
+    OPEN = 3
+
+
+class Question(NamedTuple):
+    """A formula that is claimed to be the derivative of a root by a leaf, or its value.
+
+    wrt     None for the value
+    seed    the weights of the entries of the root: numbers, or the leaf that holds them
+    leaves  their values
+    """
+
+    root: Expr
+    wrt: Expr | None
+    formula: Expr
+    seed: Any
+    leaves: Mapping[Expr, Any]
+    precision: str
+
+
+def decide(question: Question) -> Decision:
+    """Whether the formula is right for all values of its names."""
+    order = definition_order(question.root, [question.formula])
+    if len(order) > _NODES or (question.wrt is not None and not question.wrt.is_leaf):
+        return Decision.OPEN
+    alike = entries_alike(question)
+    for size in _SIZES:
+        try:
+            return _decided(question, order, size, alike)
+        except TooSmall:
+            continue
+        except (Unsupported, GradcliError, ValueError, TypeError, ArithmeticError, AttributeError, LookupError):  # of references
+            return Decision.OPEN
+    return Decision.OPEN
+
+
+def _decided(question: Question, order: list[Expr], size: int, alike: bool) -> Decision:
+    known = Known()
+    field = Field(size)
+    decision = Decision.OPEN
+    for _ in range(_READINGS):
+        try:
+            decision = _compared(question, order, Functions(field, known), alike)
+        except Refined:
+            continue
+        if decision is not Decision.OPEN or not known.take_in():
+            break
+    return decision
+
+
+def _compared(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:
+    reading = Reading(functions, question.leaves, question.precision, alike)
+    table = interpret(order, reading, {})
+    y, said = table[question.root], table[question.formula]
+    truth = y
+    if question.wrt is not None:
+        x = table[question.wrt] if question.wrt in table else reading.leaf(question.wrt)
+        truth = reading.slopes(y, _weights(question, table, functions, alike), x)
+    if truth.size > _ENTRIES:
+        raise Unsupported("a gradient of so many entries")
+    found = Decision.SAME
+    for right, claimed in zip(np.ravel(truth), np.ravel(np.broadcast_to(said, truth.shape)), strict=True):
+        difference = functions.of(claimed) - functions.of(right)
+        if not difference.is_zero:
+            if not _in_variables(difference):
+                return Decision.OPEN
+            found = Decision.DIFFERENT
+    return found
+
+
+def _weights(question: Question, table: Mapping[Expr, Any], functions: Functions, alike: bool) -> Any:
+    if isinstance(question.seed, Expr):
+        return table[question.seed]
+    weights = [functions.of(float(v)) for v in np.ravel(np.asarray(question.seed, float))]
+    return weights[:1] if alike else weights
+
+
+def _in_variables(x: Element) -> bool:
+    """Whether an element is a quotient of polynomials in the variables alone, in which nothing but zero is zero."""
+    return all(type(x.field.generators[i]) is Variable for i in x.used())
+
+
+def entries_alike(question: Question) -> bool:
+    """Whether the same is done to every entry of some arrays of one shape, or to numbers: then what holds of one entry holds of all."""
+    shape, order = question.root.shape, definition_order(question.root, [question.formula])
+    if isinstance(question.seed, Expr) or (question.wrt is not None and question.wrt.shape != shape):
+        return False
+    leaves = [node for node in order if node.op is None and node.is_leaf]
+    one_weight = len(set(np.ravel(np.asarray(question.seed, float)).tolist())) == 1
+    entrywise = all(node.op is None or node.op.elementwise for node in order)
+    return bool(one_weight and entrywise and all(leaf.shape == shape for leaf in leaves) and prod(shape))

@@ -1,0 +1,244 @@
+"""Operations of which the judge of large arrays has no form: their own rules stand in, held against the function along random directions.
+
+A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative at
+all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for a
+cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random
+sizes, each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
+angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.graph.sweep import Parts
+from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Unsupported
+from gradcli.report.verdicts import VariableCheck, Verdict
+
+DIRECTIONS = 3
+STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
+SAFETY = 16.0  # of the error that two estimates of a derivative show
+TOLERANCE = 1e-8  # of the sum of sizes along a direction: a rule that is off by less passes
+_ENTRY_TOLERANCE = 1e-6
+_CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing
+_FAILURES = (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError)
+
+Part = tuple[Any, Any, Any]  # as in `extended`
+
+
+class Estimate(NamedTuple):
+    """A derivative by extrapolated differences, and how far two of these are apart."""
+
+    slope: Any
+    error: Any
+
+
+class StandIns:
+    """What rules stood in for in one judgement.
+
+    directions  along how many random directions each was held; 0 where none was needed
+    narrow      whether anything was computed that may be no more right than doubles are
+    wrong       the first that its function contradicts
+    undecided   the first that no direction decides
+    """
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(7)
+        self.directions = 0
+        self.narrow = False
+        self.wrong = self.undecided = ""
+
+    def note(self, *, narrow: bool) -> None:
+        """That something stands in."""
+        self.directions = DIRECTIONS
+        self.narrow = self.narrow or narrow
+
+    def tell(self, check: VariableCheck) -> None:
+        """Put into a check what was done."""
+        if not self.directions:
+            return
+        check.directions = self.directions
+        if self.wrong:
+            check.verdict = Verdict.MISMATCH
+            check.reason = f"the derivative of {self.wrong} is wrong: differences of the function contradict it"
+        elif self.undecided and check.verdict < Verdict.UNDETERMINED:
+            check.verdict = Verdict.UNDETERMINED
+            check.reason = f"the derivative of {self.undecided} could not be held against the function along any direction"
+
+    def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """The forward pass, in long double where it has one, else in double."""
+        self.note(narrow=True)
+        for dtype in (LONG_DOUBLE, np.float64):
+            try:
+                result = op.forward(*_cast(operands, dtype), **static)
+            except _FAILURES as error:
+                failure = error
+                continue
+            parts = result if isinstance(result, tuple) else (result,)
+            if dtype is np.float64 or all(np.asarray(p).dtype == dtype for p in parts if np.asarray(p).dtype.kind == "f"):
+                wide = tuple(_wide(p) for p in parts)
+                return wide if isinstance(result, tuple) else wide[0]
+        raise Unsupported(f"{op.name} of so many entries: {failure}")
+
+    def pulled(self, op: Op, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
+        """What the rule passes back to each operand."""
+        self.note(narrow=True)
+        wanted = tuple(_is_float(o) for o in operands)
+        if op.kind == "flat" or not any(wanted):
+            return [None] * len(operands)
+        if op.elementwise:
+            return self._entrywise(op, static, adjoint, operands, wanted)
+        cotangent: Any
+        if isinstance(adjoint, dict):
+            cotangent = Parts(adjoint[i][0] if i in adjoint else None for i in range(op.outputs))
+            cotangent.shape = tuple(np.shape(part) for part in out)
+        else:
+            cotangent = np.asarray(adjoint[0])
+        parts = self._in_widest(op, lambda cast: op.vjp(wanted, cast(cotangent), cast(out), *map(cast, operands), **static))  # type: ignore[misc]
+        slopes = [None if p is None or not w else _summed(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)]
+        self._hold(op, static, cotangent, operands, slopes)
+        return [None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes]
+
+    def _in_widest(self, op: Op, rule: Callable[[Callable[[Any], Any]], Any]) -> Any:
+        for dtype in (LONG_DOUBLE, np.float64):
+            try:
+                return rule(lambda x, dtype=dtype: _cast_one(x, dtype))
+            except _FAILURES as error:
+                failure = error
+        raise Unsupported(f"the derivative of {op.name} of so many entries: {failure}")
+
+    def _entrywise(
+        self, op: Op, static: Mapping[str, Any], adjoint: Part, operands: list[Any], wanted: tuple[bool, ...]
+    ) -> list[Part | None]:
+        cotangent, error, live = adjoint
+        found: list[Part | None] = []
+        for place, rule in enumerate(op.partials or ()):
+            if rule is None or not wanted[place]:
+                found.append(None)
+                continue
+            slope = _wide(
+                self._in_widest(op, lambda cast, rule=rule: rule(cast(self.value(op, operands, static)), *map(cast, operands), **static))
+            )
+            self._hold_entries(op, static, operands, place, slope)
+            flows = live * np.ones(np.shape(slope))
+            found.append((cotangent * slope, np.abs(error * slope).astype(float), flows))
+        return found
+
+    def _hold_entries(self, op: Op, static: Mapping[str, Any], operands: list[Any], place: int, slope: Any) -> None:
+        """Every entry of a partial against the difference quotient there."""
+        direction = self.direction(np.asarray(operands[place]))
+
+        def along(step: float) -> Any:
+            moved = list(operands)
+            moved[place] = operands[place] + step * direction
+            return _wide(op.forward(*_cast(moved, np.float64), **static))
+
+        found = differences(along, STEPS[False])
+        size = np.abs(slope * direction)
+        floor = 64 * 2.0**-53 / STEPS[False][-1] * np.abs(along(0.0))
+        room = SAFETY * found.error + _ENTRY_TOLERANCE * size + floor
+        off = np.abs(found.slope - slope * direction)
+        if np.any(np.isfinite(off) & ~(off <= room)):
+            self.wrong = self.wrong or op.name
+
+    def _hold(self, op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
+        """What a rule gives for a cotangent, against derivatives along directions."""
+        conclusive = False
+        for count in range(DIRECTIONS):
+            directions = [None if s is None else self.direction(np.asarray(o)) for s, o in zip(slopes, operands, strict=True)]
+            if not count:  # all terms of one sign, so that none hides behind the others
+                directions = [None if d is None else np.where(s < 0, -1, 1) * np.abs(d) for s, d in zip(slopes, directions, strict=True)]
+            pairs = [(s, d) for s, d in zip(slopes, directions, strict=True) if s is not None]
+            told = sum((s * d).sum() for s, d in pairs)
+            weight = sum(np.abs(s * d).sum() for s, d in pairs)
+            if not np.isfinite(weight):
+                continue
+            for dtype in (LONG_DOUBLE, np.float64):
+                try:
+                    found = differences(_along(op, static, cotangent, operands, directions, dtype), STEPS[dtype is LONG_DOUBLE and WIDER])
+                except _FAILURES:
+                    continue
+                room = SAFETY * found.error + TOLERANCE * weight
+                if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
+                    conclusive = True
+                    if not abs(found.slope - told) <= room:
+                        self.wrong = self.wrong or op.name
+                break
+            conclusive = conclusive or weight == 0
+        if not conclusive:
+            self.undecided = self.undecided or op.name
+
+    def direction(self, x: np.ndarray) -> Any:
+        """Random signs and sizes, each of the size of its entry; of zeros, of a small part of the largest one's."""
+        size = np.abs(x)
+        finite = size[np.isfinite(size)]
+        largest = finite.max(initial=0) or 1.0
+        size = np.where(np.isfinite(size), np.maximum(size, largest * 2.0**-10), 0)
+        return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
+
+
+WIDER = np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
+
+
+def _along(
+    op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any
+) -> Callable[[float], Any]:
+    """The results, weighted by their cotangents, as a function of the step along a direction."""
+
+    def at(step: float) -> Any:
+        moved = [o if d is None else o + step * d for o, d in zip(operands, directions, strict=True)]
+        result = op.forward(*_cast(moved, dtype), **static)
+        parts = result if isinstance(result, tuple) else (result,)
+        weights = cotangent if isinstance(result, tuple) else (cotangent,)
+        return [_wide(p) * w for p, w in zip(parts, weights, strict=True) if w is not None]
+
+    return at
+
+
+def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estimate:
+    """Central differences over three steps, extrapolated in pairs: the last pair's, and how far the pairs are apart."""
+    with np.errstate(all="ignore"):
+        quotients = [_less(along(step), along(-step)) / (2 * step) for step in steps]
+        ratio = (steps[0] / steps[1]) ** 2
+        first, second = ((ratio * fine - coarse) / (ratio - 1) for coarse, fine in pairwise(quotients))
+        return Estimate(second, np.maximum(np.abs(second - first), np.abs(second - quotients[-1]) / ratio))
+
+
+def _less(x: Any, y: Any) -> Any:
+    return sum((a - b).sum() for a, b in zip(x, y, strict=True)) if isinstance(x, list) else x - y
+
+
+def _is_float(x: Any) -> bool:
+    return x is not None and not isinstance(x, tuple) and np.asarray(x).dtype.kind == "f"
+
+
+def _cast(operands: Sequence[Any], dtype: Any) -> list[Any]:
+    return [_cast_one(o, dtype) for o in operands]
+
+
+def _cast_one(x: Any, dtype: Any) -> Any:
+    if isinstance(x, tuple):
+        made = type(x)(_cast_one(part, dtype) for part in x)
+        if isinstance(x, Parts):
+            made.shape = x.shape  # type: ignore[attr-defined]
+        return made
+    return np.asarray(x).astype(dtype)[()] if _is_float(x) else x
+
+
+def _wide(x: Any) -> Any:
+    return np.asarray(x).astype(LONG_DOUBLE) if _is_float(x) else np.asarray(x)
+
+
+def _summed(part: Any, shape: tuple[int, ...]) -> Any:
+    """Summed to the shape that broadcasting started from, or spread to it."""
+    lead = part.ndim - len(shape)
+    if lead < 0 or part.shape == shape:
+        return np.broadcast_to(part, shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
+    return part.sum(axis=axes).reshape(shape)

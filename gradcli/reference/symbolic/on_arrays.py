@@ -1,0 +1,107 @@
+"""Sympy's expressions on arrays of long doubles: every constant in long double, too, which NumPy's own are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+
+from gradcli.ops.extended import LONG_DOUBLE
+
+_DIGITS = 30  # of constants: more than long doubles hold
+
+
+class Unknown(Exception):
+    """A function that NumPy does not compute in long double."""
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    sympy.sin: np.sin, sympy.cos: np.cos, sympy.tan: np.tan, sympy.asin: np.arcsin, sympy.acos: np.arccos, sympy.atan: np.arctan,
+    sympy.cot: lambda x: 1 / np.tan(x), sympy.sec: lambda x: 1 / np.cos(x), sympy.csc: lambda x: 1 / np.sin(x), sympy.atan2: np.arctan2,
+    sympy.sinh: np.sinh, sympy.cosh: np.cosh, sympy.tanh: np.tanh, sympy.asinh: np.arcsinh, sympy.acosh: np.arccosh,
+    sympy.atanh: np.arctanh, sympy.coth: lambda x: 1 / np.tanh(x), sympy.sech: lambda x: 1 / np.cosh(x),
+    sympy.csch: lambda x: 1 / np.sinh(x), sympy.exp: np.exp, sympy.log: np.log, sympy.Abs: np.abs, sympy.sign: np.sign,
+    sympy.floor: np.floor, sympy.ceiling: np.ceil,
+}  # fmt: skip
+
+
+def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any], found: dict[Any, Any] | None = None) -> Any:
+    """The expression's values. Raises Unknown.
+
+    found  those of parts that are known, to which the others are added
+    """
+    found = {} if found is None else found
+    found.update({symbol: np.asarray(array, LONG_DOUBLE) for symbol, array in zip(symbols, arrays, strict=True)})
+    shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+    stack = [(expression, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if not node.free_symbols:
+            found[node] = constant(node)
+        elif ready:
+            found[node] = _applied(node, [found[a] for a in _arguments(node)])
+        else:
+            stack.append((node, True))
+            stack.extend((a, False) for a in _arguments(node))
+    return np.broadcast_to(found[expression], shape)
+
+
+def _arguments(node: Any) -> tuple[Any, ...]:
+    if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)):
+        return ()
+    args: tuple[Any, ...] = node.args
+    return args
+
+
+@cache
+def constant(node: Any) -> Any:
+    """A number without symbols, in long double."""
+    value = node.evalf(_DIGITS)
+    if value.is_Float or value.is_Integer or value.is_Rational:
+        return LONG_DOUBLE(str(sympy.Float(value, _DIGITS)))
+    if value in (sympy.oo, -sympy.oo):
+        return LONG_DOUBLE(float(value))
+    if value in (sympy.nan, sympy.zoo):
+        return LONG_DOUBLE(np.nan)
+    raise Unknown(str(node))
+
+
+def _applied(node: Any, arguments: list[Any]) -> Any:
+    if node.is_Add:
+        return sum(arguments[1:], arguments[0])
+    if node.is_Mul:
+        product = arguments[0]
+        for factor in arguments[1:]:
+            product = product * factor
+        return product
+    if node.is_Pow:
+        return _power(node.exp, *arguments)
+    if isinstance(node, (sympy.Derivative, sympy.DiracDelta)):
+        inner = node.expr if isinstance(node, sympy.Derivative) else None
+        if inner is None or isinstance(inner, (sympy.floor, sympy.ceiling, sympy.sign)):
+            return LONG_DOUBLE(0)
+        raise Unknown(str(node))
+    function = _FUNCTIONS.get(type(node))
+    if function is None:
+        raise Unknown(type(node).__name__)
+    return function(*arguments)
+
+
+def _power(exponent: Any, base: Any, value: Any) -> Any:
+    if exponent == sympy.Rational(1, 2):
+        return np.sqrt(base)
+    if exponent == sympy.Rational(-1, 2):
+        return 1 / np.sqrt(base)
+    if exponent == sympy.Rational(1, 3):
+        return np.where(base < 0, np.nan, np.cbrt(base))
+    if exponent.is_Integer and abs(int(exponent)) <= 4:
+        product = base
+        for _ in range(abs(int(exponent)) - 1):
+            product = product * base
+        return product if exponent > 0 else 1 / product
+    return np.power(base, value)

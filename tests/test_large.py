@@ -1,0 +1,168 @@
+"""Arrays too large for scalars: a verdict for every program, a wrong entry of many always found, and what the record says of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from gradcli.check.crosscheck import cross_check
+from gradcli.language.run import Program, statements
+from gradcli.language.scope import Scope
+from gradcli.ops.registry import find
+from gradcli.query.evaluate import run_statement
+from gradcli.query.options import Options
+from gradcli.report.dictionaries import check_dict
+from gradcli.report.records import Record
+from gradcli.report.sheet import _verdict
+from gradcli.report.verdicts import Check, Verdict
+
+N = 60_000
+RANDOM = np.random.default_rng(5)
+X, Y = RANDOM.standard_normal(N), RANDOM.standard_normal(N)
+M = RANDOM.standard_normal((40, 40))
+IMAGE, KERNEL = RANDOM.standard_normal((1, 2, 40, 40)), RANDOM.standard_normal((3, 2, 3, 3))
+Q = RANDOM.standard_normal((30, 16))
+
+PROGRAMS = [
+    ("sum(cumsum(x**2))/1e3", {"x": 3 * X}),
+    ("sum(log(1 + (x + x)**2) + (asinh(y) - y))", {"x": 3 * X, "y": Y}),
+    ("logsumexp(tanh(x)*y)", {"x": X, "y": Y}),
+    ("std(cos(1000*x))", {"x": X}),
+    ("norm(maximum(erf(x), y))", {"x": X[:8000], "y": Y[:8000]}),
+    ("var(x) + median(x) + quantile(x, 0.3)", {"x": X}),
+    ("mean(sort(x)[:1000])", {"x": X}),
+    ("slogdet(m)[1] + sum(inv(m @ m.T + 10*eye(40))*m)", {"m": M}),
+    ("sum(conv2d(x, w)**2)", {"x": IMAGE, "w": KERNEL}),
+    ("sum(softmax(q @ q.T/4, axis=-1) @ q * q)", {"q": Q}),
+    ("sum(einsum('ij,jk->ik', m, tanh(m))**3)", {"m": M}),
+    ("mean(layer_norm(q, (16,))**3)", {"q": np.tile(Q, (4, 1))}),
+    ("sum(grad(sum(sin(x)**3), x)*y)", {"x": X, "y": Y}),
+    ("sum(hvp(sum(sin(x)**3), x, y)**2)", {"x": X, "y": Y}),
+]
+
+
+def judged(text: str, values: dict[str, Any], change: Callable[[dict[str, Any]], None] | None = None) -> tuple[Check, Record]:
+    """The check of a program's gradient, after a change of what the engine computed."""
+    scope = Scope()
+    leaves = {name: scope.bind_value(name, value) for name, value in values.items()}
+    program = Program(scope)
+    (statement,) = statements([text])
+    record = run_statement(program, statement, Options(formula=False, check=False))
+    assert record is not None
+    assert record.error is None, record.error
+    assert record.grad is not None
+    gradients = {name: np.array(found) for name, found in record.grad.items()}
+    if change is not None:
+        change(gradients)
+    root = Program(scope).execute(statement).value
+    changed = Record("", value=record.value, seed=np.float64(1), grad=gradients)
+    changed.check = cross_check(scope, root, {name: leaves[name] for name in gradients}, changed, None)
+    return changed.check, changed
+
+
+@pytest.mark.parametrize(("text", "values"), PROGRAMS, ids=[text for text, _ in PROGRAMS])
+def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(text: str, values: dict[str, Any]) -> None:
+    check, _ = judged(text, values)
+    assert check.verdict is Verdict.AGREE, (check.reason, check.variables)
+    place: tuple[int, ...] = ()
+
+    def plant(gradients: dict[str, Any]) -> None:
+        nonlocal place
+        (first, *_) = gradients
+        flat = gradients[first].reshape(-1)
+        i = int(np.argsort(np.abs(flat))[-np.count_nonzero(flat) // 2])
+        flat[i] *= 1 + 1e-6
+        place = tuple(int(p) for p in np.unravel_index(i, gradients[first].shape))
+
+    wrong, record = judged(text, values, plant)
+    assert record.grad is not None
+    part = wrong.variables[next(iter(record.grad))]
+    assert part.verdict is Verdict.MISMATCH
+    assert part.wrong == 1
+    assert part.worst is not None
+    assert part.worst.index == place
+
+
+def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:
+    """tanh's derivative far out is what is left of 1 - 1; here the truth is a handful of digits of mpmath's."""
+    x, y = RANDOM.standard_normal(40_000), RANDOM.standard_normal(40_000)
+    x[7], y[7] = 3.0, -0.7
+    found: list[float] = []
+    check, record = judged("sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: found.append(float(g["x"][7])))
+    assert check.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED), check.reason
+    assert record.grad is not None
+    with mpmath.workdps(400):
+        a, b = mpmath.mpf(3), mpmath.mpf(float(y[7]))
+        u = a * b * (a - b)
+        true = mpmath.sech(u**3) ** 2 * 3 * u**2 * (2 * a * b - b**2)
+    wrong, _ = judged("sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: g["x"].__setitem__(7, 1e-10))
+    assert abs(true) < 1e-20
+    part = wrong.variables["x"]
+    assert part.verdict is Verdict.MISMATCH
+    assert part.worst is not None
+    assert part.worst.index == (7,)
+    assert part.worst.reference == pytest.approx(float(true), rel=1e-12)
+
+
+def test_what_overflows_is_told_with_the_true_value() -> None:
+    x = RANDOM.standard_normal(40_000)
+    x[3] = 9.0
+    check, _ = judged("max(exp(x**3*log1p(x**2)))", {"x": x})
+    assert check.value is not None
+    assert check.value.verdict is Verdict.ILL_CONDITIONED
+    with mpmath.workdps(40):
+        true = mpmath.exp(mpmath.mpf(729) * mpmath.log1p(81))
+    assert "too large for float64: the true value is " in (check.value.reason or "")
+    said = mpmath.mpf((check.value.reason or "").rsplit(" ", 1)[1])
+    assert abs(said / true - 1) < 1e-12
+
+
+def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cumsum", "logsumexp", "matmul", "erf"):
+        monkeypatch.setitem(find(name).__dict__, "extended", None)
+    text, values = "logsumexp(cumsum(erf(x))/1e4) + sum((m @ m)**2)/1e4", {"x": np.tile(X, 10), "m": np.tile(M, (5, 5))}
+    check, record = judged(text, values)
+    assert check.verdict is Verdict.AGREE, check.reason
+    assert {part.directions for part in check.variables.values()} == {3}
+    assert check_dict(check)["variables"]["x"]["directions"] == 3
+    assert "rules held along 3 random directions" in _verdict(record)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "logsumexp"])
+def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    op = find(name)
+    rule = op.vjp
+    assert rule is not None
+    monkeypatch.setitem(op.__dict__, "extended", None)
+    monkeypatch.setitem(
+        op.__dict__, "vjp", lambda *given, **static: [None if p is None else p * (1 + 1e-5) for p in rule(*given, **static)]
+    )
+    check, _ = judged("logsumexp(cumsum(x)/1e2)", {"x": X})
+    assert check.verdict is Verdict.MISMATCH
+    assert f"the derivative of {name} is wrong" in (check.reason or "")
+
+
+def test_a_wrong_derivative_inside_of_an_expression_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = find("sin").partials
+    assert rules is not None
+    monkeypatch.setitem(find("sin").__dict__, "partials", (lambda out, x: rules[0](out, x) * (1 + 1e-6),))  # type: ignore[misc]
+    check, _ = judged("sum(grad(sum(sin(x)), x)*y)", {"x": X, "y": Y})
+    assert check.verdict is Verdict.MISMATCH
+    assert "the derivative of an expression inside (vjp) is wrong" in (check.reason or "")
+
+
+def test_where_long_doubles_are_doubles_there_is_a_verdict_with_a_wider_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.check import large
+    from gradcli.reference import extended
+
+    monkeypatch.setattr(extended, "LONG_DOUBLE", np.float64)
+    monkeypatch.setattr(large, "LONG_DOUBLE", np.float64)
+    check, _ = judged("sum(cos(1000*x))", {"x": X})
+    assert check.verdict is Verdict.AGREE
+    assert check.variables["x"].decided_by == "double"
+    wrong, _ = judged("sum(cos(1000*x))", {"x": X}, lambda g: g["x"].__setitem__(5, g["x"][5] * (1 + 1e-6)))
+    assert wrong.verdict is Verdict.MISMATCH

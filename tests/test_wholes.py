@@ -1,0 +1,221 @@
+"""What operations are on whole arrays in long double: held against the same in multi-precision scalars, and without a line of the rules."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from call_graph import reached
+from cases import EVERY
+from helpers import lowered
+from test_witnesses import every_rule
+
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.scope import Scope
+from gradcli.ops.extended import LONG_DOUBLE, Whole
+from gradcli.ops.registry import find, registry
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.reference import extended
+from gradcli.reference.exact_values import exact_array
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape
+
+RANDOM = np.random.default_rng(17)
+DIGITS = 40
+CLOSE = 1e-17  # of the largest entry: a hundredth of what doubles have
+SIGNS = "ops.linalg.sign_conventions."  # which of two opposite vectors LAPACK returns
+
+
+def from_scalars(scope: Scope, root: Expr, nodes: Sequence[Expr], seed: Any) -> list[Any]:
+    """The value and the derivatives by the tape of scalars, as long doubles."""
+    m = mpmath.MPContext()
+    m.dps = DIGITS
+    tape = ReferenceTape(m, {x: scope.values[x] for x in reachable([root]) if x.is_leaf}, "float64")
+    y = tape.run(root, nodes)
+    slopes = tape.slopes(y, exact_array(m, seed, "float"), nodes)
+    return [_long(m, part) for part in (np.vectorize(plain, otypes=[object])(y), *slopes)]
+
+
+def _long(m: Any, array: Any) -> Any:
+    numbers = [LONG_DOUBLE(m.nstr(m.mpf(v), 25)) for v in np.ravel(array)]
+    return np.array(numbers, LONG_DOUBLE).reshape(np.shape(array))
+
+
+def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 0.0) -> list[str]:
+    """How far the reference in long double is from scalars: beyond what it says itself, or beyond a share of the largest entry."""
+    seed = np.random.default_rng(3).uniform(0.5, 1.5, root.shape)
+    leaves = {x: scope.values[x] for x in reachable([root]) if x.is_leaf}
+    found = extended.reference(root, nodes, leaves, seed, "float64")
+    assert not found.held.directions, "a rule stands in for a form"
+    exact = from_scalars(scope, root, nodes, seed)
+    told = []
+    errors = [np.zeros(root.shape), *found.errors]
+    origins = [np.zeros(root.shape), *(scope.values[x] for x in nodes)]
+    for name, got, wanted, error, origin in zip(
+        ("value", *map(str, nodes)), (found.value, *found.slopes), exact, errors, origins, strict=True
+    ):
+        off = np.abs(got - wanted)
+        largest = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
+        same = (got == wanted) | (np.isnan(wanted) & (np.isnan(got) | np.isnan(origin)))  # what is no number has no derivative
+        allowed = 4 * error + 1e-18 * np.abs(wanted) + 1e-4000
+        for what, fits in (
+            (f"{CLOSE} of the largest entry", off <= CLOSE * largest),
+            ("the error that it tells", (off <= allowed) | (name == "value")),
+        ):
+            if not np.all(same | fits):
+                told.append(f"{name}: off by {np.max(off[~same & ~fits]):.1e}, more than {what} ({largest:.1e})")
+    return told
+
+
+def form_of(op: Op) -> str | None:
+    return op.extended.place if isinstance(op.extended, Whole) else None
+
+
+@functools.cache
+def chosen_cases() -> list[Any]:
+    """Of all cases, the first two for each operation that has a form."""
+    count: dict[str, int] = {}
+    chosen = []
+    for case in EVERY:
+        _, root = lowered(case.text, case.values)
+        if root.kind != "float":
+            continue
+        names = {x.op.name for x in reachable([root]) if x.op is not None and x.op.extended is not None}
+        if any(count.get(name, 0) < 2 for name in names):
+            chosen.append(case)
+            for name in names:
+                count[name] = count.get(name, 0) + 1
+    return chosen
+
+
+def test_what_programs_are_made_of() -> None:
+    told = []
+    for case in chosen_cases():
+        scope, root = lowered(case.text, case.values)
+        nodes = [scope.names[name] for name in case.values if scope.names[name].kind == "float"]
+        told += [f"{case.text}: {text}" for text in differences(scope, root, nodes)]
+    assert not told, "\n".join(told)
+
+
+A = RANDOM.standard_normal((4, 4)) + 4 * np.eye(4)
+B, C = RANDOM.standard_normal((4, 4)), RANDOM.standard_normal((3, 5))
+SINGULAR = np.outer([1.0, 2.0, -1.0, 0.5], [3.0, 1.0, 2.0, -1.0]) + np.diag([1.0, 1.0, 0.0, 0.0])
+ZEROS = np.array([[0.5, 0.0, 2.0, -1.5], [0.0, 3.0, 0.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+PLACES = np.array([[0, 2, 2, 1, 0], [1, 1, 0, 2, 2]])
+DIRECT = [
+    ("exclusive_products", (ZEROS,), {"axis": 1}),
+    ("exclusive_products", (ZEROS,), {"axis": None}),
+    ("reversed_horner", (C, C * 0.5), {"axis": 1}),
+    ("reversed_horner", (C, C * 0.5), {"axis": 0}),
+    ("adjugate", (A,), {}),
+    ("adjugate_jvp", (A, B), {}),
+    ("det", (A,), {}),
+    ("matrix_exp", (B[:3, :3] * 3,), {}),
+    ("matrix_exp_jvp", (B[:2, :2], A[:2, 1:3] / 4), {}),
+    ("read", (A,), {"upper": True, "mirrored": True}),
+    ("extreme_along", (C, RANDOM.standard_normal((2, 5)), PLACES), {"axis": 0, "largest": True, "include_self": False}),
+    ("extreme_along", (C, RANDOM.standard_normal((2, 5)), PLACES), {"axis": 0, "largest": False, "include_self": True}),
+    ("add_along", (RANDOM.standard_normal((2, 5)), PLACES), {"axis": 0, "shape": (3, 5)}),
+    ("lower_median", (C,), {}),
+    ("lower_nanmedian", (np.where(C > 1, np.nan, C),), {}),
+    ("logcumsumexp", (C * 30,), {"axis": 1}),
+    ("eigh", (A + A.T,), {"place": 1}),
+    ("svd", (C,), {"full_matrices": False, "place": 0}),
+    ("svd", (C.T,), {"full_matrices": False, "place": 2}),
+    ("qr", (C,), {"place": 0}),
+    ("qr", (C.T,), {"place": 1}),
+    ("lu", (C,), {"place": 1}),
+    ("lu", (C.T,), {"place": 2}),
+    ("pinv", (C,), {}),
+    ("cholesky", (A @ A.T,), {}),
+    ("einsum", (C, C, B[:3]), {"subscripts": "ij,kj,il->kl"}),
+    ("einsum", (A,), {"subscripts": "ii->i"}),
+]  # fmt: skip
+
+
+def applied(name: str, values: Sequence[Any], static: dict[str, Any]) -> tuple[Scope, Expr, list[Expr]]:
+    scope, op = Scope(), find(name)
+    leaves = [scope.bind_value(f"x{i}", value) for i, value in enumerate(values)]
+    place = static.pop("place", None) if op.outputs > 1 else None
+    root = op(*leaves, **static)
+    root = root if place is None else find("output")(root, place=place)
+    return scope, root, [leaf for leaf in leaves if leaf.kind == "float"]
+
+
+@pytest.mark.parametrize(("name", "values", "static"), DIRECT, ids=[f"{d[0]}-{i}" for i, d in enumerate(DIRECT)])
+def test_what_no_program_calls_by_name(name: str, values: Any, static: dict[str, Any]) -> None:
+    told = differences(*applied(name, values, dict(static)))
+    assert not told, "\n".join(told)
+
+
+def test_the_adjugate_of_a_singular_matrix() -> None:
+    told = differences(*applied("adjugate", (SINGULAR,), {}))
+    assert not told, "\n".join(told)
+
+
+SCALES = (0.1, 0.9), (1.1, 6.0), (-4.0, -1.1)
+SMOOTH = [op for op in registry().values() if op.elementwise and op.result == "float" and not op.optional]
+
+
+def entries_of(op: Op, operands: Sequence[Any], static: dict[str, Any]) -> int:
+    """How many entries: 300 where NumPy has a loop, few where each is computed by itself."""
+    try:
+        with np.errstate(all="ignore"):
+            loop = np.asarray(op.forward(*(o.astype(LONG_DOUBLE) for o in operands), **static)).dtype == LONG_DOUBLE
+    except TypeError:
+        loop = False
+    return len(operands[0]) if loop and "n" not in static else 4  # derivatives of any order n are sympy's, and computed one by one, too
+
+
+@pytest.mark.parametrize("op", SMOOTH, ids=[op.name for op in SMOOTH])
+def test_functions_entry_by_entry(op: Op) -> None:
+    """Wherever the function is defined at all."""
+    static = {name: 1 if default is REQUIRED else default for name, default in op.static.items()}
+    compared = 0
+    for low, high in SCALES:
+        values = [np.random.default_rng(4).uniform(low, high, 300) + 0.01 * i for i in range(len(op.operands))]
+        values = [v[: entries_of(op, values, static)] for v in values]
+        scope, root, nodes = applied(op.name, values, dict(static))
+        with np.errstate(all="ignore"):
+            found = extended.reference(root, nodes, {x: scope.values[x] for x in nodes}, 1.0, "float64")
+        assert not found.held.directions, "a rule stands in for a form"
+        some = slice(None, None, 75)
+        scope, small, few = applied(op.name, [v[some] for v in values], dict(static))
+        exact = from_scalars(scope, small, few, np.ones(small.shape))
+        errors = [np.zeros(root.shape), *found.errors]
+        for got, wanted, error in zip((found.value, *found.slopes), exact, errors, strict=True):
+            defined = np.isfinite(wanted)
+            off = np.abs(np.broadcast_to(got, root.shape)[some][defined] - wanted[defined])
+            allowed = 2e-17 * np.abs(wanted[defined]) + 4 * np.broadcast_to(error, root.shape)[some][defined]
+            assert np.all(off <= allowed), f"{op.name} is off by {off.max():.1e} of {np.abs(wanted[defined]).max():.1e}"
+            compared += off.size
+    assert compared, f"{op.name} has no value at any of these places"
+
+
+FORMS = [op for op in registry().values() if op.extended is not None]
+
+
+@pytest.mark.parametrize("op", FORMS, ids=[op.name for op in FORMS])
+def test_a_form_shares_nothing_with_the_rules(op: Op) -> None:
+    rule: Any = op.extended
+    parts = rule.formulas if isinstance(rule, Whole) else [part for part in vars(rule).values() if callable(part)]
+    parts = [p for part in parts for p in (part if isinstance(part, tuple) else (part,)) if p is not None]
+    found = reached(*parts, into_records=False)
+    shared = [name for code, name in found.code.items() if code in every_rule().code and not name.startswith(SIGNS)]
+    shared = [name for name in shared if not name.startswith("ops.writing.")]
+    assert not shared, f"the form of {op.name} shares {', '.join(shared)} with rules: write it anew, from the mathematics"
+    assert not found.records, f"the form of {op.name} calls the operations {', '.join(found.records)}"
+
+
+def test_every_operation_has_a_form() -> None:
+    """Or is entry by entry, and smooth or flat."""
+    about_the_program = {"output", "derivative"}
+    lacking = [
+        op.name for op in registry().values()
+        if op.extended is None and op.name not in about_the_program and not (op.elementwise and op.kind in ("smooth", "flat"))
+    ]  # fmt: skip
+    assert not lacking, f"{', '.join(lacking)}: say in the record what it is on whole arrays in long double (`extended`)"
