@@ -52,7 +52,7 @@ def _quantities(node: Expr) -> list[Expr]:
     if len(order) > _MOST_NODES:
         return []
     if len(leaves) == 1:
-        return leaves
+        return [leaf for leaf in leaves if not leaf.shape]
     return [part for part in order[:-1] if part.op is not None and not part.shape and not any(n.is_leaf for n in _between(node, part))][:2]
 
 
