@@ -157,7 +157,7 @@ class Arrays(Arithmetic):
         return all(e is None or _is_float(x) for x, e in zip(values, errors, strict=True))
 
     def _rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
-        if not op.accuracy.ulps or not _is_float(out) or self._is_exact(op, out, values):
+        if not (op.accuracy.ulps or op.accuracy.rounds) or not _is_float(out) or self._is_exact(op, out, values):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
         if found is None:
