@@ -145,7 +145,7 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
             def refuted(point: Sequence[float], place: tuple[int, ...] = place) -> bool:
                 return floats.refute(point, place)
 
-            outcome = Proof(region.target, region.box, sides.relation.symbol, within, refuted).of(off)
+            outcome = Proof(region.cells, region.target, region.box, sides.relation.symbol, within, refuted).of(off)
             if region.ledger.uncertified and outcome.holds:
                 names = ", ".join(sorted(region.ledger.uncertified))
                 outcome.holds, outcome.reason = None, f"{names} has no rigorous bounds"

@@ -116,7 +116,7 @@ class Subjects:
             with precise():
                 truth = root if subject is None else region.slopes.of(root, region.cells.leaf(self.places[subject]))
                 off = region.cells.sum([(UNIT, said), (-UNIT, truth)])
-                proof = Proof(region.target, region.box, "==", fmpq(0), self._refutes(left, right, truth), kinks=True)
+                proof = Proof(region.cells, region.target, region.box, "==", fmpq(0), self._refutes(left, right, truth), kinks=True)
                 outcome = proof.of(off)
         except Unsupported as error:
             return Outcome(None, reason=f"no bounds are known: {error}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flint import arb
+
 from gradcli.reference.ranges.intervals import Interval, middle
 
 Box = tuple[Interval, ...]
@@ -37,3 +39,8 @@ class Sides:
 def with_side(box: Box, k: int, side: Interval) -> Box:
     """A box with another side."""
     return (*box[:k], side, *box[k + 1 :])
+
+
+def thin(point: Iterable[float]) -> Box:
+    """A point as a box."""
+    return tuple((arb(p), arb(p)) for p in point)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,6 +28,11 @@ from gradcli.reference.ranges.cells import (
 )
 
 MOST_CELLS = 20_000
+_NOT_FINITE = ("inf", "-inf", "nan")
+
+
+def _is_call(cell: Cell, name: str) -> bool:
+    return isinstance(cell, Call) and cell.name == name
 
 
 class Cells:
@@ -66,7 +72,10 @@ class Cells:
         if isinstance(x, Cell):
             return x
         item = getattr(x, "item", None)
-        return self.number(exactly(x if item is None else item()))
+        value = x if item is None else item()
+        if isinstance(value, float) and not math.isfinite(value):
+            return self.call({math.inf: "inf", -math.inf: "-inf"}.get(value, "nan"), None, ())
+        return self.number(exactly(value))
 
     def number(self, value: fmpq) -> Number:
         found: Number = self._once((Number, value), Number, value)
@@ -113,6 +122,12 @@ class Cells:
             elif isinstance(cell, Sum) and whole and len(cell.terms) == 1 and cell.constant == 0 and cell.terms[0][0] != 0:
                 scale *= cell.terms[0][0] ** int(exponent.p)
                 pending.append((cell.terms[0][1], exponent))
+            elif isinstance(cell, Sum) and len(cell.terms) == 1 and cell.constant == 0 and cell.terms[0][0] > 0:
+                pending += [(self.number(cell.terms[0][0]), exponent), (cell.terms[0][1], exponent)]
+            elif isinstance(cell, Number) and cell.value.p == 1 and cell.value.q != 1:
+                self._gather(known, self.number(fmpq(cell.value.q)), -exponent, False, False)
+            elif isinstance(cell, Number) and cell.value > 0:
+                self._gather(known, cell, exponent, False, False)
             elif isinstance(cell, Product) and whole:
                 for f in cell.factors:
                     self._gather(known, f.base, f.exponent * exponent, f.divides or exponent < 0, f.root)
@@ -158,6 +173,8 @@ class Cells:
         known = self._difference(x, y)
         if known is not None:
             return (known < 0) is holds
+        if any(isinstance(c, Call) and c.name in _NOT_FINITE for c in (x, y)):
+            return (_is_call(x, "-inf") or _is_call(y, "inf")) is holds and not (_is_call(x, "nan") or _is_call(y, "nan"))
         truth = self._once((Compared, x, y, False, False), Compared, x, y, False, False)
         return truth if holds else self.negated(truth)
 

@@ -9,7 +9,10 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Named, Number, Product, Sum, behind
+from gradcli.reference.ranges.identities import canonical
+from gradcli.reference.ranges.making import Cells
 
 _MOST_TERMS = 4_000
 _MOST_ATOMS = 24
@@ -88,11 +91,11 @@ class Polynomials:
         return above
 
 
-def vanishes(cell: Cell) -> bool:
+def vanishes(cells: Cells, cell: Cell) -> bool:
     """Whether a cell is zero wherever it is defined, as algebra tells."""
     try:
-        return bool(Polynomials(cell).reduced() == 0)
-    except TooLarge:
+        return bool(Polynomials(cell).reduced() == 0) or bool(Polynomials(canonical(cells, cell)).reduced() == 0)
+    except (TooLarge, Unsupported):
         return False
 
 

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from gradcli.reference.ranges.boxes import Box, Sides
+from gradcli.reference.ranges.boxes import Box, Sides, thin
 from gradcli.reference.ranges.cells import UNIT, Cell, Number
 from gradcli.reference.ranges.intervals import Interval, middle
+from gradcli.reference.ranges.making import Cells
+from gradcli.reference.ranges.patterns import Patterns
 from gradcli.reference.ranges.polynomials import vanishes, without_squares
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.target import Target
 
 WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
+_MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
+_FEW_PARTS = 4_000  # and points at which it does not hold
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
 
 Point = list[float]
@@ -42,8 +46,16 @@ class Proof:
     """
 
     def __init__(
-        self, target: Callable[[Cell], Target], box: Box, symbol: str, within: fmpq, confirmed: Callable[[Point], bool], kinks: bool = False
+        self,
+        cells: Cells,
+        target: Callable[[Cell], Target],
+        box: Box,
+        symbol: str,
+        within: fmpq,
+        confirmed: Callable[[Point], bool],
+        kinks: bool = False,
     ) -> None:
+        self.cells = cells
         self.target_of, self.box, self.symbol, self.within, self.confirmed = target, box, symbol, within, confirmed
         self.kinks = kinks  # whether points on kinks are left out
         self.doubts = 0
@@ -52,8 +64,8 @@ class Proof:
         if isinstance(cell, Number) and not cell.partial:
             return self._of_number(cell.value)
         room = self._with_room(cell)
-        if self.symbol == "==" and self.within == 0 and vanishes(cell):
-            return self._defined(cell)
+        if self.symbol == "==" and self.within == 0:
+            return self._defined(cell) if vanishes(self.cells, cell) else self._equal(cell)
         found = self._search(room)
         if found.holds is None and self.symbol in ("<=", ">="):
             simpler = without_squares(room)
@@ -147,7 +159,7 @@ class Proof:
             if turns and sides.is_below(box, 2.0**-40):
                 continue
             for point in self._points(box):
-                value = target.at(tuple((arb(p), arb(p)) for p in point))
+                value = target.at(thin(point))
                 refutes = self._refuted(value) if value is not None else not self.kinks
                 if refutes and self.confirmed(point):
                     return Outcome(False, point)
@@ -158,6 +170,39 @@ class Proof:
             urgency = arb.neg_inf() if found.interval is None else self._urgency(found.interval)
             heapq.heappush(heap, (urgency, depth if urgency.is_finite() else -depth, serial, box))
             serial += 1
+        return Outcome(True)
+
+    def _equal(self, cell: Cell) -> Outcome:
+        """An equality, by algebra for each pattern of branches that may be taken in a part of the box."""
+        target, sides, patterns = self.target_of(cell), Sides(self.box, cell.leaves), Patterns(self.cells, cell)
+        begun = target.ledger.work
+        known: dict[Cell, bool] = {}
+        pending = [self.box]
+        while pending:
+            box = pending.pop(0)
+            here = target.natural(box)
+            value, events = here.table[cell]
+            defined = not any(e.kind in (DOMAIN, POLE) and not e.removable for e in events)
+            if value is not None and value[0] == 0 and value[1] == 0 and defined:
+                continue
+            for point in self._points(box):
+                found = target.at(thin(point))
+                if (self._refuted(found) if found is not None else not self.kinks) and self.confirmed(point):
+                    return Outcome(False, point)
+            forms = patterns.over(here, self.kinks)
+            proved = forms is not None
+            for form in forms or ():
+                if form is not None and form not in known:
+                    known[form] = vanishes(self.cells, form)
+                proved = form is not None and known[form]
+                if not proved:
+                    break
+            if proved and defined:
+                continue
+            spent = target.ledger.work - begun > (_FEW_PARTS if patterns.is_settled(here) and defined else _MOST_PARTS)
+            if spent or not sides.places or sides.is_below(box, _FINEST):
+                return Outcome(None, None, box)
+            pending += sides.halves(box)
         return Outcome(True)
 
     def _defined(self, cell: Cell) -> Outcome:

@@ -150,7 +150,7 @@ def _told(low: Side, high: Side) -> Range:
     assert low.bound is not None
     assert high.bound is not None
     sides = (low, high)
-    points = tuple(None if s.point is None else [float(x[0].mid()) for x in s.point] for s in sides)
+    points = tuple(None if s.point is None else [float(x[0].mid()) + 0.0 for x in s.point] for s in sides)
     boxes = tuple(None if s.box is None else [(below(x[0]), above(x[1])) for x in s.box] for s in sides)
     return Range((below(low.bound), above(high.bound)), (low.tight, high.tight), points, boxes)  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number, Path
 from gradcli.reference.ranges.making import Cells
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
@@ -35,7 +35,24 @@ def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Seq
         expression = _expression(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    return of_expression(cells, expression, table)
+    sides = _sides(expression)
+    if sides is None:
+        return of_expression(cells, expression, table)
+    symbol, below, above = sides
+    is_below = cells.less(of_expression(cells, symbol, table), cells.zero)
+    parts = [of_expression(cells, side, table) for side in (below, above)]
+    return cells.choice([Path(((is_below, True),), parts[0]), Path(((is_below, False),), parts[1])])
+
+
+@cache
+def _sides(expression: Any) -> tuple[Any, Any, Any] | None:
+    """A function of the size and the sign of one number, as it is below 0 and from 0 on; None for others."""
+    found = {part.args[0] for part in expression.atoms(sympy.Abs, sympy.sign)}
+    symbol = found.pop() if len(found) == 1 else None
+    if symbol is None or not symbol.is_Symbol or not expression.has(sympy.sign):
+        return None
+    below, above = (expression.subs({sympy.Abs(symbol): sign * symbol, sympy.sign(symbol): sign}) for sign in (-1, 1))
+    return (symbol, below, above) if expression.subs(symbol, 0) == above.subs(symbol, 0) else None
 
 
 @cache
