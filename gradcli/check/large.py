@@ -51,7 +51,7 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
-        certain = certain or bool(compared.confirmed) or (bool(compared.wrong.any()) and smooth)
+        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
         held.tell(results[name])
         judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
     judge.wide["value"] = found.value, (1 + found.share) * value_bound
