@@ -31,6 +31,8 @@ def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Itera
     except ImportError:
         return
     for quantity in _quantities(node):
+        if quantity.shape:
+            continue
         size = abs(float(value_of(quantity)))
         if not (0 < size <= _NEAR or _FAR <= size < math.inf):
             continue
