@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 
-from gradcli.check.rewrites.standard import Factor, Inexact, Standard, Term, factors, is_product, is_sum, number, product, terms, total
+from gradcli.check.rewrites.parts import Factor, Inexact, Term, factors, is_product, is_sum, number, product, terms, total
+from gradcli.check.rewrites.standard import Standard
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 
@@ -40,12 +42,7 @@ class Matcher:
 
     def found(self, pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Rest]]:
         """The ways in which a pattern matches a node, or a part of it as a sum or a product, each with what is left over."""
-        count = 0
-        for bound, rest in self._found(pattern, node):
-            yield bound, rest
-            count += 1
-            if count >= _MOST_MATCHES:
-                return
+        yield from islice(self._found(pattern, node), _MOST_MATCHES)
 
     def _found(self, pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Rest]]:
         if is_sum(pattern):

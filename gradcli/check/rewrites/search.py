@@ -24,8 +24,10 @@ from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 
 GOOD = 4.0  # lost bits that are as good as none
-_MOST_MEASURED = 1200
-_MOST_EXPANDED = 120
+_MOST_MEASURED = 1000
+_MOST_EXPANDED = 80
+_PATIENCE = 25  # ways that are gone on from without finding a better one
+_FOR_EXACT = 4  # the same, where a series is good already and an identity might be
 _LARGEST = 120  # nodes of a way, each time it is written
 
 Losses = tuple[float, ...]
@@ -50,18 +52,22 @@ class Search:
         queue: list[tuple[Any, int, Expr]] = [(found[0], next(serial), root)]
         standard = interpret(reachable([root]), Standard(self.graph))[root]
         ways: Iterator[Expr] = iter([standard])
+        since = 0
         for _ in range(_MOST_EXPANDED):
+            since += 1
             for way in ways:
                 losses = self.losses(way)
                 if losses is None:
                     continue
                 key = self._key(way, losses)
-                heapq.heappush(queue, (key, next(serial), way))
+                if max(losses) > GOOD:
+                    heapq.heappush(queue, (key, next(serial), way))
                 if key < found[0]:
-                    found = (key, way, losses)
+                    found, since = (key, way, losses), 0
                 if self.measured >= _MOST_MEASURED:
                     break
-            if max(found[2]) <= GOOD or not queue or self.measured >= _MOST_MEASURED:
+            patience = _PATIENCE if max(found[2]) > GOOD else _FOR_EXACT if found[1] in self.approximate else 0
+            if not queue or self.measured >= _MOST_MEASURED or since >= patience:
                 break
             ways = self._from(heapq.heappop(queue)[2])
         return found[1], found[2]
