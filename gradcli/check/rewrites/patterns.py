@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import islice
 
-from gradcli.check.rewrites.parts import Factor, Inexact, Term, factors, is_product, is_sum, number, product, terms, total
+from gradcli.check.rewrites.parts import Factor, Inexact, Term, factors, is_product, is_sum, merged_factors, number, product, terms, total
 from gradcli.check.rewrites.standard import Standard
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -199,7 +199,7 @@ class Rest:
     def around(self, graph: Graph, node: Expr) -> Expr:
         """A replacement with what was left over. Raises Inexact where that is no floats' sum."""
         if self.factors is not None:
-            return product(graph, self.scale, [(node, 1), *self.factors])
+            return product(graph, self.scale, merged_factors([(node, 1), *self.factors]))
         if self.terms or self.scale != 1:
             own = [(self.scale * c, core) for c, core in terms(node)] if is_sum(node) and not self.terms else [(self.scale, node)]
             return total(graph, [*own, *self.terms])
