@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from gradcli.check.rewrites.standard import Factor, Inexact, Term, number, product, role, total
+from gradcli.check.rewrites.parts import Factor, Inexact, Term, number, product, role, total
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
