@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.bounded import ELEMENTARY, UNIT, Arithmetic, Bounded
+from gradcli.check.bounded import ELEMENTARY, UNIT, Arithmetic, Bounded, outwards
 from gradcli.check.first_order import first_order
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.reductions.carried import additions
@@ -60,7 +60,10 @@ class Arrays(Arithmetic):
         if isinstance(out, tuple):
             found = self._several(op, out, values, errors, static)
             return tuple(self.bounded(part, error) for part, error in zip(out, found, strict=True))
-        result = self.bounded(out, _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static)))
+        error = _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static))
+        if error is not None and _is_float(out) and not np.isfinite(out).all():
+            error = self._of_infinities(op, out, values, errors, static, error)
+        result = self.bounded(out, error)
         result.among = self._among(op, operands, values, static)
         if op.rewriting.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
@@ -86,10 +89,23 @@ class Arrays(Arithmetic):
         axes = tuple(i for i, n in enumerate(shape) if n == 1)
         return np.sum(unsure, axis=axes, keepdims=True) > 1
 
+    def _of_infinities(
+        self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any
+    ) -> Any:
+        """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
+        led: Any = False
+        for e in errors:
+            led = led | (np.isinf(e) if op.elementwise else np.any(np.isinf(e))) if _is_float(e) else led
+        if op.elementwise and any(_is_float(e) for e in errors):
+            for sign in (-1.0, 1.0):
+                moved = [x + sign * outwards(np, x, e) if _is_float(e) else x for x, e in zip(values, errors, strict=True)]
+                reached = op.forward(*moved, **static)
+                led = led | ((reached != out) & ~(np.isnan(reached) & np.isnan(out)))
+        certain = np.asarray(np.isfinite(error)) & ~np.isnan(out)
+        return np.where(np.isfinite(out), error, np.where(certain | ~np.asarray(led), 0.0, np.inf))
+
     def bounded(self, value: Any, error: Any) -> Bounded:
-        """A value with its error, None where that is nothing. What has overflown has none: that is no rounding."""
-        if error is not None and _is_float(value) and not (finite := np.isfinite(value)).all():
-            error = np.where(finite, error, 0.0)
+        """A value with its error, None where that is nothing."""
         if error is not None and not np.any(error):
             error = None
         return Bounded(value, error, self)

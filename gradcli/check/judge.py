@@ -91,13 +91,13 @@ class Judge:
         computed = Computed(np.asarray(reached), value_bound, self.gradients, bounds)
         try:
             proof = enclosed(passes, m, computed, DIGITS)
+            if proof is None:
+                source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
+            else:
+                source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
         except OtherShapeError as why:
             other = VariableCheck(Verdict.MISMATCH, reason=str(why))
             return other, dict.fromkeys(self.wrt, other)
-        if proof is None:
-            source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
-        else:
-            source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
         if proof is not None:

@@ -56,6 +56,10 @@ class Asked(Question, Protocol):
     def wrt(self) -> Mapping[str, Expr]: ...
     @property
     def fits_sympy(self) -> bool: ...
+    @property
+    def gradients(self) -> Sequence[np.ndarray]: ...  # as the engine computed them
+    @property
+    def wide(self) -> dict[str, tuple[Any, Any]]: ...  # reference and bounds of large arrays, for claims
 
 
 class Passes:

@@ -109,6 +109,19 @@ class Algebra:
                 return x
         return (max if which == "max" else min)(row, key=self.plain)
 
+    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """A function of whole matrices, where the context encloses it; else None.
+
+        "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a symmetric matrix: values and vectors)
+        """
+        return None
+
+    def approximated(self, name: str, left: Scalar) -> None:
+        """An iteration has not ended, which stops where nothing changes any more: unless nothing is left, its result is no enclosure."""
+        known = getattr(self.m, "uncertified", None)
+        if known is not None and not surely_zero(self.plain(left)):
+            known.add(name)
+
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""
         present = [a for a in arrays if a is not None]
@@ -179,3 +192,13 @@ class Numbers(Algebra):
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         return number(self.m, op, static, *arguments)
+
+    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        return enclosed_matrices(self.m, name, arrays)
+
+
+def enclosed_matrices(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+    """A function of whole matrices of plain scalars, where a context encloses it."""
+    enclosed = getattr(m, "matrices", None)
+    found: tuple[np.ndarray, ...] | None = None if enclosed is None else enclosed(name, arrays)
+    return found

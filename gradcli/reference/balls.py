@@ -14,8 +14,8 @@ import flint
 from flint import arb
 
 from gradcli.reference.ball import Ball, Undecidable, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
-from gradcli.reference.real_functions import REAL, is_certain, sharpened
-from gradcli.reference.special_balls import BY_PARAMETERS, FUNCTIONS
+from gradcli.reference.real_functions import RealFunctions, is_certain, sharpened
+from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 
 _BITS = math.log2(10)
 _GUARD = 10  # further bits at which everything is computed
@@ -33,7 +33,7 @@ def _on_scalars(function: Callable[..., arb], tried: bool = True) -> Callable[..
     return on_scalars
 
 
-_LOG = _on_scalars(REAL["log"].__call__, tried=False)
+_LOG = _on_scalars(RealFunctions.log.__call__, tried=False)
 
 
 class Balls:
@@ -171,7 +171,7 @@ class Balls:
     @staticmethod
     def by_parameters(name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return _on_scalars(lambda *given: BY_PARAMETERS[name](orders, *given))(*numbers)
+        return _on_scalars(lambda *given: by_parameters(name, orders, *given))(*numbers)
 
     def im(self, x: Any) -> Ball:
         """The imaginary part."""
@@ -189,6 +189,13 @@ class Balls:
         return made(ball * arb(2) ** -exponent), exponent
 
     @staticmethod
+    def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """A function of whole matrices; None where it cannot be certain."""
+        from gradcli.reference.matrix_balls import enclosed
+
+        return enclosed(name, arrays)
+
+    @staticmethod
     def nstr(x: Any, digits: int = 15) -> str:
         """The midpoint as decimals."""
         return str(as_arb(x).mid().str(digits, radius=False))
@@ -197,8 +204,8 @@ class Balls:
         """A function that FLINT has; or mpmath's, whose results are no proof."""
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in REAL:
-            function = _on_scalars(REAL[name].__call__, tried=False)
+        if (real := getattr(RealFunctions, name, None)) is not None:
+            function = _on_scalars(real.__call__, tried=False)
         elif name in FUNCTIONS:
             function = _on_scalars(FUNCTIONS[name])
         else:

@@ -96,49 +96,55 @@ _ODD = (MINUS_INF, INF)
 _FADES = (0, 0)
 _BOUNDED = (-1, 1)
 
-REAL: dict[str, Real] = {
-    **{name: Real(getattr(arb, name)) for name in ("sin", "cos", "tan", "sec")},
-    **{name: Real(getattr(arb, name), at={0: POLE}) for name in ("cot", "csc")},
-    "sinpi": Real(arb.sin_pi),
-    "cospi": Real(arb.cos_pi),
-    "sincpi": Real(arb.sinc_pi, _FADES),
-    "asin": Real(arb.asin, low=-1, high=1),
-    "acos": Real(arb.acos, low=-1, high=1),
-    "atan": Real(arb.atan, (lambda: -_quarter(), _quarter)),
-    "acot": Real(_inverse(arb.atan), _FADES, at={0: _quarter}),
-    "asec": Real(_inverse(arb.acos), (_quarter, _quarter), at={0: POLE}),
-    "acsc": Real(_inverse(arb.asin), _FADES, at={0: POLE}),
-    "sinh": Real(arb.sinh, _ODD),
-    "cosh": Real(arb.cosh, _GROWS),
-    "tanh": Real(arb.tanh, _BOUNDED),
-    "coth": Real(arb.coth, _BOUNDED, at={0: POLE}),
-    "sech": Real(arb.sech, _FADES),
-    "csch": Real(arb.csch, _FADES, at={0: POLE}),
-    "asinh": Real(arb.asinh, _ODD),
-    "acosh": Real(arb.acosh, (NAN, INF), low=1),
-    "atanh": Real(arb.atanh, low=-1, high=1, at={1: INF, -1: MINUS_INF}),
-    "acoth": Real(_inverse(arb.atanh), _FADES, at={0: NAN, 1: INF, -1: MINUS_INF}),
-    "asech": Real(_inverse(arb.acosh), low=0, high=1, at={0: POLE}),
-    "acsch": Real(_inverse(arb.asinh), _FADES, at={0: POLE}),
-    "exp": Real(arb.exp, (0, INF)),
-    "expm1": Real(arb.expm1, (-1, INF)),
-    "log": Real(arb.log, (NAN, INF), low=0, at={0: MINUS_INF}),
-    "log1p": Real(arb.log1p, (NAN, INF), low=-1, at={-1: MINUS_INF}),
-    "sqrt": Real(arb.sqrt, (NAN, INF), low=0),
-    "cbrt": Real(lambda x: x.root(3), (NAN, INF), low=0),
-    "gamma": Real(arb.gamma, (NAN, INF)),
-    "factorial": Real(arb.fac, (NAN, INF)),
-    "rgamma": Real(arb.rgamma, (NAN, 0)),
-    "loggamma": Real(arb.lgamma, (NAN, INF), low=0),
-    "digamma": Real(arb.digamma, (NAN, INF)),
-    "erf": Real(arb.erf, _BOUNDED),
-    "erfc": Real(_erfc, (2, 0)),
-    "erfi": Real(arb.erfi, _ODD),
-    "erfinv": Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: MINUS_INF}),
-    "ei": Real(arb.ei, (0, INF), at={0: MINUS_INF}),
-    "li": Real(arb.li, (NAN, INF), low=0, at={1: MINUS_INF}),
-    "si": Real(arb.si, (lambda: -_quarter(), _quarter)),
-    "ci": Real(arb.ci, (NAN, 0), low=0, at={0: MINUS_INF}),
-    "shi": Real(arb.shi, _ODD),
-    "chi": Real(arb.chi, (NAN, INF), low=0, at={0: MINUS_INF}),
-}
+
+class RealFunctions:
+    """The functions of one number that a context of mpmath has, under its names."""
+
+    sin = Real(arb.sin)
+    cos = Real(arb.cos)
+    tan = Real(arb.tan)
+    sec = Real(arb.sec)
+    cot = Real(arb.cot, at={0: POLE})
+    csc = Real(arb.csc, at={0: POLE})
+    sinpi = Real(arb.sin_pi)
+    cospi = Real(arb.cos_pi)
+    sincpi = Real(arb.sinc_pi, _FADES)
+    asin = Real(arb.asin, low=-1, high=1)
+    acos = Real(arb.acos, low=-1, high=1)
+    atan = Real(arb.atan, (lambda: -_quarter(), _quarter))
+    acot = Real(_inverse(arb.atan), _FADES, at={0: _quarter})
+    asec = Real(_inverse(arb.acos), (_quarter, _quarter), at={0: POLE})
+    acsc = Real(_inverse(arb.asin), _FADES, at={0: POLE})
+    sinh = Real(arb.sinh, _ODD)
+    cosh = Real(arb.cosh, _GROWS)
+    tanh = Real(arb.tanh, _BOUNDED)
+    coth = Real(arb.coth, _BOUNDED, at={0: POLE})
+    sech = Real(arb.sech, _FADES)
+    csch = Real(arb.csch, _FADES, at={0: POLE})
+    asinh = Real(arb.asinh, _ODD)
+    acosh = Real(arb.acosh, (NAN, INF), low=1)
+    atanh = Real(arb.atanh, low=-1, high=1, at={1: INF, -1: MINUS_INF})
+    acoth = Real(_inverse(arb.atanh), _FADES, at={0: NAN, 1: INF, -1: MINUS_INF})
+    asech = Real(_inverse(arb.acosh), low=0, high=1, at={0: POLE})
+    acsch = Real(_inverse(arb.asinh), _FADES, at={0: POLE})
+    exp = Real(arb.exp, (0, INF))
+    expm1 = Real(arb.expm1, (-1, INF))
+    log = Real(arb.log, (NAN, INF), low=0, at={0: MINUS_INF})
+    log1p = Real(arb.log1p, (NAN, INF), low=-1, at={-1: MINUS_INF})
+    sqrt = Real(arb.sqrt, (NAN, INF), low=0)
+    cbrt = Real(lambda x: x.root(3), (NAN, INF), low=0)
+    gamma = Real(arb.gamma, (NAN, INF))
+    factorial = Real(arb.fac, (NAN, INF))
+    rgamma = Real(arb.rgamma, (NAN, 0))
+    loggamma = Real(arb.lgamma, (NAN, INF), low=0)
+    digamma = Real(arb.digamma, (NAN, INF))
+    erf = Real(arb.erf, _BOUNDED)
+    erfc = Real(_erfc, (2, 0))
+    erfi = Real(arb.erfi, _ODD)
+    erfinv = Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: MINUS_INF})
+    ei = Real(arb.ei, (0, INF), at={0: MINUS_INF})
+    li = Real(arb.li, (NAN, INF), low=0, at={1: MINUS_INF})
+    si = Real(arb.si, (lambda: -_quarter(), _quarter))
+    ci = Real(arb.ci, (NAN, 0), low=0, at={0: MINUS_INF})
+    shi = Real(arb.shi, _ODD)
+    chi = Real(arb.chi, (NAN, INF), low=0, at={0: MINUS_INF})

@@ -222,6 +222,11 @@ class Tracing(Algebra):
 
         return Traced(self, value, Differentiated(op.name, smooth_function(op, len(arguments), static)), arguments)
 
+    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        from gradcli.reference.matrix_steps import recorded
+
+        return recorded(self, name, arrays)
+
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
         tied = [x for x in row if plain(x) == plain(best)]
@@ -255,6 +260,9 @@ class Tracing(Algebra):
                 still_in_time()
             node = nodes[serial]
             if node.function is None or (type(cotangent) is not Traced and traced and surely_zero(cotangent)):
+                return
+            if (pulled := getattr(node.function, "pulled", None)) is not None:  # of functions of whole matrices
+                yield from pulled(self, node, cotangent, traced)
                 return
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:

@@ -5,7 +5,7 @@ They have the names of mpmath's and take what those take, in that order; their v
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flint import acb, arb, arb_series
 
@@ -135,8 +135,10 @@ FUNCTIONS: dict[str, Enclosing] = {
     "atan2": arb.atan2,
 }
 
-BY_PARAMETERS: dict[str, Callable[..., arb]] = {
-    "gammainc": lambda orders, a, x: gamma_by_parameter(orders[0], a, x, upper=False),
-    "gammaincc": lambda orders, a, x: gamma_by_parameter(orders[0], a, x, upper=True),
-    "betainc": beta_by_parameters,
-}
+
+def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
+    """The derivative by its parameters, of these orders, of the incomplete function of that name."""
+    if name == "betainc":
+        return beta_by_parameters(orders, *given)
+    a, x = given
+    return gamma_by_parameter(orders[0], a, x, upper=name == "gammaincc")

@@ -34,16 +34,17 @@ def proved(judge: Judge, root: Expr, way: Expr, *, series: bool = False) -> bool
     """
     told = False
     for step in _AROUND:
-        nearness = _nearness(judge, root, way, step)
+        enough = _SERIES if series else _EXACT
+        nearness = _nearness(judge, root, way, step, enough)
         if nearness is None:
             continue
-        if nearness > (_SERIES if series else _EXACT):
+        if nearness > enough:
             return False
         told = True
     return told
 
 
-def _nearness(judge: Judge, root: Expr, way: Expr, step: int) -> float | None:
+def _nearness(judge: Judge, root: Expr, way: Expr, step: int, enough: float) -> float | None:
     """How far a way may be from a function at a point, relative to it; None where the function has no finite value or derivative."""
     for m in _contexts():
         try:
@@ -60,7 +61,7 @@ def _nearness(judge: Judge, root: Expr, way: Expr, step: int) -> float | None:
             continue
         except _WITHOUT_VALUE:
             return np.inf
-        if nearness <= _SERIES:
+        if nearness <= enough:
             return nearness
     return np.inf
 

@@ -29,6 +29,8 @@ from gradcli.ops.references.scalar_algorithms import (
 )
 from gradcli.ops.references.scalar_algorithms import cholesky as cholesky_of
 
+_FEW = 4  # rows up to which cofactors are as many small determinants
+
 
 def one_triangle(m: Any, x: Matrix, upper: bool, mirrored: bool) -> Matrix:
     """The values of one triangle of a matrix, the other being zero or its mirror image."""
@@ -171,6 +173,9 @@ def _without(x: Matrix, row: int, column: int) -> Matrix:
 def cofactors(m: Any, x: Matrix) -> Matrix:
     """The adjugate: signed determinants of what is left without a row and a column."""
     n = len(x)
+    if n > _FEW and (size := m.whole("determinant", x)) is not None and (inverse := m.whole("solution", x, identity(m, n))) is not None:
+        scaled: Matrix = inverse[0] * size[0][()]
+        return scaled
     return array([berkowitz(m, _without(x, i, j)) * (-1) ** (i + j) for j in range(n) for i in range(n)], (n, n))
 
 

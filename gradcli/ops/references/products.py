@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ def contracted(m: Any, arrays: Sequence[Any], names: Sequence[Sequence[Hashable]
     for x, axes in zip(arrays, names, strict=True):
         for name, n in zip(axes, np.shape(x), strict=True):
             extents[name] = n if extents.get(name, 1) == 1 else extents[name]
+    if (whole := _by_matrices(m, arrays, names, result, extents)) is not None:
+        return whole
     inside = [name for name in extents if name not in result]
     factors = []
     for x, axes in zip(arrays, names, strict=True):
@@ -35,6 +37,41 @@ def contracted(m: Any, arrays: Sequence[Any], names: Sequence[Sequence[Hashable]
     else:
         values = [total(m, [product(m, terms) for terms in zip(*lists, strict=True)]) for lists in zip(*factors, strict=True)]
     return array(values, [extents[name] for name in result])
+
+
+_MANY = 64  # products of entries from which on they are summed by products of whole matrices
+
+
+def _by_matrices(
+    m: Any, arrays: Sequence[Any], names: Sequence[Sequence[Hashable]], result: Sequence[Hashable], extents: Mapping[Hashable, int]
+) -> Array | None:
+    """The same by products of matrices, one for each place along axes that all have; None where it is none, or of few entries."""
+    if len(arrays) != 2 or size_of([*extents.values()]) < _MANY:
+        return None
+    first, second = names
+    both = [name for name in first if name in second]
+    alone = [[name for name in one if name not in other] for one, other in ((first, second), (second, first))]
+    summed, batch = [name for name in both if name not in result], [name for name in both if name in result]
+    whole = all(
+        len(set(axes)) == len(axes) and np.shape(x) == tuple(extents[name] for name in axes) for x, axes in zip(arrays, names, strict=True)
+    )
+    if not whole or not summed or any(name not in result for axes in alone for name in axes):
+        return None
+    sizes = [size_of([extents[name] for name in axes]) for axes in (batch, alone[0], summed, alone[1])]
+    left = _arranged(arrays[0], first, [*batch, *alone[0], *summed]).reshape(sizes[:3])
+    right = _arranged(arrays[1], second, [*batch, *summed, *alone[1]]).reshape((sizes[0], *sizes[2:]))
+    parts = []
+    for x, y in zip(left, right, strict=True):
+        found = m.whole("product", x, y)
+        if found is None:
+            return None
+        parts.append(found[0])
+    axes = [*batch, *alone[0], *alone[1]]
+    return _arranged(np.stack(parts).reshape([extents[name] for name in axes]), axes, result)
+
+
+def _arranged(x: Any, axes: Sequence[Hashable], wanted: Sequence[Hashable]) -> Array:
+    return np.asarray(x, dtype=object).transpose([list(axes).index(name) for name in wanted])
 
 
 def _batch(x: Any, axes: int) -> list[Hashable]:

@@ -92,15 +92,52 @@ def _equal(m: Any, clusters: list[list[int]], source: Matrix, values: Matrix, le
                 part[:, places] = blurred(m, part[:, places], source)
 
 
+def _apart(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix] | None:
+    """Eigenvalues and eigenvectors where they are enclosed, and apart for all that the program's precision can tell."""
+    if len(x) < 2 or (found := m.whole("eigensystem", x)) is None:
+        return None
+    values, vectors = found
+    clusters = _clusters(m, values)
+    if len(clusters) < len(x):
+        return None
+    vectors = vectors.copy()
+    _turn(m, clusters, like, vectors)
+    return values, vectors
+
+
+def _full_rank(m: Any, x: Matrix, like: Matrix | None) -> tuple[Matrix, Matrix, Matrix] | None:
+    """By the eigenvectors of x.T @ x, where these are enclosed and all singular values count."""
+    if not x.size or x.shape[1] < 2 or (product := m.whole("product", x.T, x)) is None:
+        return None
+    if (found := m.whole("eigensystem", product[0])) is None:
+        return None
+    squares, right = found
+    if not all(m.plain(v) > 0 for v in squares):
+        return None
+    sizes = m.map(m.sqrt, squares)
+    noise = rounding(m, largest(m, x))
+    clusters = _clusters(m, sizes, noise)
+    if len(clusters) < len(sizes) or not m.plain(sizes[0]) > noise:
+        return None
+    right = right.copy()
+    if like is not None:
+        _turn(m, clusters, like[:, ::-1], right)
+    left = m.whole("product", x, right)[0] / sizes
+    return left[:, ::-1], sizes[::-1], right[:, ::-1]
+
+
 def symmetric_eigen(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix]:
     """Eigenvalues in ascending order, and eigenvectors turned towards others (C. G. J. Jacobi, 1846)."""
-    without_formula(m)
+    if (found := _apart(m, x, like)) is not None:
+        return found
     n, source = len(x), x
+    without_formula(m)
     small = largest(m, x) * m.m.mpf(10) ** (GUARD - m.m.dps)
 
     def rotation_of(x: Matrix, v: Matrix) -> Callable[[int, int], Any]:
         def rotate(p: int, q: int) -> Any:
             before = abs(m.plain(x[p, q]))
+            m.approximated("eigh", before)
             turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
             if turn is not None:
                 for part in (x, x.T, v):
@@ -126,14 +163,17 @@ def singular_values(m: Any, x: Matrix, like: Matrix | None = None) -> tuple[Matr
     There must be no more columns than rows. By rotations of pairs of columns (M. R. Hestenes, Journal of the SIAM 6,
     1958). What is zero to the precision of m becomes a square root of zero, which has no derivative.
     """
-    without_formula(m)
+    if (found := _full_rank(m, x, like)) is not None:
+        return found
     n, source = x.shape[1], x
+    without_formula(m)
     top = largest(m, x)
     small = len(x) * top**2 * m.m.mpf(10) ** (GUARD - m.m.dps)
 
     def rotation_of(x: Matrix, v: Matrix) -> Callable[[int, int], Any]:
         def rotate(p: int, q: int) -> Any:
             off = x[:, p] @ x[:, q]
+            m.approximated("svd", off)
             turn = _rotation(m, off, x[:, q] @ x[:, q] - x[:, p] @ x[:, p], small)
             if turn is not None:
                 for part in (x, v):

@@ -41,7 +41,10 @@ class Calls:
 
     def call(self, line: Line, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """A function of a library applied to what its arguments stand for."""
-        given = self.bound(line, arguments, keywords)
+        return self.applied(line, self.bound(line, arguments, keywords))
+
+    def applied(self, line: Line, given: dict[str, Any]) -> Any:
+        """The same of arguments that have found their parameters."""
         self._settle(line, given)
         maker = MAKERS.get(line.function)
         if maker is not None:
