@@ -252,6 +252,9 @@ def _minus_one() -> arb:
 
 _HALF_PI = (-arb(2), arb(2))
 
+COSTS = dict.fromkeys(("gamma", "loggamma", "digamma", "zeta", "besselj", "bessely", "besseli", "besselk"), 20) | {
+    "polygamma": 60
+}  # in cells
 SHAPES: dict[str, Shape] = {
     "exp": _monotone(arb.exp, within=(ZERO, INFINITE)),
     "log": _monotone(arb.log, _zero, open_=True),
@@ -285,7 +288,7 @@ SHAPES: dict[str, Shape] = {
     "chi": _in_balls(arb.chi, POLE),
     "ei": _in_balls(arb.ei, POLE),
     "li": _in_balls(arb.li, POLE),
-    "zeta": _in_balls(lambda s, a=None: arb.zeta(s) if a is None else arb.zeta(s, a), POLE),
+    "zeta": _in_balls(arb.zeta, POLE),
     "besselj": _in_balls(lambda n, x: arb.bessel_j(x, n)),
     "bessely": _in_balls(lambda n, x: arb.bessel_y(x, n), POLE),
     "besseli": _in_balls(lambda n, x: arb.bessel_i(x, n)),
