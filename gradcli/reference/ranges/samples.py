@@ -1,4 +1,4 @@
-"""Ranges of functions that do not stand in `shapes`: in balls, by their references; or some values, and room around them, which is no proof."""
+"""Ranges of functions that do not stand in `shapes`: in balls, by their references; or some values and room around them, no proof."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flint import arb
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import Call
 from gradcli.reference.ranges.intervals import EVERYTHING, Interval, around
-from gradcli.reference.ranges.shapes import DOMAIN, Found, ball_of
+from gradcli.reference.ranges.shape import DOMAIN, Found, ball_of
 
-COST_OF_SAMPLES = 2_000  # in cells
+COST_OF_BALLS, COST_OF_SAMPLES = 300, 2_000  # in cells
 _POINTS = 9
 _ROOM = 0.25  # of the spread of the values, on both sides
 
