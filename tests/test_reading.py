@@ -201,8 +201,8 @@ def test_a_mistake_before_the_graph_is_found_by_the_verdict(text: str, plant: Ca
 
 
 def test_a_result_of_another_shape_is_a_mismatch() -> None:
-    with replaced(registry._BY_NAME, "concat", named("stack")):
-        check = judged("np.concat([x, x])", {"x": [1.0, 2.0]}, mode="jacobian")
+    with replaced(registry._BY_NAME, "hstack", named("vstack")):
+        check = judged("np.hstack([x, x])", {"x": [1.0, 2.0]}, mode="jacobian")
     assert check.verdict.word == "mismatch", said(check)
     assert check.reason == "the result has the shape (2, 2), the text says (4,)"
 
