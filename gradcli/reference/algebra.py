@@ -116,6 +116,13 @@ class Algebra:
         """
         return None
 
+    def surely(self, holds: Callable[[], bool]) -> bool:
+        """Whether something holds, and enclosures do not leave it open."""
+        try:
+            return bool(holds())
+        except getattr(self.m, "undecidable", ()):
+            return False
+
     def approximated(self, name: str, left: Scalar) -> None:
         """An iteration has not ended, which stops where nothing changes any more: unless nothing is left, its result is no enclosure."""
         known = getattr(self.m, "uncertified", None)

@@ -42,7 +42,7 @@ class Balls:
     uncertified  the functions that FLINT lacks and mpmath has computed
     """
 
-    mpf = Ball
+    mpf, undecidable = Ball, Undecidable
     mpc = type("Complex", (), {})  # no number here is one
 
     def __init__(self, digits: int = 50) -> None:

@@ -112,12 +112,12 @@ def _full_rank(m: Any, x: Matrix, like: Matrix | None) -> tuple[Matrix, Matrix, 
     if (found := m.whole("eigensystem", product[0])) is None:
         return None
     squares, right = found
-    if not all(m.plain(v) > 0 for v in squares):
+    if not m.surely(lambda: all(m.plain(v) > 0 for v in squares)):
         return None
     sizes = m.map(m.sqrt, squares)
     noise = rounding(m, largest(m, x))
     clusters = _clusters(m, sizes, noise)
-    if len(clusters) < len(sizes) or not m.plain(sizes[0]) > noise:
+    if len(clusters) < len(sizes) or m.plain(sizes[0]) <= noise:
         return None
     right = right.copy()
     if like is not None:
