@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.language.builtin_functions import ALIASES, FUNCTIONS
 from gradcli.ops import registry
-from gradcli.ops.calling import signatures
+from gradcli.ops.calling import classes, signatures
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import Parameter, Signature
@@ -62,10 +62,22 @@ def lines() -> Iterator[str]:
             yield "\t".join((name, ",".join(libraries), *row)) + "\n"
 
 
+def class_lines() -> Iterator[str]:
+    """A line for each class of a library: what its constructor takes, and the functions that its objects are."""
+    for library, table in classes._CLASSES.items():
+        for name, of in table.items():
+            if isinstance(of, classes.Class):
+                said = {
+                    "methods": dict(of.methods), "properties": sorted(of.properties), "defaults": dict(of.defaults),
+                    "repeated": dict(of.repeated),
+                }  # fmt: skip
+                yield "\t".join((f"class {name}", library, "", ",".join(map(written, of.constructor.parameters)), json.dumps(said))) + "\n"
+
+
 def main() -> None:
     known = TABLE.read_text().splitlines(keepends=True) if TABLE.exists() else [HEAD]
     names = {line.split("\t", 1)[0] for line in known}
-    new = [line for line in lines() if line.split("\t", 1)[0] not in names]
+    new = [line for line in (*lines(), *class_lines()) if line.split("\t", 1)[0] not in names]
     TABLE.write_text(known[0] + "".join(sorted([*known[1:], *new])))
     print(f"{len(new)} lines added")
 

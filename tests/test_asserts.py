@@ -73,8 +73,6 @@ REFUSED = {
     "x = 2": ("=", "assert x == 2"),
     "x == 2 within 0.1 and x < 3": ("and", "assert x == 2 and x < 3 within 0.1"),
     "x == 2, 'two'": (",", "assert x == 2  # two"),
-    "x**2 >= 0 for x in 0..1": ("for", "assert x**2 >= 0"),
-    "x == 1 within 0.1 for x in 0..y, y in -1..1": ("for", "assert x == 1"),
 }
 
 

@@ -138,7 +138,9 @@ def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch, n
     rule = op.vjp
     assert rule is not None
     monkeypatch.setitem(op.__dict__, "extended", None)
-    monkeypatch.setitem(op.__dict__, "vjp", lambda *given, **static: [None if p is None else p * (1 + 1e-5) for p in rule(*given, **static)])
+    monkeypatch.setitem(
+        op.__dict__, "vjp", lambda *given, **static: [None if p is None else p * (1 + 1e-5) for p in rule(*given, **static)]
+    )
     check, _ = judged("logsumexp(cumsum(x)/1e2)", {"x": X})
     assert check.verdict is Verdict.MISMATCH
     assert f"the derivative of {name} is wrong" in (check.reason or "")

@@ -111,7 +111,7 @@ class Arithmetic:
         if op.rewriting.algebra == "comparison":
             x, y = values
             off = sum(errors[1:], errors[0])
-            return m.logical_and(m.less_equal(m.abs(x - y), off), m.greater(off, 0.0))
+            return m.logical_and(m.logical_not(m.greater(m.abs(x - y), off)), m.greater(off, 0.0))  # NaN may be either
         points = op.accuracy.between
         if points is None:
             return NotImplemented

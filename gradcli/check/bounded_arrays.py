@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.bounded import ELEMENTARY, UNIT, Arithmetic, Bounded
+from gradcli.check.bounded import ELEMENTARY, UNIT, Arithmetic, Bounded, outwards
 from gradcli.check.first_order import first_order
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.reductions.carried import additions
@@ -60,7 +60,10 @@ class Arrays(Arithmetic):
         if isinstance(out, tuple):
             found = self._several(op, out, values, errors, static)
             return tuple(self.bounded(part, error) for part, error in zip(out, found, strict=True))
-        result = self.bounded(out, _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static)))
+        error = _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static))
+        if error is not None and _is_float(out) and not np.isfinite(out).all():
+            error = self._of_infinities(op, out, values, errors, static, error)
+        result = self.bounded(out, error)
         result.among = self._among(op, operands, values, static)
         if op.rewriting.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
@@ -86,19 +89,32 @@ class Arrays(Arithmetic):
         axes = tuple(i for i, n in enumerate(shape) if n == 1)
         return np.sum(unsure, axis=axes, keepdims=True) > 1
 
+    def _of_infinities(
+        self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any
+    ) -> Any:
+        """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
+        led: Any = False
+        for e in errors:
+            led = led | (np.isinf(e) if op.elementwise else np.any(np.isinf(e))) if _is_float(e) else led
+        if op.elementwise and any(_is_float(e) for e in errors):
+            for sign in (-1.0, 1.0):
+                moved = [x + sign * outwards(np, x, e) if _is_float(e) else x for x, e in zip(values, errors, strict=True)]
+                reached = op.forward(*moved, **static)
+                led = led | ((reached != out) & ~(np.isnan(reached) & np.isnan(out)))
+        certain = np.asarray(np.isfinite(error)) & ~np.isnan(out)
+        return np.where(np.isfinite(out), error, np.where(certain | ~np.asarray(led), 0.0, np.inf))
+
     def bounded(self, value: Any, error: Any) -> Bounded:
-        """A value with its error, None where that is nothing. What has overflown has none: that is no rounding."""
-        if error is not None and _is_float(value) and not (finite := np.isfinite(value)).all():
-            error = np.where(finite, error, 0.0)
+        """A value with its error, None where that is nothing."""
         if error is not None and not np.any(error):
             error = None
         return Bounded(value, error, self)
 
     def _carried(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if op.accuracy.ulps > ELEMENTARY and op.elementwise and op.accuracy.rounding == "result" and op.accuracy.rounds is None:
+        if op.elementwise and _is_backward_stable(op):
             # right for operands that are off by a unit in their last place
             errors = [e if not _is_float(x) else _plus(e, self.total * np.abs(x)) for x, e in zip(values, errors, strict=True)]
-        if op.core_dims is not None and op.accuracy.ulps > ELEMENTARY and op.accuracy.carries is None:
+        if op.core_dims is not None and _is_backward_stable(op):
             errors = [_plus(e, self._backward(x)) for x, e in zip(values, errors, strict=True)]
         if all(e is None for e in errors):
             return None
@@ -127,8 +143,14 @@ class Arrays(Arithmetic):
     def _several(self, op: Op, out: tuple[Any, ...], values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Sequence[Any]:
         if op.core_dims is not None:
             errors = [_plus(e, self._backward(x)) for x, e in zip(values, errors, strict=True)]
-        found = first_order(op, out, values, [0.0 if e is None else e for e in errors], static)
-        return [_plus(e, 8 * self.total * np.abs(part)) if _is_float(part) else e for e, part in zip(found, out, strict=True)]
+        given = [0.0 if e is None else e for e in errors]
+        rule, found = op.accuracy.carries, None
+        if rule is not None:
+            found = rule(self.names(op, static), out, *values, *given, **static)
+        if found is None:
+            found = first_order(op, out, values, given, static)
+        own = [8 * self.total * np.abs(part) if _is_float(part) else None for part in out]
+        return [_plus(np.where(np.isnan(e), np.inf, e), more) for e, more in zip(found, own, strict=True)]
 
     @staticmethod
     def _all_floats(values: list[Any], errors: list[Any]) -> bool:
@@ -170,6 +192,10 @@ class Arrays(Arithmetic):
         else:
             most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
+
+
+def _is_backward_stable(op: Op) -> bool:
+    return op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and op.accuracy.rounds is None
 
 
 def _begins_whole(values: Sequence[Any]) -> bool:

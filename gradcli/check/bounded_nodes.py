@@ -95,7 +95,7 @@ class Nodes(Arithmetic):
         return result
 
     def _carried(self, op: Op, out: Expr, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if op.core_dims is not None and op.accuracy.carries is None:
+        if op.core_dims is not None and op.accuracy.rounding == "result":
             raise NotFused(op.name)
         m = self.names(op, static)
         if op.accuracy.ulps > ELEMENTARY and op.elementwise and op.accuracy.rounding == "result" and op.accuracy.rounds is None:

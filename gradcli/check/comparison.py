@@ -18,6 +18,7 @@ _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same of a float and a limit from one side
 _LIMIT = 15  # the same where the reference is a limit from both sides
 _SHOWN = 1e-7  # of an entry: a bound beyond is named
+_KNOWN = 20  # digits to which a reference is known, for its floats to be held against it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
@@ -50,7 +51,8 @@ class Comparison:
         self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
         self.troubles = troubles
-        self.rule = rule
+        self._share = m.mpf(10) ** -rule
+        self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
@@ -66,7 +68,7 @@ class Comparison:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
         if isinstance(reference, bool):
             return Verdict.AGREE
-        tolerance = m.mpf(10) ** -self.rule
+        tolerance = self._share
         sides = self.sides.get(i)
         if sides is not None:
             if sides.limit is None and sides.inside is not None:
@@ -101,30 +103,38 @@ class Comparison:
 
     def _slack(self, i: int) -> Any:
         """What rounding at the working precision does to the terms; a limit from both sides is good to less."""
-        m, bound = self.m, self.bounds[i]
-        terms = m.mpf(bound) / _EPSILON if math.isfinite(bound) else m.zero
-        return terms * m.mpf(10) ** (_GUARD - m.dps) + (m.mpf(10) ** -28 if i in self.sides else 0)
+        bound = self.bounds[i]
+        slack = self._grain * bound if math.isfinite(bound) else self.m.zero
+        return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
 
     def _allowed(self, i: int) -> Any:
         """How far rules and reference may be apart."""
         if isinstance(self.reference[i], bool):
             return self.m.inf
-        return self.m.mpf(10) ** -self.rule * max(abs(self.engine[i]), abs(self.reference[i])) + self._slack(i)
+        return self._share * max(abs(self.engine[i]), abs(self.reference[i])) + self._slack(i)
 
     @property
     def unsettled(self) -> bool:
         """Whether an entry may be zero or not, as far as this precision can tell, and floats could."""
         return any(
-            not isinstance(r, bool) and self.m.isfinite(r) and _SMALLEST < (slack := self._slack(i)) and self._may_vanish(i, r, slack)
+            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self._slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
             for i, r in enumerate(self.reference)
         )
 
+    def _is_zero(self, i: int) -> bool:
+        """Whether nothing tells a number from zero."""
+        known = self.radii[i] if self.radii else self._slack(i)
+        return bool(abs(self.reference[i]) <= known)
+
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
-        """Whether a number that is known so well may be zero, and may be another."""
-        return bool(0 < self.radii[i] >= abs(reference) if self.radii else abs(reference) <= slack)
+        """Whether a number that is known so well may be zero, or has fewer right digits than it takes to count lost bits."""
+        size, known = abs(reference), self.radii[i] * self.m.mpf(10) ** _KNOWN if self.radii else slack
+        return bool(0 < known and known >= size)
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
+        if self.dtype == np.float64:
+            return float(exact)
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
 
@@ -228,8 +238,8 @@ class Comparison:
         if self._rounded(self.reference[i]) == self.computed[i]:
             # as right as floats can be, also where they underflow
             return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
-        nothing = min(self._slack(i), self.m.mpf(10) ** -20 * bound) if math.isfinite(bound) else self.m.zero
-        if off <= bound and abs(self.reference[i]) <= nothing:
+        nothing = math.isfinite(bound) and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and self._is_zero(i)
+        if off <= bound and nothing:
             return float(off), 0.0  # a true zero: no relative error, and no digits to lose
         return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
 

@@ -1,7 +1,8 @@
 """What errors of operands make of results, by the operation's own derivative: where its record does not say more.
 
 The bound is twice that of the first order. It is held against results for operands moved to the ends of their errors; where one of these
-is off by more, as beside a pole or at a singular matrix, nothing is known, and the bound is infinite.
+is off by more, as beside a pole or at a singular matrix, nothing is known, and the bound is infinite. Of very many results none is
+differentiated: the bound is a multiple of the farthest that a few such operands take any of them, which is an estimate.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import numpy as np
 from gradcli.ops.spec import Op
 
 _TWICE = 2.0
-_MANY = 1 << 11  # results up to which each is differentiated by itself
+_MANY = 1 << 10  # results up to which each is differentiated by itself
 _DIRECTIONS = 3
+_ESTIMATED = 16.0
 _OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry
 
 
@@ -27,8 +29,10 @@ def first_order(
     errors = [np.broadcast_to(e, np.shape(x)) if x is not None else e for x, e in zip(values, errors, strict=True)]
     if op.elementwise:
         found = [_by_partials(op, out[0], values, errors, static)]
-    elif op.vjp is None or sum(np.size(part) for part in out) > _MANY:
-        found = [np.full(np.shape(part), np.inf) for part in out]
+    elif op.vjp is None:
+        return [np.full(np.shape(part), np.inf) for part in out]
+    elif sum(np.size(part) for part in out) > _MANY:
+        return _estimated(op, out, values, errors, static)
     else:
         found = _by_entries(op, out, values, errors, static)
     for moved in _ends(values, errors):
@@ -38,6 +42,16 @@ def first_order(
             beyond = ~(np.abs(np.asarray(part, float) - still) <= found[i] + rounded) & np.not_equal(part, still)
             found[i] = np.where(beyond, np.inf, found[i])
     return found
+
+
+def _estimated(op: Op, out: tuple[Any, ...], values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> list[Any]:
+    farthest = [0.0] * len(out)
+    for moved in _ends(values, errors):
+        reached = op.forward(*moved, **static)
+        for i, (part, still) in enumerate(zip(reached if isinstance(reached, tuple) else (reached,), out, strict=True)):
+            off = float(np.max(np.abs(np.asarray(part, float) - still), initial=0.0))
+            farthest[i] = max(farthest[i], np.inf if np.isnan(off) else off)
+    return [np.full(np.shape(part), _ESTIMATED * off) for part, off in zip(out, farthest, strict=True)]
 
 
 def _ends(values: Sequence[Any], errors: Sequence[Any]) -> Any:

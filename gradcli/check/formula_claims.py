@@ -18,13 +18,14 @@ from gradcli.check.comparison import Comparison
 from gradcli.check.discrepancy import discrepancy
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
+from gradcli.check.narrow import numbers
 from gradcli.check.proofs import proved
 from gradcli.check.sampling import Point, around, moderate
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Algebra, Unsupported, settled
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
@@ -59,6 +60,8 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
     here = _here(judge, claim, truth, shape, digits)
     if proved(judge, claim):
+        if here.verdict is Verdict.MISMATCH and here.worst is not None and not math.isnan(here.worst.engine):
+            here = Claim(claim.of, claim.kind, Verdict.AGREE)  # the formula's own value has too few digits, by cancellation
         if here.verdict is Verdict.AGREE:
             here.decided_by = ALGEBRA
             here.reason = _lacking(judge, claim, shape, order, digits)
@@ -83,9 +86,11 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
     """The formula at the bound values, against the reference there."""
     m = truth.m
     assert claim.formula is not None
-    said = _claimed(m, claim.formula, judge.every_leaf(claim.formula), judge.precision, shape)
+    formula, leaves = claim.formula, judge.every_leaf(claim.formula)
+    by_balls = numbers(m, lambda balls: [_claimed(balls, formula, leaves, judge.precision, shape)])
+    said = _claimed(m, formula, leaves, judge.precision, shape) if by_balls is None else by_balls[0]
     floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
-    reference = np.array(truth.reference, dtype=object).reshape(shape)
+    reference = Algebra.map(lambda x: settled(m, x), np.array(truth.reference, dtype=object)).reshape(shape)
     compared = Comparison(
         m, reference, said, floats, np.reshape(truth.bounds, shape), truth.sides, truth.troubles, rule=25 if digits == _EXACT else digits
     )
@@ -218,14 +223,10 @@ def _settled_difference(
 def _difference(
     m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...], digits: int, outside: list[Point]
 ) -> Difference | None:
-    tape = ReferenceTape(m, point, judge.precision)
-    y = tape.run(judge.root, list(judge.wrt.values()))
-    seed = exact_array(m, judge.seed, "float")
-    right = Algebra.map(plain, y) if claim.of == "value" else tape.slopes(y, seed, [judge.wrt[claim.of]])[0]
-    if tape.scalars.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
+    found = numbers(m, lambda context: _both(context, judge, claim, point, shape)) or _both(m, judge, claim, point, shape)
+    if found is None:
         return None  # a kink, or outside of the domain
-    assert claim.formula is not None
-    said = _claimed(m, claim.formula, point, judge.precision, shape)
+    right, said = found
     tolerance = m.mpf(10) ** -digits
     for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
         if not m.isfinite(r) or isinstance(r, bool):
@@ -243,6 +244,18 @@ def _difference(
             place = tuple(int(p) for p in np.unravel_index(i, shape)) if shape else ()
             return Difference(place, float(c) if m.isfinite(c) else math.nan, float(r), c - r)
     return None
+
+
+def _both(m: Any, judge: Judge, claim: Given, point: Point, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The derivative and what the formula is at a point, in a context; None on kinks and outside of the domain."""
+    assert claim.formula is not None
+    tape = ReferenceTape(m, point, judge.precision)
+    y = tape.run(judge.root, list(judge.wrt.values()))
+    seed = exact_array(m, judge.seed, "float")
+    right = Algebra.map(plain, y) if claim.of == "value" else tape.slopes(y, seed, [judge.wrt[claim.of]])[0]
+    if tape.scalars.events or not all(m.isfinite(plain(v)) for v in np.ravel(y)):
+        return None
+    return right, _claimed(m, claim.formula, point, judge.precision, shape)
 
 
 def _shown(value: Any) -> str:

@@ -24,12 +24,12 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import OtherShapeError, Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
 from gradcli.reference.kinks import Prober, active_kinks
 from gradcli.reference.scalars import Event
 from gradcli.reference.signed_zeros import SignedZeros
-from gradcli.report.verdicts import VariableCheck
+from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
@@ -89,11 +89,15 @@ class Judge:
         value_bound, bounds = error_bounds(self.root, list(self.wrt.values()), own_leaves, self.seed, self.precision)
         passes = Passes(self, Text(self.scope, self.root, self.wrt, self.leaves), own_leaves)
         computed = Computed(np.asarray(reached), value_bound, self.gradients, bounds)
-        proof = enclosed(passes, m, computed, DIGITS)
-        if proof is None:
-            source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
-        else:
-            source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
+        try:
+            proof = enclosed(passes, m, computed, DIGITS)
+            if proof is None:
+                source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
+            else:
+                source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
+        except OtherShapeError as why:
+            other = VariableCheck(Verdict.MISMATCH, reason=str(why))
+            return other, dict.fromkeys(self.wrt, other)
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
         if proof is not None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.check.comparison import ENOUGH, loosest
+from gradcli.check.passes import Asked
 from gradcli.check.rounding import error_bounds
 from gradcli.graph.nodes import Expr
 from gradcli.ops.extended import LONG_DOUBLE
@@ -22,9 +23,6 @@ from gradcli.reference.inner_derivatives import hold_derivatives
 from gradcli.reference.single_entries import Entry, SingleEntries
 from gradcli.reference.stand_ins import StandIns
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
-
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
 
 _SINGLE = 256  # entries of a variable that are computed by themselves, at most
 _WRONG = 8  # of those that seem wrong: more of the same kind tell nothing new
@@ -37,7 +35,7 @@ _FEW = 6  # digits
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
 
-def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
+def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
     """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks."""
     nodes = list(judge.wrt.values())
     held = StandIns()
@@ -47,7 +45,9 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
     results = {}
     work = _WORK
     certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)
-    for (name, x), right, error, computed, bound in zip(judge.wrt.items(), found.slopes, found.errors, judge.gradients, bounds, strict=True):
+    for (name, x), right, error, computed, bound in zip(
+        judge.wrt.items(), found.slopes, found.errors, judge.gradients, bounds, strict=True
+    ):
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
@@ -63,7 +63,7 @@ def decide_large(judge: Judge, value: Any) -> tuple[Decision, bool]:
     return (checked, results), certain or all(part.verdict is Verdict.AGREE for part in parts)
 
 
-def _one_by_one(judge: Judge, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
+def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
     """Compute the entries in doubt by themselves, while there is work to spend on it; what is left of that."""
     singles = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
     for i in compared.in_doubt():
@@ -183,7 +183,9 @@ class Compared:
             check.worst = Worst(place, float(self.computed[worst]), float(self.right[worst]))
             check.mask = self.wrong.reshape(self.shape) if check.wrong else None
             if verdict is Verdict.ILL_CONDITIONED:
-                check.reason = reason or f"{check.digits} {'digit is' if check.digits == 1 else 'digits are'} right, rounding costs the rest"
+                check.reason = (
+                    reason or f"{check.digits} {'digit is' if check.digits == 1 else 'digits are'} right, rounding costs the rest"
+                )
         check.bound = loosest(self.allowed, np.where(self.finite, self.size, 0.0))
         return check
 

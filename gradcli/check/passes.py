@@ -56,6 +56,10 @@ class Asked(Question, Protocol):
     def wrt(self) -> Mapping[str, Expr]: ...
     @property
     def fits_sympy(self) -> bool: ...
+    @property
+    def gradients(self) -> Sequence[np.ndarray]: ...  # as the engine computed them
+    @property
+    def wide(self) -> dict[str, tuple[Any, Any]]: ...  # reference and bounds of large arrays, for claims
 
 
 class Passes:
@@ -115,22 +119,14 @@ class Passes:
 
 def _whole(judge: Asked, m: Any) -> Any:
     """sympy's derivative of the whole function, or False where there is none in reach."""
-    from gradcli.reference.symbolic.derivative import WholeDerivative
+    from gradcli.reference.symbolic.derivative import WholeDerivative, is_simple
     from gradcli.reference.symbolic.steps import TooManySteps, steps
 
-    # whole numbers and simple fractions never lead sympy astray; to others, such as 0.1, its polynomials may have no end
-    odd = any(node.is_constant and not _is_simple(node.payload) for node in definition_order(judge.root))
+    # whole numbers and simple fractions never lead sympy astray; with others, such as 0.1, its polynomials may have no end
+    arrays = [node.payload for node in definition_order(judge.root) if node.is_constant and isinstance(node.payload, np.ndarray)]
+    odd = not all(map(is_simple, arrays))  # a single number is a symbol
     try:
         with steps(_SYMPY_CALLS) if odd else nullcontext():
             return WholeDerivative(m, judge.root, list(judge.wrt.values()), judge.leaves, judge.seed, judge.precision)
     except (TooManySteps, Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
         return False
-
-
-def _is_simple(payload: Any) -> bool:
-    """Whether a number is a fraction of small numbers."""
-    if not isinstance(payload, (int, float, np.ndarray)):
-        return True
-    numbers = np.asarray(payload, float)
-    numbers = np.where(np.isfinite(numbers), numbers, 0.1)
-    return bool(np.all((numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))

@@ -40,7 +40,7 @@ def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any, several
     except ValueError:
         error = ShapeError(f"an assert of shapes {left.shape} and {right.shape}, which do not broadcast")
         raise error.at(sides.relation.span, lowered.statement.source) from None
-    fine, off = _holds(sides.relation.symbol, left, right, lowered.within, rounding_of(scope))
+    fine, off = holds(sides.relation.symbol, left, right, lowered.within, rounding_of(scope))
     worst = None
     if not fine.all():
         place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
@@ -52,8 +52,8 @@ def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any, several
     )  # fmt: skip
 
 
-def _holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where a relation holds, and how far the sides are apart."""
+def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+    """Where a relation holds of floats, and how far the sides are apart."""
     room = within or 0.0
     with np.errstate(all="ignore"):
         off = np.abs(left - right)
@@ -63,5 +63,5 @@ def _holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | Non
         if symbol == "!=":
             return (off > room) & (left != right), off
         low, high = (left, right) if symbol in ("<", "<=") else (right, left)
-        holds = low < high + room if len(symbol) == 1 else low <= high + room
-    return holds, off
+        fine = low < high + room if len(symbol) == 1 else low <= high + room
+    return fine, off

@@ -31,11 +31,12 @@ from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableChe
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured
 _MOST_NODES = 80
 _MOST_JUDGED = 12  # ways that are judged anew, where the function has no true value
-_LONGEST = 60  # nodes of the text of a part
+_LONGEST = 160  # nodes of the text of a part
 _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
+_MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
 _WORSE = 2.0  # bits that a part may lose by it
-_SAME = 20  # digits to which a part and what is written in its place are equal
+_SAME = 16  # digits to which a part and what is written in its place are equal
 _RULES = 20  # digits to which the rules must be right, for a loss to be one of rounding
 
 
@@ -103,12 +104,13 @@ class _Ways:
     def losing_less(self, root: Expr) -> Expr:
         """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function as it is."""
         before = self.measure(root)
-        found = Search(self.scope.graph, self.measure).best(root) if max(before) >= LOST else None
+        search = Search(self.scope.graph, self.measure)
+        found = search.best(root) if max(before) >= LOST else None
         if found is None:
             return root
         way, after = found
-        gains = max(after) <= max(before) - _WORTH and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
-        return way if gains and proved(self.judge, root, way) else root
+        gains = max(after) <= min(max(before) - _WORTH, _MOST_LEFT) and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
+        return way if gains and proved(self.judge, root, way, series=way in search.approximate) else root
 
     def _needed(self, root: Expr, pairs: Sequence[Pair]) -> list[Pair]:
         """The differences without which more would be lost, or the verdict be worse."""

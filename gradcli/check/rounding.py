@@ -79,7 +79,7 @@ def fused_bounds(
         given = {**leaves, start: np.broadcast_to(np.asarray(seed, np.float64), root.shape)[()]}
         values = {x: value.astype(np.float64) if np.asarray(value).dtype.kind == "f" else value for x, value in given.items()}
         bounds = computed([arithmetic.allowed(part) for part in parts.values()], values)
-    except (NotFused, LimitError, KeyError):
+    except (NotFused, LimitError):
         return None
     finally:
         graph.forget_since(mark)

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.check.comparison import Comparison
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Algebra, FailedError, Unsupported
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import Verdict
@@ -35,7 +35,7 @@ class Text:
         self.hides_kinks = False  # whether kinks may have been met that only the graph's tape notes
 
     def tape(self, m: Any) -> tuple[ReferenceTape, Array] | None:
-        """The result on a tape, and its value; None where the text is not read."""
+        """The result on a tape, and its value; None where the text is not read. Raises FailedError in enclosures, and OtherShapeError."""
         self.value = None
         if self.missing:
             return None
@@ -48,6 +48,8 @@ class Text:
         try:
             y = tape.run(self.root)
         except Unsupported as why:
+            if isinstance(why, FailedError) and hasattr(m, "uncertified"):
+                raise  # in enclosures: other numbers may do
             self.missing = str(why)
             return None
         self.hides_kinks = tape.called_composites and any(map(_may_kink, reachable([self.root])))

@@ -70,6 +70,7 @@ class CheckRequest(Request):
     rtol: float | None = None
     atol: float | None = None
     convention: str | None = None
+    over: tuple[str, ...] = ()
     points: int | None = None
     jobs: int | None = None
     reports: tuple[str, ...] = ()

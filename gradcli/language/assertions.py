@@ -8,18 +8,19 @@ from typing import NoReturn
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.parser import parsed
 from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, SYMBOL, Token, tokenize
-from gradcli.language.tree import Assertion, Expression, Relation
+from gradcli.language.tree import Assertion, Expression, Quantified, Relation
 
 RELATIONS = ("==", "!=", "<", "<=", ">", ">=")
 _NEGATED = dict(zip(RELATIONS, ("!=", "==", ">=", ">", "<=", "<"), strict=True))
 _LONGEST = 200  # characters of a suggestion
 _EXAMPLE = "write: assert x == y"
+_RANGE = "write: assert x**2 >= 0 for x in -1..1"
 
 Range = tuple[int, int]  # places of tokens: from the first, up to the one after the last
 
 
 def parse_assertion(source: Source, span: Span, tokens: list[Token], start: int, stop: int) -> Assertion:
-    """assertion = "assert" relation { "and" relation } [ "within" sum ]; the tokens are those after "assert".
+    """assertion = "assert" relation { "and" relation } [ "within" sum ] [ "for" range { "," range } ]; the tokens are those after "assert".
 
     Raises ParseError for what else stands at its top, with what to write where that can be read.
     """
@@ -33,7 +34,17 @@ class _Assertion:
         self.source, self.tokens, self.start, self.stop, self.helping = source, tokens, start, stop, helping
         self.top = self._outside_of_brackets(start, stop)
         self.within = next((i for i in self.top if i > start and self._is_word(i, "within") and self._ends_value(i - 1)), None)
-        self.end = stop if self.within is None else self.within
+        self.quantifier = self._quantifier()
+        self.last = stop if self.quantifier is None else self.quantifier  # the end of the tolerance, or of the relations
+        self.end = self.last if self.within is None else self.within
+
+    def _quantifier(self) -> int | None:
+        """Where "for NAME in" stands."""
+        for i in self.top:
+            named = i + 2 < self.stop and self.tokens[i + 1].kind == NAME and self._is_word(i + 2, "in")
+            if named and i > self.start and self._is_word(i, "for") and self._ends_value(i - 1):
+                return i
+        return None
 
     def parse(self, span: Span) -> Assertion:
         self._refuse_ranges_and_messages()
@@ -42,7 +53,7 @@ class _Assertion:
                 self._refuse_word(i)
         parts = self._split(self.start, self.end)
         relations = [self._relation(part, parts) for part in parts]
-        return Assertion(self.source, span, relations, self._tolerance())
+        return Assertion(self.source, span, relations, self._tolerance(), self._ranges())
 
     def _relation(self, part: Range, parts: list[Range]) -> Relation:
         """relation = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum"""
@@ -59,14 +70,39 @@ class _Assertion:
     def _tolerance(self) -> Expression | None:
         if self.within is None:
             return None
-        signs = self._signs((self.within, self.stop))
+        signs = self._signs((self.within, self.last))
         for i in self.top:
-            if i > self.within and (self._is_word(i, "and") or i in signs):
+            if self.within < i < self.last and (self._is_word(i, "and") or i in signs):
                 texts = [self._text(part) for part in self._split(self.start, self.end)]
                 rest = self._text((i + 1, self.stop)) if self._is_word(i, "and") else ""
                 help = f"assert {' and '.join([*texts, *([rest] if rest else [])])} within {self._text((self.within + 1, i))}"
                 self._fail("'within' stands at the end, and holds for every relation", self.tokens[i].span, self._valid(help))
-        return self._expression(self.within + 1, self.stop)
+        return self._expression(self.within + 1, self.last)
+
+    def _ranges(self) -> tuple[Quantified, ...]:
+        """range = NAME "in" sum ".." sum"""
+        if self.quantifier is None:
+            return ()
+        inside = self._outside_of_brackets(self.quantifier + 1, self.stop)
+        commas = [i for i in inside if self.tokens[i].kind == SYMBOL and self.tokens[i].text == ","]
+        parts = list(zip([self.quantifier + 1, *(i + 1 for i in commas)], [*commas, self.stop], strict=True))
+        found = tuple(self._range(part) for part in parts)
+        names = [each.name for each in found]
+        for each in found:
+            if names.count(each.name) > 1:
+                self._fail(f"'{each.name}' has two ranges", each.span, _RANGE)
+        return found
+
+    def _range(self, part: Range) -> Quantified:
+        start, end = part
+        if start >= end:
+            self._fail("a range is missing", self.tokens[min(start, self.stop - 1)].span, _RANGE)
+        dots = [i for i in self._outside_of_brackets(start, end) if self.tokens[i].kind == SYMBOL and self.tokens[i].text == ".."]
+        named = self.tokens[start].kind == NAME and start + 1 < end and self._is_word(start + 1, "in")
+        if not named or len(dots) != 1 or dots[0] == start + 2 or dots[0] + 1 == end:
+            self._fail("a range is a name and two ends", self._span(part), _RANGE)
+        name = self.tokens[start].text
+        return Quantified(name, self._expression(start + 2, dots[0]), self._expression(dots[0] + 1, end), self._span(part))
 
     def _expression(self, at: int, end: int) -> Expression:
         return parsed(self.source, self.tokens, at, end)
@@ -123,12 +159,8 @@ class _Assertion:
     def _refuse_ranges_and_messages(self) -> None:
         for i in self.top:
             token, after = self.tokens[i], self.tokens[i + 1] if i + 1 < self.stop else None
-            if self._is_word(i, "for") and i > self.start and after is not None and after.kind == NAME:
-                claim = self._text((self.start, min(i, self.end)))
-                self._fail(
-                    "an assert over a range is not decided", token.span, self._valid(f"assert {claim}", ""),
-                    note=f"where {after.text} has no value, 'gradcli check' tries points",
-                )  # fmt: skip
+            if self._is_word(i, "for") and self.start < i != self.quantifier and after is not None and after.kind == NAME:
+                self._fail("'for' is followed by a name and its range", token.span, _RANGE)
             if token.text == "," and token.kind == SYMBOL and after is not None and after.kind == STRING:
                 help = self._valid(f"assert {self._text((self.start, i))}", f"  # {after.text[1:-1]}")
                 self._fail("an assert takes no message", token.span, help)

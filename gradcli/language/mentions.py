@@ -26,7 +26,8 @@ def expressions_of(statement: Statement) -> list[Expression]:
     """The expressions that a statement evaluates, and those of a function that it defines."""
     if isinstance(statement, Assertion):
         sides = [side for relation in statement.relations for side in (relation.left, relation.right)]
-        return sides if statement.within is None else [*sides, statement.within]
+        ends = [end for each in statement.ranges for end in (each.begin, each.end)]
+        return [*sides, *([] if statement.within is None else [statement.within]), *ends]
     if isinstance(statement, Several):
         parts = statement.bindings[:1] if statement.shared else statement.bindings
         return [binding.expression for binding in parts]
@@ -38,6 +39,11 @@ def names_bound_by(statement: Statement) -> list[str]:
     if isinstance(statement, Several):
         return [binding.name for binding in statement.bindings]
     return [statement.name] if isinstance(statement, (Binding, DataBinding)) else []
+
+
+def names_quantified_by(statement: Statement) -> list[str]:
+    """The names that stand for all numbers of a range in a statement."""
+    return [each.name for each in statement.ranges] if isinstance(statement, Assertion) else []
 
 
 def names_imported_by(statement: Statement) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from gradcli.language.bindings import Bindings
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
+from gradcli.language.quantities import NO_RANGES, Quantity, quantified
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
@@ -77,6 +78,7 @@ class Lowered:
     value: Expr  # of an assert, the left side of its first relation
     relations: tuple[Sides, ...] = ()  # of an assert
     within: float | None = None
+    ranges: Mapping[str, Quantity] = field(default_factory=lambda: NO_RANGES)  # of an assert: what it is claimed for
     static_uses: tuple[StaticUse, ...] = ()  # leaves whose values it has taken beforehand
     read_as: str | None = None  # in the language's own spelling, where the text has a textbook's
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
@@ -173,8 +175,32 @@ class Program:
                 self.bindings.lose(name, statement)
             return None
         assert isinstance(statement, Assertion)
+        of_ends: list[Expression | None] = []
+        with quantified(self.scope, self._ends(statement, of_ends)) as ranges:
+            return self._asserted(statement, ranges, of_ends)
+
+    def _ends(self, statement: Assertion, read: list[Expression | None]) -> dict[str, tuple[float, float]]:
+        """The ends of the ranges that an assert is about. Raises ArgumentError for what is no range."""
+        found = {}
+        for each in statement.ranges:
+            ends = [self.scope.evaluate(self._side(end, statement.source, read)) for end in (each.begin, each.end)]
+            if any(np.ndim(end) or not np.isfinite(end) for end in ends) or not ends[0] <= ends[1]:
+                error = ArgumentError(f"the ends of a range are two numbers, the smaller one first, not {ends[0]} and {ends[1]}")
+                raise error.at(each.span, statement.source)
+            found[each.name] = float(ends[0]), float(ends[1])
+        return found
+
+    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity], of_ends: list[Expression | None]) -> Lowered:
+        source = statement.source
         read: list[Expression | None] = []
-        relations = tuple(Sides(r, *(self._side(part, source, read) for part in (r.left, r.right))) for r in statement.relations)
+        uses: list[StaticUse] = []
+        relations = []
+        for relation in statement.relations:
+            sides = []
+            for part in (relation.left, relation.right):
+                sides.append(self._side(part, source, read))
+                uses += self.lowering.coercion.static_uses
+            relations.append(Sides(relation, *sides))
         within = None
         if statement.within is not None:
             node = self._side(statement.within, source, read)
@@ -182,8 +208,13 @@ class Program:
             if not 0 <= within < np.inf:
                 error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
                 raise error.at(statement.within.root.span, source)
-        lowered = Lowered(statement, relations[0].left, relations, within)
-        self._tell_reading(lowered, read)
+        for name, quantity in ranges.items():
+            if any(use.leaf is quantity.leaf for use in uses):
+                raise ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range").at(
+                    statement.span, source
+                )
+        lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
+        self._tell_reading(lowered, [*read, *of_ends])
         return lowered
 
     def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
@@ -214,7 +245,10 @@ class Program:
         if isinstance(lowered.statement, Assertion):
             signs = [relation.symbol for relation in lowered.statement.relations]
             sides = zip(texts[::2], signs, texts[1::2], strict=False)
-            within = f" within {texts[-1]}" if lowered.statement.within is not None else ""
+            within = f" within {texts[2 * len(signs)]}" if lowered.statement.within is not None else ""
+            limits = texts[len(texts) - 2 * len(lowered.ranges) :]
+            over = [f"{name} in {a}..{b}" for name, a, b in zip(lowered.ranges, limits[::2], limits[1::2], strict=True)]
+            within += f" for {', '.join(over)}" if over else ""
             lowered.read_as = "assert " + " and ".join(f"{a} {sign} {b}" for a, sign, b in sides) + within
         else:
             lowered.read_as = texts[0]

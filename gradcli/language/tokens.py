@@ -37,12 +37,12 @@ FRACTIONS = {char: unicodedata.numeric(char) for char in "¼½¾⅐⅑⅒⅓⅔�
 _FRACTION, _RAISED = "".join(FRACTIONS), "⁰¹²³⁴-⁹"
 _BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\\(?=\r*\n|\Z)|\#[^\n]*)*+"
 _DIGITS = "[0-9][0-9_]*"
-_NUMBER = rf"(?:{_DIGITS}\.?[0-9_]*|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+_NUMBER = rf"(?:{_DIGITS}(?:\.(?!\.)[0-9_]*)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
 _ASCII_NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
 _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
-     ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.(?![0-9]))                          # SYMBOL
+     ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.\.|\.(?![0-9]))                        # SYMBOL
     |({_NUMBER}[{_FRACTION}]?|[{_FRACTION}])                                                # NUMBER
     |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|(?:∂|[^\W\d{_RAISED}])(?:(?![{_RAISED}{_FRACTION}])[\w∂])*)      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'′’″])['′’″]+)                                                                # PRIME

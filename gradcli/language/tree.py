@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gradcli.errors import Source, Span
 
@@ -257,12 +258,22 @@ class Relation:
     span: Span
 
 
+class Quantified(NamedTuple):
+    """``x in 0..1``: a name that stands for every number between two ends."""
+
+    name: str
+    begin: Expression
+    end: Expression
+    span: Span
+
+
 @dataclass(eq=False, repr=False)
 class Assertion(Statement):
     """``assert left relation right ...``: a claim, or several that are joined."""
 
     relations: list[Relation]
     within: Expression | None = None  # the absolute tolerance of them all
+    ranges: tuple[Quantified, ...] = ()  # what it is claimed for, if not for the values of names
 
 
 @dataclass(eq=False, repr=False)

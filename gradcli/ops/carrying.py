@@ -94,6 +94,16 @@ def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
     return m.where(m.less(error, size), off, math.inf)
 
 
+def sign(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Where the sign is not certain."""
+    return m.logical_and(m.less_equal(m.abs(x), error), m.greater(error, 0.0))
+
+
+def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Where it is not certain whether an entry is a finite number: of numbers, whatever their errors are, it is."""
+    return m.isnan(error)
+
+
 def tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
     """Of tan and cot: tan(x + e) - tan(x) = (1 + tan(x)**2) tan(e)/(1 - tan(x) tan(e))."""
     moved = m.tan(m.minimum(error, 1.0))
@@ -111,8 +121,8 @@ def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
     """Of the angle of a point (x, y), which jumps where x is negative and y changes its sign."""
     cut = m.logical_and(m.less_equal(m.abs(y), e), m.less_equal(x, f))
     moves = m.greater(e + f, 0.0)
-    angle = m.minimum((e + f) * (math.pi / 2) / m.hypot(x, y), 2 * math.pi)
-    return m.where(moves, m.where(cut, 2 * math.pi, angle), 0.0)
+    around = m.logical_or(cut, m.less_equal(m.hypot(x, y), e + f))
+    return m.where(moves, m.where(around, 2 * math.pi, (e + f) * (math.pi / 2) / m.hypot(x, y)), 0.0)
 
 
 def larger(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:

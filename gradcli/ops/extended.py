@@ -44,6 +44,12 @@ class Entrywise(Fixed, Rule):
     value: Function | None = None
 
 
+class Valued(Fixed, Rule):
+    """A smooth function entry by entry that NumPy has no loop for in long double: its slopes are sympy's."""
+
+    value: Function
+
+
 class Linear(Fixed, Rule):
     """What adds entries up, repeats, moves or chooses them: cotangents, errors and what flows go back alike.
 

@@ -141,7 +141,9 @@ def _places(program: Program, function: Function, found: Iterable[Place], names:
         text = "the expression" if node is None else text_of(program.scope, node)
         said = "has no value, but a limit" if place.removable else _SAID[place.kind]
         kind = "domain" if place.removable else place.kind
-        domain = "" if node is None or node.op is None or kind != "domain" or not node.op.domain else f" ({node.op.name} needs {node.op.domain})"
+        domain = (
+            "" if node is None or node.op is None or kind != "domain" or not node.op.domain else f" ({node.op.name} needs {node.op.domain})"
+        )
         where = {name: (below(x[0]), above(x[1])) for name, x in zip(names, place.where, strict=True)}
         yield BoundNote(kind, where, f"{text} {said}{domain}")
     if len(several) > _MOST_NOTES:

@@ -159,6 +159,12 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.precise, record.precise_certified = to_digits(scope, root, wrt, record.seed, options.digits)
         if not record.precise_certified:
             record.warnings.append("the digits of --precision stay when the precision is doubled: they are not proved, as FLINT's would be")
+    if options.over and options.check:
+        from gradcli.query.over import held
+
+        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over)
+        if record.check is not None:
+            return
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
@@ -277,6 +283,13 @@ def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
 
 def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:
     """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    if lowered.ranges:
+        from gradcli.check.over import decide_over
+
+        relations, check = decide_over(scope, lowered, options.check)
+        record.check = check if options.check else None
+        record.told(relations)
+        return
     from gradcli.check.relations import compared
 
     relations = compared(scope, lowered)

@@ -6,8 +6,9 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,17 +18,18 @@ from gradcli.check.sampling import anywhere, in_domains, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned, names_bound_by
+from gradcli.language.mentions import expressions_of, mentioned, names_bound_by, names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
-from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
+from gradcli.language.tree import Binding, DataBinding, Several, Statement
 from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
+from gradcli.query.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_lack
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import POINTS, Check, Verdict
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
 _AROUND = 3  # points of the domain around which formulas are tried, too
@@ -54,6 +56,8 @@ def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> 
     """
     values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
     wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
+    for name in names_quantified_by(statement):
+        wanted.pop(name, None)
     own = names_bound_by(statement)
     for name in own:
         if name in scope.lost:
@@ -133,7 +137,7 @@ class SampledPoints:
             scope.replaced = replaced
 
     @contextmanager
-    def _passing(self) -> Iterator[None]:
+    def in_passing(self) -> Iterator[None]:
         """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
         self.program.scope.in_passing = True
         try:
@@ -159,28 +163,37 @@ class SampledPoints:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value
+        held: Counter[int] = Counter()  # claims, and the points at which they were held
         inside = 0
-        gravest: dict[Any, Any] = {}
-        agreeing = self._agreeing(candidates)
+        gravest: dict[Any, Any] | None = None  # of a record made in passing, which has to be made anew
+        together = Columns(self, candidates)
+        agreeing = together.agreeing
         for place, point in enumerate(candidates):
+            if place in together.outside:
+                continue
             if best is not None and place in agreeing:
                 inside += 1
                 continue
-            with self._passing():
-                record = self._asked(point, place if inside < _AROUND and place < 2 * _AROUND else None)
+            around = place if inside < _AROUND and place < 2 * _AROUND else None
+            with nullcontext() if place in agreeing else self.in_passing():
+                record = self._asked(point, around)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**what_claims_lack(record), **without}
             if not inside_domain(record) or record.check is None or is_underflow(record.check):
                 continue
             inside += 1
+            held.update({i: claim.points for i, claim in enumerate(record.check.claims)})
             if record.check.worst is Verdict.MISMATCH:
                 return self._simplest(point, record), inside
             if best is None or best.check is None or record.check.worst > best.check.worst:
-                best, gravest = record, point
-        if best is not None:
+                best, gravest = record, None if place in agreeing else point
+        if gravest is not None:
             best = self._asked(gravest)
+        held.update(dict.fromkeys(held, max(0, len(agreeing) - 1)))
         for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
+            if claim.decided_by == POINTS:
+                claim.points = held[i]
             if claim.verdict is Verdict.AGREE and claim.reason is None:
                 claim.reason = without.get(i)
         return best, inside
@@ -199,45 +212,6 @@ class SampledPoints:
             leaves = [self.program.scope.leaves[name] for name in self.needs.names]
             found = in_domains(definition_order(lowered.value), leaves, points, state)
             return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
-
-    def _agreeing(self, points: Sequence[Mapping[Any, Any]]) -> frozenset[int]:
-        """The places of points that agree when they are judged all at once, as entries of arrays: of what works entry by entry.
-
-        Where anything but agreement is found, or may be (claims of numbers, values that are not finite), points are judged one by one.
-        """
-        query = self.statement
-        numbers = any(not claim.formula for claim in self.options.claims)
-        if not isinstance(query, Query) or self.needs.bindings or numbers or self.options.mode != "grad":
-            return frozenset()
-        claims = tuple(replace(claim, around=None) for claim in self.options.claims)  # they are tried around single points
-        quick = replace(self.options, formula=False, check=False, digits=None, claims=claims)
-        columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
-        inside = np.flatnonzero(self._finite_at(query, columns, quick))
-        if inside.size < 2:
-            return frozenset()
-        with self._passing(), self.bound({name: column[inside] for name, column in columns.items()}):
-            record = run_statement(self.program, query, replace(quick, check=True), id=self.id)
-        agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
-        return frozenset(inside.tolist()) if agree else frozenset()
-
-    def _finite_at(self, query: Query, columns: Mapping[str, Any], quick: Options) -> Any:
-        """Which entries of columns have a finite value and finite slopes; none, if the query is not entry by entry."""
-        count = len(next(iter(columns.values())))
-        nothing = np.zeros(count, bool)
-        with self.bound(columns):
-            try:
-                lowered = self.program.execute(query)
-            except GradcliError:
-                return nothing
-            if lowered is None or lowered.value.shape != (count,) or lowered.value.kind != "float":
-                return nothing
-            if not all(node.op is None or node.op.elementwise for node in definition_order(lowered.value)):
-                return nothing
-            record = run_statement(self.program, query, quick, id=self.id)
-        if record is None or record.error is not None or not record.grad:
-            return nothing
-        arrays = [record.value, *record.grad.values()]
-        return np.all([np.isfinite(array) & np.ones(count, bool) for array in arrays], axis=0)
 
     def _asked(self, point: Mapping[Any, Any], around: int | None = None) -> Record:
         record = self.at(point, around)

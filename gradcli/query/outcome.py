@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from gradcli.errors import GradcliError
+from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, only_follows, run_statement
@@ -96,6 +97,8 @@ def _variable_line(name: str, part: VariableCheck) -> str:
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
     index = f"[{', '.join(map(str, worst.index))}] " if worst.index else ""
     text = f"{index}{word} {worst.engine!r}, {other} {worst.reference!r}"
+    if worst.at is not None:
+        return f"{text}, at " + " ".join(f"{name}={value!r}" for name, value in worst.at.items())
     off = abs(worst.engine - worst.reference)
     if apart and math.isfinite(off) and worst.reference:
         ulps = off / math.ulp(worst.reference)
@@ -127,19 +130,39 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
         return _skipped(statement, skip, id)
     scope, options = program.scope, policy.options
+    if options.over and isinstance(statement, (Query, Assertion)):
+        from gradcli.query.over import over_box, ranged
+
+        with over_box(scope, statement, options.over):
+            record = _judged(program, ranged(statement, options.over), policy, id)
+    else:
+        record = _judged(program, statement, policy, id)
+    if record is None or (not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)):
+        return None
+    record.xfail = xfail
+    return record
+
+
+def _judged(program: Program, statement: Statement | GradcliError, policy: Policy, id: Any) -> Record | None:
+    """The record of a statement at the values of its names, or at points of its domain."""
+    scope, options = program.scope, policy.options
     record = run_statement(program, statement, options, id=id)
     if isinstance(statement, GradcliError):
         pass
     elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
+        elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:
+            middle = SampledPoints(program, statement, needs, options, id)
+            record = middle.at(dict.fromkeys(middle.keys, 0.5))  # of these names all values are meant
+            if record is not None:
+                record.point = {}
+        elif options.over and not needs.names:
+            record = SampledPoints(program, statement, needs, options, id).at({})
         else:
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
-    if record is None or only_follows(statement, record):
-        return None
-    record.xfail = xfail
     return record
 
 

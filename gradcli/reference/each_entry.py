@@ -16,11 +16,14 @@ import numpy as np
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
+from gradcli.reference.tables import tabulated
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 _SOME = 5  # entries at which NumPy's loop is held against the reference
 _UNITS = 64  # that it may be off by
-_MOST, _MOST_SLOW = 200_000, 2_000  # entries that are computed one by one, by FLINT and by mpmath
+_MOST, _MOST_SLOW = 200_000, 5_000  # entries that are computed one by one, by FLINT and by mpmath
+_OF_POLYNOMIALS = 8  # the units of a polynomial's error in those of a function of NumPy
+_MANY = 500  # from which on polynomials may pay
 _DIGITS = 25, 50, 200  # the first that tell all bits of a long double
 
 Static = Mapping[str, Any]
@@ -34,7 +37,7 @@ def on_entries(op: Op, operands: Sequence[Any], static: Static) -> Any:
         result = np.empty(0, object)
     if (result.dtype == LONG_DOUBLE or result.dtype.kind in "biu") and _confirmed(op, operands, static, result):
         return result
-    return each(lambda m, *numbers: number(m, op, static, *numbers), operands, op.result)
+    return each(lambda m, *numbers: number(m, op, static, *numbers), operands, op.result, op.kind == "smooth")
 
 
 def _confirmed(op: Op, operands: Sequence[Any], static: Static, result: Any) -> bool:
@@ -51,30 +54,59 @@ def _confirmed(op: Op, operands: Sequence[Any], static: Static, result: Any) -> 
     return bool(np.all(near | (got == expected) | (np.isnan(got) & np.isnan(expected))))
 
 
-def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
-    """``function(m, *numbers)`` at every entry, exact to the last bit of long doubles."""
+def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float", smooth: bool = False) -> Any:
+    """``function(m, *numbers)`` at every entry, exact to the last bit of long doubles; of many by polynomials, where it is smooth."""
     present = [np.asarray(o) for o in operands if o is not None]
     shape = np.broadcast_shapes(*(o.shape for o in present))
-    out = np.empty(int(np.prod(shape)), LONG_DOUBLE if result not in ("bool", "int") else bool if result == "bool" else np.int64)
-    if out.size > _MOST:
-        raise Unsupported(f"functions of {out.size:,} entries that are computed one by one")
+    varying = [i for i, o in enumerate(operands) if np.size(o) > 1]
+    one = OneByOne(function, result)
+    if smooth and len(varying) == 1 and np.size(operands[varying[0]]) > _MANY:
+        (place,) = varying
+        fixed = [None if o is None or i == place else np.reshape(o, (1,)) for i, o in enumerate(operands)]
+        given = np.asarray(operands[place], LONG_DOUBLE)
+
+        def values(x: Any) -> Any:
+            return one.at([x if i == place else o if o is None else np.broadcast_to(o, x.shape) for i, o in enumerate(fixed)], x.size)
+
+        return np.broadcast_to(tabulated(values, given.reshape(-1)).reshape(given.shape), shape)
     columns = [None if o is None else np.broadcast_to(o, shape).reshape(-1) for o in operands]
-    try:
-        _fill(out, [*_balls(), *_mpmath()], function, columns, result)
-    except (AttributeError, TypeError):  # a function that is not made for balls
-        _fill(out, _mpmath(), function, columns, result)
-    return out.reshape(shape)
+    return one.at(columns, int(np.prod(shape))).reshape(shape)
 
 
-def _fill(out: Any, contexts: Sequence[Any], function: Callable[..., Any], columns: Sequence[Any], result: str) -> None:
-    first = contexts[0]
-    first.begin()
-    with first.working():
-        rows = zip(*(_numbers(first, column, out.size) for column in columns), strict=True)
-        for i, numbers in enumerate(rows):
-            out[i] = _of_one(contexts, function, numbers, result)
-            if first.slow and out.size > _MOST_SLOW:
-                raise Unsupported(f"functions of {out.size:,} entries that FLINT does not compute")
+class OneByOne:
+    """A function that is computed for one entry after the other; raises Unsupported where these are too many."""
+
+    def __init__(self, function: Callable[..., Any], result: str) -> None:
+        self.function, self.result, self.count = function, result, 0
+        self.contexts = [*_balls(), *_mpmath()]
+
+    def at(self, columns: Sequence[Any], size: int) -> Any:
+        """The values at the entries of vectors, None for operands that are left out."""
+        self.count += size
+        self._allow(_MOST)
+        try:
+            return self._values(columns, size)
+        except (AttributeError, TypeError):  # a function that is not made for balls
+            if self.contexts is _mpmath():
+                raise
+            self.contexts = _mpmath()
+            return self._values(columns, size)
+
+    def _allow(self, most: int) -> None:
+        if self.count > most:
+            raise Unsupported(f"a function of {self.count:,} entries one by one")
+
+    def _values(self, columns: Sequence[Any], size: int) -> Any:
+        out = np.empty(size, {"bool": bool, "int": np.int64}.get(self.result, LONG_DOUBLE))
+        first = self.contexts[0]
+        first.begin()
+        with first.working():
+            rows = zip(*(_numbers(first, column, size) for column in columns), strict=True)
+            for i, numbers in enumerate(rows):
+                out[i] = _of_one(self.contexts, self.function, numbers, self.result)
+                if first.slow:
+                    self._allow(_MOST_SLOW)
+        return out
 
 
 def _of_one(contexts: Sequence[Any], function: Callable[..., Any], numbers: Sequence[Any], result: str) -> Any:
@@ -120,23 +152,32 @@ def _balls() -> list[Any]:
     return [LongBalls(digits) for digits in _DIGITS]
 
 
-def slopes_of_entries(op: Op, operands: Sequence[Any], static: Static) -> tuple[list[Any], list[Any]]:
-    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of. Raises Unsupported."""
+def slopes_of_entries(op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+    """The slopes of a smooth operation, by sympy, and the size of the terms that they are computed of; None where it is their own.
+
+    out     the value, which slopes may be made of
+    wanted  the operands by which
+    Raises Unsupported.
+    """
     if op.kind != "smooth" or not op.elementwise or any(o is None for o in operands):
         raise Unsupported(f"{op.name} of so many entries")
     from gradcli.reference.symbolic.on_arrays import Unknown, on_arrays
     from gradcli.reference.symbolic.translate import smooth_function
 
     smooth = smooth_function(op, len(operands), static)
-    slopes, sizes = [], []
-    for place in range(len(operands)):
+    slopes: list[Any] = []
+    sizes: list[Any] = []
+    known = {smooth.expression: out}
+    for place, asked in enumerate(wanted):
         partial = smooth.partial(place)
+        slope = size = None
         try:
-            slope = on_arrays(partial.expression, partial.symbols, operands)
-            size = on_arrays(partial.magnitude().expression, partial.symbols, operands)
+            if asked:
+                slope = on_arrays(partial.expression, partial.symbols, operands, known)
+                size = on_arrays(partial.magnitude().expression, partial.symbols, operands, known)
         except Unknown:
-            slope = each(lambda m, *numbers, partial=partial: partial.value(m, numbers), operands)
-            size = np.abs(slope)
+            slope = each(lambda m, *numbers, partial=partial: partial.value(m, numbers), operands, smooth=True)
+            size = _OF_POLYNOMIALS * np.abs(slope)
         slopes.append(slope)
-        sizes.append(np.abs(size))
+        sizes.append(size)
     return slopes, sizes

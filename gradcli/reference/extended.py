@@ -62,9 +62,7 @@ def reference(
         raise Unsupported(str(missing)) from None
 
 
-def _reference(
-    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns
-) -> Reference:
+def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns) -> Reference:
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
@@ -88,7 +86,7 @@ def pulled(
     """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
     start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
     needed = _needed(order, wrt)
-    seeds: dict[Expr, Any] = {root: (start, np.zeros_like(start), np.ones(root.shape))}
+    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
     wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
@@ -98,7 +96,8 @@ def pulled(
             yield node.operand, {node.static["place"]: adjoint}
             return
         operands = [None if o is None else table[o] for o in node.operands]
-        for operand, part in zip(node.operands, _back(node, node.op, adjoint, table[node], operands, held), strict=True):
+        wanted = [o in needed for o in node.operands]
+        for operand, part in zip(node.operands, _back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
             if operand is not None and operand in needed and part is not None:
                 slope, error, live = (_summed(p, operand.shape) for p in part)
                 yield operand, (slope, error, live)
@@ -189,15 +188,15 @@ Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where n
 Parts = Sequence[Part | None]
 
 
-def _back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], held: StandIns) -> Parts:
+def _back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
     """What a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     try:
-        return _pulled(node, op, adjoint, out, operands)
+        return _pulled(node, op, adjoint, out, operands, wanted)
     except (NotCovered, Unsupported):
         return held.pulled(op, node.static, adjoint, out, operands)
 
 
-def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
     """What a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
         case Linear() as rule:
@@ -215,13 +214,17 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any]) -> 
             return _mixed(partial(rule.pull, operands[0], **node.static), adjoint, operands[0].shape)
         case Entrywise() as rule:
             slopes = [
-                None if p is None or o is None else np.asarray(p(*operands, **node.static), LONG_DOUBLE)
-                for p, o in zip(rule.partials, operands, strict=True)
+                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
+                for p, asked in zip(rule.partials, wanted, strict=True)
             ]
-            return _by_entries(op, adjoint, slopes, [None if s is None else np.abs(s) for s in slopes])
+            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
     if op.outputs > 1 or isinstance(adjoint, dict):
         raise Unsupported(f"{op.name} of so many entries")
-    return (None,) * len(operands) if op.kind == "flat" else _by_entries(op, adjoint, *slopes_of_entries(op, operands, node.static))
+    return (
+        (None,) * len(operands)
+        if op.kind == "flat"
+        else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
+    )
 
 
 def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
@@ -232,15 +235,22 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
         given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
     cotangent, error, live = given
     slopes = pull(cotangent, out, *operands, **static)
-    off = sizes(error, out, *operands, **static)
+    # doubles do for sizes
+    rough = [_doubles(o) for o in operands]
     size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
-    own = sizes(size, out, *operands, **static)
+    off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
     reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
     unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
     return [
         None if s is None else (s, np.asarray(e) + unit * np.asarray(w), flow)
         for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
     ]
+
+
+def _doubles(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_doubles, x))
+    return x if x is None or np.asarray(x).dtype.kind != "f" else np.asarray(x, np.float64)
 
 
 def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...]) -> Parts:
@@ -250,17 +260,29 @@ def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
+    """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
+    error, live = np.asarray(error, float), np.asarray(live, float)
     found: list[Part | None] = []
     for slope, size in zip(slopes, sizes, strict=True):
         if slope is None:
             found.append(None)
             continue
-        flows = live * np.not_equal(slope, 0) if op.facts.selects else live * np.ones(np.shape(slope))
-        off = np.abs(error * slope) + 4 * _UNIT * np.abs(cotangent * size)
-        # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
-        found.append((np.where(flows, cotangent * slope, LONG_DOUBLE(0)), np.where(flows, off, 0.0), flows))
+        product = np.asarray(cotangent * slope)
+        rough = np.abs(np.asarray(slope, float))
+        own = np.abs(np.asarray(product, float)) if size is None else np.abs(np.asarray(cotangent, float)) * np.asarray(size, float)
+        off = 4 * _UNIT * own if _alike(error) == 0 else error * rough + 4 * _UNIT * own
+        flows = live * np.not_equal(slope, 0) if op.facts.selects else live
+        if _alike(flows) != 1:
+            # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
+            product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)
+        found.append((product, off, np.broadcast_to(flows, product.shape)))
     return found
+
+
+def _alike(array: Any) -> float | None:
+    """The number that all entries are, where that is seen at once."""
+    return float(array.flat[0]) if array.size and not any(array.strides) else None
 
 
 def _summed(part: Any, shape: tuple[int, ...]) -> Any:

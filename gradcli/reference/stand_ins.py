@@ -2,14 +2,15 @@
 
 A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative at
 all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for a
-cotangent, times a direction, is the derivative of the results along this direction, times the cotangent. The directions are of random sizes,
-each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
+cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random
+sizes, each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
 angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,14 +113,18 @@ class StandIns:
                 failure = error
         raise Unsupported(f"the derivative of {op.name} of so many entries: {failure}")
 
-    def _entrywise(self, op: Op, static: Mapping[str, Any], adjoint: Part, operands: list[Any], wanted: tuple[bool, ...]) -> list[Part | None]:
+    def _entrywise(
+        self, op: Op, static: Mapping[str, Any], adjoint: Part, operands: list[Any], wanted: tuple[bool, ...]
+    ) -> list[Part | None]:
         cotangent, error, live = adjoint
         found: list[Part | None] = []
         for place, rule in enumerate(op.partials or ()):
             if rule is None or not wanted[place]:
                 found.append(None)
                 continue
-            slope = _wide(self._in_widest(op, lambda cast, rule=rule: rule(cast(self.value(op, operands, static)), *map(cast, operands), **static)))
+            slope = _wide(
+                self._in_widest(op, lambda cast, rule=rule: rule(cast(self.value(op, operands, static)), *map(cast, operands), **static))
+            )
             self._hold_entries(op, static, operands, place, slope)
             flows = live * np.ones(np.shape(slope))
             found.append((cotangent * slope, np.abs(error * slope).astype(float), flows))
@@ -181,7 +186,9 @@ class StandIns:
 WIDER = np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
 
 
-def _along(op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any) -> Callable[[float], Any]:
+def _along(
+    op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any
+) -> Callable[[float], Any]:
     """The results, weighted by their cotangents, as a function of the step along a direction."""
 
     def at(step: float) -> Any:
@@ -199,7 +206,7 @@ def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estima
     with np.errstate(all="ignore"):
         quotients = [_less(along(step), along(-step)) / (2 * step) for step in steps]
         ratio = (steps[0] / steps[1]) ** 2
-        first, second = ((ratio * fine - coarse) / (ratio - 1) for coarse, fine in zip(quotients, quotients[1:], strict=False))
+        first, second = ((ratio * fine - coarse) / (ratio - 1) for coarse, fine in pairwise(quotients))
         return Estimate(second, np.maximum(np.abs(second - first), np.abs(second - quotients[-1]) / ratio))
 
 

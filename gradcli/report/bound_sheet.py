@@ -42,7 +42,7 @@ def _range(bound: Bound, box: dict[str, Ends]) -> str:
 def _point(point: Point, box: dict[str, Ends]) -> str:
     """A point, as exactly as is of interest in the box."""
     units = {name: 10.0 ** math.floor(math.log10(high - low or 1.0)) for name, (low, high) in box.items()}
-    rounded = {name: round(value / units[name], _SHOWN_DIGITS) * units[name] for name, value in point.items()}
+    rounded = {name: round(value / units[name], _SHOWN_DIGITS) * units[name] + 0.0 for name, value in point.items()}
     return " ".join(f"{name}={value:.{_SHOWN_DIGITS}g}" for name, value in rounded.items())
 
 

@@ -99,8 +99,13 @@ def _asserted(asserted: Asserted) -> dict[str, Any]:
         "left": numbers(asserted.left),
         "right": numbers(asserted.right),
         "within": number(asserted.within),
-        "worst": _worst(asserted.worst),
+        **({} if asserted.over is None else {"over": _box(asserted.over)}),
+        "worst": _worst(asserted.worst) if asserted.left_open is None else {"box": _box(asserted.left_open)},
     }
+
+
+def _box(box: dict[str, tuple[float, float]]) -> dict[str, list[float | str]]:
+    return {name: [number(low), number(high)] for name, (low, high) in box.items()}
 
 
 def failure_dict(failure: Failure) -> dict[str, Any]:
@@ -111,7 +116,8 @@ def failure_dict(failure: Failure) -> dict[str, Any]:
 def _worst(worst: Worst | None) -> dict[str, Any] | None:
     if worst is None:
         return None
-    return {"index": list(worst.index), "engine": number(worst.engine), "reference": number(worst.reference)}
+    out: dict[str, Any] = {"index": list(worst.index), "engine": number(worst.engine), "reference": number(worst.reference)}
+    return out if worst.at is None else {**out, "at": {name: number(value) for name, value in worst.at.items()}}
 
 
 def _kink(kink: OneSided) -> dict[str, Any]:
@@ -173,6 +179,8 @@ def check_dict(check: Check) -> dict[str, Any]:
         out["claims"] = [_claim(c) for c in check.claims]
     if check.reason is not None:
         out["reason"] = check.reason
+    if check.over is not None:
+        out["over"] = _box(check.over)
     if check.repairs:
         out["repairs"] = check.repairs
     if check.rewrite is not None:

@@ -32,6 +32,9 @@ class Asserted:
     worst: Worst | None = None
     relation: str = "=="
     text: str = ""  # what the user wrote, where the assert has several
+    over: dict[str, tuple[float, float]] | None = None  # the box that it is claimed for
+    left_open: dict[str, tuple[float, float]] | None = None  # the smallest box in which it is not decided
+    reason: str | None = None  # why not
 
     @property
     def difference(self) -> str:
@@ -40,7 +43,16 @@ class Asserted:
             return ""
         index = f"[{', '.join(map(str, self.worst.index))}]" if self.worst.index else ""
         which = f"{self.text}: " if self.text else ""
-        return f"{which}left{index} is {self.worst.engine!r}, right{index} is {self.worst.reference!r}"
+        at = "" if self.worst.at is None else " at " + " ".join(f"{name}={value!r}" for name, value in self.worst.at.items())
+        return f"{which}left{index} is {self.worst.engine!r}, right{index} is {self.worst.reference!r}{at}"
+
+    @property
+    def open_box(self) -> str:
+        """Where it is not decided, and why."""
+        if self.left_open is None:
+            return self.reason or ""
+        box = ", ".join(f"{low!r} <= {name} <= {high!r}" for name, (low, high) in self.left_open.items())
+        return f"open for {box}" + (f": {self.reason}" if self.reason else "")
 
 
 @dataclass(eq=False)

@@ -115,6 +115,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         for part in record.relations or [record.asserted]:
             if not part.holds and part.worst is not None:
                 sheet.notes.append(part.difference)
+            elif part.holds is None and part.open_box:
+                sheet.notes.append(part.open_box)
     if record.check is not None:
         sheet.verdict = record.check.verdict
         sheet.verdict_text = _verdict(record)
@@ -196,6 +198,8 @@ def _verdict(record: Record) -> str:
     names = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
     text = " and ".join(names.get(s, s) for s in sources)
     digits = [c.digits for c in parts if c.digits is not None]
+    if record.asserted is not None and record.asserted.over is not None and check.verdict is Verdict.AGREE:
+        return "proved"
     if check.verdict is Verdict.AGREE and text:
         proof = certainty([*parts, *([check.value] if check.value else [])])
         text = f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"

@@ -33,6 +33,7 @@ class Worst:
     index: tuple[int, ...]
     engine: float
     reference: float
+    at: dict[str, float] | None = None  # of a claim over a box: the point
 
 
 @dataclass(eq=False)
@@ -168,6 +169,7 @@ class Check:
     repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
     departs: Departure | None = None  # where a wrong gradient begins
     rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
+    over: dict[str, tuple[float, float]] | None = None  # the box that it is about
 
     @property
     def loses(self) -> bool:

@@ -49,7 +49,8 @@ def _differences() -> tuple[Identity, ...]:
 def _exponentials() -> tuple[Identity, ...]:
     return (
         Identity("exp(a) - 1", "expm1(a)"),
-        Identity("expm1(a) - a", "expm1(a) - log1p(expm1(a))"),
+        Identity("c*exp(a) - c", "c*expm1(a)"),
+        Identity("c*exp(a) - c*exp(b)", "c*exp(b)*expm1(a - b)"),
         Identity("exp(a) - exp(-a)", "2*sinh(a)"),
         Identity("exp(a) + exp(-a)", "2*cosh(a)"),
         Identity("exp(a) - 2 + exp(-a)", "4*sinh(a/2)**2"),
@@ -168,6 +169,9 @@ def _trigonometry() -> tuple[Identity, ...]:
         Identity("1 + sin(a)", "cos(a)**2/(1 - sin(a))"),
         Identity("cos(a)**2 - sin(a)**2", "cos(2*a)"),
         Identity("cos(a)**2 + sin(a)**2", "1"),
+        Identity("c - c*cos(a)", "2*c*sin(a/2)**2"),
+        Identity("c*cos(a) - c*cos(b)", "-2*c*sin((a + b)/2)*sin((a - b)/2)"),
+        Identity("c*sin(a) - c*sin(b)", "2*c*cos((a + b)/2)*sin((a - b)/2)"),
         Identity("1/cos(a) - 1", "2*sin(a/2)**2/cos(a)"),
         Identity("cos(a) - cos(b)", "-2*sin((a + b)/2)*sin((a - b)/2)"),
         Identity("cos(a) + cos(b)", "2*cos((a + b)/2)*cos((a - b)/2)"),

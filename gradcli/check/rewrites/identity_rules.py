@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.check.rewrites.fractions import as_fractions
 from gradcli.check.rewrites.identities import IDENTITIES, WIDER, Identity
 from gradcli.check.rewrites.patterns import Bound, Matcher
 from gradcli.check.rewrites.standard import Inexact, Standard, is_product, is_sum
+from gradcli.formulas.printing import tree_size
 from gradcli.graph.interpret import forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
+from gradcli.ops.spec import Op
 
 _LETTERS = "abc"
+_LARGEST_SUM = 60  # nodes of a sum that is put over one line
 _ARRAY = 3  # entries of a letter within a reduction, where its shape is of no account
 
 
@@ -80,9 +84,9 @@ def _shape(pattern: str) -> int:
     return 2 if "det(" in pattern else 1 if "sum(" in pattern or "softmax(" in pattern else 0
 
 
-def applied(graph: Graph, node: Expr, value_of: Callable[[Expr], object], table: Table | None = None) -> Iterator[Expr]:
+def applied(matcher: Matcher, node: Expr, value_of: Callable[[Expr], object], table: Table | None = None) -> Iterator[Expr]:
     """What equals a node by one identity, where its condition holds at the values there are."""
-    matcher = Matcher(graph)
+    graph = matcher.graph
     by_kind = rules() if table is None else table
     for kind in dict.fromkeys((_kind(node), node.op, "product" if is_product(node) else None)):
         for rule in by_kind.get(kind, ()):
@@ -104,14 +108,28 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
             yield rebuild([root], {node: table[node]}, graph)[0]
     for start in dict.fromkeys((root, table[root])):
         for node in reachable([start]):
-            for better in applied(graph, node, lambda _: 0.0, _wider_rules()) if node.op is not None else ():
+            for better in applied(Matcher(graph), node, lambda _: 0.0, _wider_rules()) if node.op is not None else ():
                 if better.shape == node.shape:
                     yield rebuild([start], {node: better}, graph)[0]
 
 
 def _built(graph: Graph, equal: Expr, bound: Bound) -> Expr:
-    built: Expr = interpret(reachable([equal]), Standard(graph), dict(bound))[equal]
+    built: Expr = interpret(reachable([equal]), Tidy(graph), dict(bound))[equal]
     return built
+
+
+class Tidy(Standard):
+    """As `Standard`, and sums that are shorter as one fraction are written so: (a + b)**2 - (a - b)**2 as 4*a*b."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        plain = super().operation(node, op, operands)
+        if not is_sum(plain) or plain.op is None:
+            return plain
+        size = tree_size(reachable([plain]))
+        if size > _LARGEST_SUM:
+            return plain
+        shorter = next(as_fractions(self.graph, plain), plain)
+        return shorter if shorter.shape == plain.shape and tree_size(reachable([shorter])) < size else plain
 
 
 def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:

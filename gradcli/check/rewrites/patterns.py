@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 
 from gradcli.check.rewrites.standard import Factor, Inexact, Standard, Term, factors, is_product, is_sum, number, product, terms, total
 from gradcli.graph.interpret import interpret
@@ -24,6 +25,18 @@ class Matcher:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._terms_known: dict[Expr, list[Term]] = {}
+        self._factors_known: dict[Expr, tuple[Fraction, list[Factor]]] = {}
+
+    def _terms_given(self, node: Expr) -> list[Term]:
+        if node not in self._terms_known:
+            self._terms_known[node] = terms(node)
+        return self._terms_known[node]
+
+    def _factors_given(self, node: Expr) -> tuple[Fraction, list[Factor]]:
+        if node not in self._factors_known:
+            self._factors_known[node] = factors(node)
+        return self._factors_known[node]
 
     def found(self, pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Rest]]:
         """The ways in which a pattern matches a node, or a part of it as a sum or a product, each with what is left over."""
@@ -37,7 +50,7 @@ class Matcher:
     def _found(self, pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Rest]]:
         if is_sum(pattern):
             if is_sum(node):
-                wanted, given = terms(pattern), terms(node)
+                wanted, given = _terms_of(pattern), self._terms_given(node)
                 if len(wanted) <= len(given) <= _MOST_PARTS:
                     for sign in (1, -1):
                         for bound, left in self._terms([(sign * c, core) for c, core in wanted], given, {}, part=True):
@@ -67,9 +80,9 @@ class Matcher:
                 yield bound
             return
         if is_sum(pattern):
-            given = terms(node)
+            given = self._terms_given(node)
             if len(given) <= _MOST_PARTS:
-                for further, _ in self._terms(terms(pattern), given, bound, part=False):
+                for further, _ in self._terms(_terms_of(pattern), given, bound, part=False):
                     yield further
         elif is_product(pattern):
             for further, _, _ in self._factors(pattern, node, bound, part=False):
@@ -144,8 +157,8 @@ class Matcher:
     # -- products ---------------------------------------------------------------------------------------------
 
     def _factors(self, pattern: Expr, node: Expr, bound: Bound, *, part: bool) -> Iterator[tuple[Bound, Fraction, list[Factor]]]:
-        (size, wanted), (scale, given) = factors(pattern), factors(node)
-        if len(given) > _MOST_PARTS or not size or not scale:
+        (size, wanted), (scale, given) = _factors_of(pattern), self._factors_given(node)
+        if len(given) > _MOST_PARTS or not size or not scale or (part and len(wanted) > len(given) + 1):
             return
         yield from self._picked(wanted, given, scale / size, bound, part=part)
 
@@ -196,7 +209,12 @@ class Rest:
         return node
 
 
+_terms_of, _factors_of = cache(terms), cache(factors)  # of patterns
+
+
+@cache
 def _holes(pattern: Expr) -> list[Expr]:
+    """The holes of a pattern, of which there are as many as identities."""
     return [node for node in reachable([pattern]) if node.is_leaf]
 
 

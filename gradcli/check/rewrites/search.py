@@ -14,7 +14,9 @@ from typing import Any
 from gradcli.check.rewrites.fractions import as_fractions
 from gradcli.check.rewrites.identity_rules import applied
 from gradcli.check.rewrites.losses import Measure
+from gradcli.check.rewrites.patterns import Matcher
 from gradcli.check.rewrites.regrouping import divided_sums, regrouped, reordered
+from gradcli.check.rewrites.series import expanded
 from gradcli.check.rewrites.standard import Standard
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
@@ -22,8 +24,8 @@ from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 
 GOOD = 4.0  # lost bits that are as good as none
-_MOST_MEASURED = 1500
-_MOST_EXPANDED = 40
+_MOST_MEASURED = 1200
+_MOST_EXPANDED = 120
 _LARGEST = 120  # nodes of a way, each time it is written
 
 Losses = tuple[float, ...]
@@ -33,9 +35,11 @@ class Search:
     """Ways to write one function, and what each of them loses."""
 
     def __init__(self, graph: Graph, measure: Measure) -> None:
-        self.graph, self.measure = graph, measure
+        self.graph, self.measure, self.matcher = graph, measure, Matcher(graph)
+        self._equal: dict[Expr, list[tuple[Expr, bool]]] = {}  # to nodes: their values are always the same
         self.measured = 0
         self.known: dict[Expr, Losses | None] = {}
+        self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
 
     def best(self, root: Expr) -> tuple[Expr, Losses] | None:
         """The best way that was found, and what it loses; None where not even the function as it stands can be measured."""
@@ -62,8 +66,9 @@ class Search:
             ways = self._from(heapq.heappop(queue)[2])
         return found[1], found[2]
 
-    def _key(self, root: Expr, losses: Losses) -> tuple[float, float, int]:
-        return (round(max(losses) / 2) if max(losses) > GOOD else 0, round(sum(losses) / 2), tree_size(reachable([root])))
+    def _key(self, root: Expr, losses: Losses) -> tuple[float, bool, float, int]:
+        size = tree_size(reachable([root]))
+        return (round(max(losses) / 2) if max(losses) > GOOD else 0, root in self.approximate, round(sum(losses) / 2), size)
 
     def losses(self, root: Expr) -> Losses | None:
         """What a way loses, measured once; None where it has no value or was measured before."""
@@ -89,23 +94,32 @@ class Search:
         for node in order:
             if node.op is None or node.kind != "float" or node.op.outputs != 1:
                 continue
-            for better in self._instead(node, value_of):
+            if node not in self._equal:
+                self._equal[node] = list(dict.fromkeys(self._instead(node, value_of)))
+            for better, nearly in self._equal[node]:
                 if better is node or better.shape != node.shape:
                     continue
                 way = self._with(root, order, above, node, better)
-                if way is not root and tree_size(reachable([way])) <= _LARGEST:
-                    yield way
+                if way is root or tree_size(reachable([way])) > _LARGEST:
+                    continue
+                if (nearly or root in self.approximate) and way not in self.known:
+                    self.approximate.add(way)
+                yield way
 
-    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
-        for ways in (
-            lambda: applied(self.graph, node, value_of),
-            lambda: as_fractions(self.graph, node),
-            lambda: regrouped(self.graph, node),
-            lambda: divided_sums(self.graph, node),
-            lambda: reordered(self.graph, node),
-        ):
+    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[tuple[Expr, bool]]:
+        """What equals a node, and whether it does so only nearly."""
+        ways: tuple[tuple[Callable[[], Iterator[Expr]], bool], ...] = (
+            (lambda: applied(self.matcher, node, value_of), False),
+            (lambda: as_fractions(self.graph, node), False),
+            (lambda: regrouped(self.graph, node), False),
+            (lambda: divided_sums(self.graph, node), False),
+            (lambda: reordered(self.graph, node), False),
+            (lambda: expanded(self.graph, node, value_of), True),
+        )
+        for found, nearly in ways:
             try:
-                yield from ways()
+                for way in found():
+                    yield way, nearly
             except GradcliError:
                 continue
 

@@ -80,6 +80,10 @@ def check(
             metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
         ),
     ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range."),
+    ] = None,
     points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (default 16).")] = None,
     random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
@@ -121,7 +125,7 @@ def check(
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
         fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=quiet, color=color,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
-        rtol=rtol, atol=atol, convention=convention, points=points, jobs=jobs,
+        rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, at=tuple(at or ()), config=config, format_given=output_format is not None,
         words=tuple(context.meta[RememberingCommand.key]),

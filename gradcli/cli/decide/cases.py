@@ -45,7 +45,12 @@ def cases_of(request: CheckRequest) -> Cases:
     limits = limits_of(request, REPORTS)
     inputs = check_inputs(request)
     targets = targets_of(request.save)
-    policies = FilePolicies(request, check_options(request, CHECKING))
+    checking = check_options(request, CHECKING)
+    if request.over:
+        from gradcli.cli.inputs.box import box_of
+
+        checking = replace(checking, over=box_of(request.over, limits))
+    policies = FilePolicies(request, checking)
     policy = policies.of(None)
     for path in inputs.files:
         policies.of(path)  # what is wrong in a project's settings is said before anything is done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,19 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
     box = {name: ends_of(name, text, programs) for name, text in ranges.items()}
     programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
     return BoundInputs(inputs, box, programs)
+
+
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
+    """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
+    box: dict[str, Ends] = {}
+    for text in texts:
+        found = BINDING.match(unicodedata.normalize("NFC", text))
+        if found is None or ".." not in found["value"]:
+            raise UsageError(f"--over takes NAME=BEGIN..END, not '{text}'", help="write --over x=0..1")
+        if found["name"] in box:
+            raise UsageError(f"--over {found['name']}=... is given twice")
+        box[found["name"]] = ends_of(found["name"], found["value"], Programs(limits))
+    return box
 
 
 def ends_of(name: str, text: str, programs: Programs) -> Ends:

@@ -14,6 +14,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Kink
@@ -152,7 +153,7 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
-    doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
     between=((), (0.0,)),
 )
 xlog1py = elementwise(
@@ -161,7 +162,7 @@ xlog1py = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
     symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain=of(y="(-1, inf)") | of(x="[0]"), backward="SpecialXlog1Py",
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
-    doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
+    extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
     between=((), (-1.0,)),
 )
 

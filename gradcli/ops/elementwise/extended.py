@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued
 
 _ONE, _NONE = LONG_DOUBLE(1), LONG_DOUBLE(0)
 
@@ -73,3 +73,24 @@ SELU = Entrywise((lambda x: _either(x > 0, _SCALE, _BELOW * np.exp(x)),), lambda
 SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
 SHRINK = Entrywise((_outside,))
 SOFTSIGN = Entrywise((lambda x: (1 + np.abs(x)) ** -2,))
+
+
+def _times_log(x: Any, log: Any) -> Any:
+    return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
+
+
+def _entropy(x: Any) -> Any:
+    return np.where(x < 0, -np.inf, -_times_log(x, np.log(np.where(x > 0, x, np.where(x == 0, _ONE, x)))))
+
+
+def _sinc(x: Any) -> Any:
+    """By what x is beyond the nearest integer, where sines of multiples of pi keep all digits."""
+    nearest = np.rint(x)
+    turned = np.sin(_PI * (x - nearest)) * np.where(nearest % 2 == 0, _ONE, -_ONE)
+    return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))
+
+
+_PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
+XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
+XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
+ENTROPY, SINC = Valued(_entropy), Valued(_sinc)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import exponent, steady
+from gradcli.ops.carrying import exponent, sign, steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
@@ -31,6 +31,7 @@ copysign = elementwise(
 signbit = elementwise(
     "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
     doc="Whether x has a minus sign.",
+    carries=sign,
 )
 heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,9 +100,16 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
     return spread * mask
 
 
+def _products_added(out: Shape, *operands: Shape) -> int:
+    """How many products are added up, at most: of a product of matrices exactly as many, its axes being those of two arrays each."""
+    sizes = [math.prod(shape) for shape in (out, *operands)]
+    return max(1, *sizes, math.isqrt(math.prod(sizes)))
+
+
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
     static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
+    work=_products_added,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
     carries=multilinear,

@@ -12,6 +12,7 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_independent_columns, is_positive_definite
 from gradcli.ops.linalg.matrices import (
     column_range,
@@ -61,6 +62,7 @@ cholesky = structural(
     domain=given(is_positive_definite, "a symmetric, positive definite matrix").within(), examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
+    carries=perturbation.cholesky_factor,
 )  # fmt: skip
 
 cholesky_ex = composite(
@@ -113,6 +115,7 @@ qr: Op = structural(
     domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
+    carries=perturbation.orthogonal_factors,
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
 from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
 from gradcli.ops.linalg.products import matmul
@@ -54,6 +55,7 @@ inv = structural(
     saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
     latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
     extended=Whole("equations.INV"),
+    carries=perturbation.inverse,
 )  # fmt: skip
 
 
@@ -84,6 +86,7 @@ adjugate = structural(
     "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
     work=for_rows(power=4), ulps=64, extended=Whole("pseudoinverses.ADJUGATE"),
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
+    carries=perturbation.adjugate,
 )  # fmt: skip
 
 
@@ -138,6 +141,7 @@ det = structural(
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
+    carries=perturbation.determinant,
 )  # fmt: skip
 
 
@@ -151,6 +155,7 @@ slogdet = structural(
     domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
     extended=Whole("equations.SLOGDET"),
+    carries=perturbation.log_determinant,
 )  # fmt: skip
 
 

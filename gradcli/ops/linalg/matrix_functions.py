@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, as_row, column_range, lower_part, matrix, square, transposed, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
@@ -61,6 +62,7 @@ matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape, saves=("x",),
     core_dims=(2,), work=for_rows(15), ulps=64, extended=Whole("exponentials.MATRIX_EXP"), aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
+    carries=perturbation.exponential,
 )  # fmt: skip
 
 
@@ -96,6 +98,7 @@ matrix_exp_jvp: Op = structural(
     saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
     extended=Whole("exponentials.MATRIX_EXP_SLOPE"),
     doc="The derivative of the matrix exponential in a direction.",
+    carries=lambda m, out, x, h, e, f: perturbation.exponential_slope(_matrix_exp, x, h, m.filled(e, x), m.filled(f, h)),
 )  # fmt: skip
 
 

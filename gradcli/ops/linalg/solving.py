@@ -13,6 +13,7 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import as_column, no_info, transposed
@@ -45,6 +46,7 @@ solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
     domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
+    carries=perturbation.solution,
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.linalg import sign_conventions
+from gradcli.ops.linalg import perturbation, sign_conventions
 from gradcli.ops.linalg.conditions import has_full_rank_apart, is_apart, is_symmetric
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -91,6 +91,7 @@ eigh: Op = structural(
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
     uncertified=EQUAL_VALUES,
+    carries=perturbation.eigenvalues,
 )  # fmt: skip
 
 
@@ -145,6 +146,7 @@ svd: Op = structural(
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
     "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
     uncertified=EQUAL_SIZES,
+    carries=perturbation.singular_values,
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_nonzero_diagonal
 from gradcli.ops.linalg.matrices import as_column, lower_part, square, transposed, upper_part, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
@@ -58,6 +59,7 @@ solve_triangular: Op = structural(
     domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
+    carries=perturbation.triangular_solution,
 )  # fmt: skip
 
 
@@ -163,6 +165,7 @@ cholesky_solve: Op = structural(
     extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
     doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
     "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
+    carries=perturbation.cholesky_solution,
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.domains import EVERYWHERE, at, of
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.hyperbolic import cosh, sinh
 from gradcli.ops.elementwise.logic import equal, where
@@ -77,6 +78,7 @@ sine_quotient: Op = elementwise(
 )
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
+    extended=extended.SINC,
     symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=4,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),

@@ -10,6 +10,7 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.domains import of
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp_square, log
 from gradcli.ops.elementwise.logic import clip, greater, isnan, less, minimum, where
 from gradcli.ops.registry import composite, elementwise
@@ -85,6 +86,7 @@ def _entr_reference(m: Any, x: Any) -> Any:
 entr = elementwise(
     "entr", "x", scipy_special("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
     symbolic=lambda s, x: -x * s.log(x), saves=("x",), domain=of(x="[0, inf)"), backward="SpecialEntr",
+    extended=extended.ENTROPY,
     doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=2,
     between=(0.0, 0.36787944117144233),
 )

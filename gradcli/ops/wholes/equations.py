@@ -14,7 +14,7 @@ _BLOCK = 48
 
 def unit(x: Any) -> Any:
     """Unit matrices like some square ones."""
-    return np.broadcast_to(np.eye(x.shape[-1], dtype=LONG_DOUBLE), x.shape)
+    return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
 
 
 def spread(x: Any, y: Any) -> tuple[Any, Any]:
@@ -25,7 +25,7 @@ def spread(x: Any, y: Any) -> tuple[Any, Any]:
 
 def lu_factors(x: Any, pivot: bool = True) -> tuple[Any, Any]:
     """L and U in one matrix, and the order of its rows: what is right of a block of columns is changed by products."""
-    work = np.array(x, LONG_DOUBLE)
+    work = np.array(x)
     n, m = work.shape[-2:]
     order = np.array(np.broadcast_to(np.arange(n), work.shape[:-1]))
     for start in range(0, min(n, m), _BLOCK):
@@ -56,7 +56,7 @@ def _exchange(work: Any, order: Any, k: int) -> None:
 def substituted(x: Any, y: Any, upper: bool, ones: bool = False) -> Any:
     """The z with x @ z = y, row by row; the other triangle is not read."""
     x, y = spread(x, y)
-    z, n = np.array(y, LONG_DOUBLE), x.shape[-1]
+    z, n = np.array(y, np.result_type(x, y)), x.shape[-1]
     starts = range(0, n, _BLOCK)
     for start in reversed(starts) if upper else starts:
         stop = min(start + _BLOCK, n)
@@ -170,7 +170,7 @@ def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
 def _triangle(x: Any, upper: bool, strict: bool) -> Any:
     columns, rows = np.arange(x.shape[-1]), np.arange(x.shape[-2])[:, None]
     beyond = columns - rows if upper else rows - columns
-    return np.where(beyond > 0 if strict else beyond >= 0, x, LONG_DOUBLE(0))
+    return np.where(beyond > 0 if strict else beyond >= 0, x, x.dtype.type(0))
 
 
 def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:

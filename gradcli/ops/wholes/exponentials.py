@@ -22,7 +22,7 @@ def _halvings(x: Any) -> int:
 
 def _series(x: Any, h: Any, k: Any) -> tuple[Any, Any, Any, Any]:
     """Of a matrix whose norm is at most 1/2."""
-    eye, zero = np.eye(x.shape[-1], dtype=LONG_DOUBLE), np.zeros(x.shape, LONG_DOUBLE)
+    eye, zero = np.eye(x.shape[-1], dtype=x.dtype), np.zeros(x.shape, x.dtype)
     e, by_h = np.broadcast_to(eye, x.shape), None if h is None else zero
     by_k = both = None if k is None else zero
     for i in range(_TERMS, 0, -1):
@@ -59,7 +59,7 @@ def _bounds(x: Any, h: Any, k: Any = None) -> tuple[Any, Any]:
     Of the series by the sizes of its terms; a square's error is made of that of its factor, and of its own.
     """
     count = _halvings(x)
-    scale = LONG_DOUBLE(2.0) ** -count
+    scale = 2.0**-count
     shape = np.broadcast_shapes(x.shape, h.shape)
     small = np.broadcast_to(np.abs(x), shape) * scale
     e, by_h, by_k, both = (None if p is None else np.abs(p) for p in _series(small, h * scale, None if k is None else k * scale))

@@ -14,7 +14,7 @@ from gradcli.ops.wholes.products import product, turned
 def below(x: Any, k: int = 0) -> Any:
     """The entries on and below a diagonal."""
     rows, columns = np.arange(x.shape[-2])[:, None], np.arange(x.shape[-1])
-    return np.where(columns - rows <= k, x, LONG_DOUBLE(0))
+    return np.where(columns - rows <= k, x, x.dtype.type(0))
 
 
 def cholesky(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -52,7 +53,7 @@ def _sliced(x: Any, y: Any) -> Any:
     total = total * left * right
     # what was left out, beside the terms that were added up: where these are far below the largest, each is added up by itself
     terms = np.matmul(np.abs(x / left).astype(float), np.abs(y / right).astype(float))
-    lost = terms < n * 2.0 ** (66 - bits * _SLICES)
+    lost = (terms > 0) & (terms < n * 2.0 ** (66 - bits * _SLICES))
     if not lost.any():
         return total
     if lost.mean() > 0.1 or x.ndim > 2 or y.ndim > 2:
@@ -183,10 +184,8 @@ def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[list[Any]], l
 
 def _summed(terms: list[list[Any]], arrays: Sequence[Any], result: list[Any]) -> Any:
     """The sum of products; of two factors, by a product of matrices where axes are added up."""
-    if len(arrays) > 2:  # one after the other, keeping the axes that are wanted yet
-        wanted = {name for term in terms[2:] for name in term} | set(result)
-        kept = [name for name in dict.fromkeys(terms[0] + terms[1]) if name in wanted]
-        return _summed([kept, *terms[2:]], [_summed(terms[:2], arrays[:2], kept), *arrays[2:]], result)
+    if len(arrays) > 2:
+        return _two_at_a_time(terms, arrays, result)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(name for term in terms for name in term))}
     if len(arrays) == 1 or any(len(set(t)) < len(t) or 1 in a.shape for t, a in zip(terms, arrays, strict=True)):
         operands = [part for term, a in zip(terms, arrays, strict=True) for part in (a, [numbers[name] for name in term])]
@@ -204,6 +203,23 @@ def _summed(terms: list[list[Any]], arrays: Sequence[Any], result: list[Any]) ->
     order = [*shared, *own[0], *own[1]]
     found = product(left, right).reshape([extents[name] for name in order])
     return np.transpose(found, [order.index(name) for name in result])
+
+
+def _two_at_a_time(terms: list[list[Any]], arrays: Sequence[Any], result: list[Any]) -> Any:
+    """Those first whose product is smallest, keeping the axes that are wanted yet."""
+    extents = {name: n for term, a in zip(terms, arrays, strict=True) for name, n in zip(term, a.shape, strict=True) if n != 1}
+    best = None
+    for i, j in itertools.combinations(range(len(terms)), 2):
+        wanted = {name for k, term in enumerate(terms) if k not in (i, j) for name in term} | set(result)
+        kept = [name for name in dict.fromkeys(terms[i] + terms[j]) if name in wanted]
+        size = math.prod(extents.get(name, 1) for name in kept)
+        if best is None or size < best[0]:
+            best = size, i, j, kept
+    assert best is not None
+    _, i, j, kept = best
+    rest = [k for k in range(len(terms)) if k not in (i, j)]
+    product_of_two = _summed([terms[i], terms[j]], [arrays[i], arrays[j]], kept)
+    return _summed([kept, *(terms[k] for k in rest)], [product_of_two, *(arrays[k] for k in rest)], result)
 
 
 def _without(x: Any, names: list[Any], kept: set[Any]) -> tuple[Any, list[Any]]:
@@ -231,7 +247,7 @@ def _einsum_back(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
         for axis, name in enumerate(own):  # an extent of 1 was repeated
             if x.shape[term.index(name)] == 1 and part.shape[axis] != 1:
                 part = part.sum(axis=axis, keepdims=True)
-        full = np.zeros(x.shape, LONG_DOUBLE)
+        full = np.zeros(x.shape, part.dtype)
         grid = np.indices(x.shape, sparse=True)
         diagonal = np.ones((), bool)
         for axis, name in enumerate(term):

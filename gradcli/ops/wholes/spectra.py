@@ -20,7 +20,7 @@ _ENOUGH = 2.0**-58  # of what is left to be added to vectors
 
 
 def _on_diagonal(v: Any) -> Any:
-    return v[..., None] * np.eye(v.shape[-1], dtype=LONG_DOUBLE)
+    return v[..., None] * np.eye(v.shape[-1], dtype=v.dtype)
 
 
 def _diagonal(x: Any) -> Any:
@@ -88,7 +88,7 @@ def _eigh_back(c: Any, out: Any, x: Any, UPLO: str, signs: str) -> tuple[Any]:
 
 def _inverse_gaps(gaps: Any) -> Any:
     """1/gaps, and 0 on the diagonal."""
-    diagonal = np.eye(gaps.shape[-1], dtype=LONG_DOUBLE)
+    diagonal = np.eye(gaps.shape[-1], dtype=gaps.dtype)
     return (1 - diagonal) / (gaps + diagonal)
 
 

@@ -72,16 +72,16 @@ class Element:
             return p, below
         left: dict[str, int] = {}
         for key, exponent in below.items():
-            factor = self.field.factors[key]
-            while exponent:
+            factor, times = self.field.factors[key], 0
+            while times < exponent:
                 self.field.spend(len(p))
                 try:
                     p = p / factor
                 except DomainError:
                     break
-                exponent -= 1
-            if exponent:
-                left[key] = exponent
+                times += 1
+            if times < exponent:
+                left[key] = exponent - times
         return p, left
 
     def of(self, other: Any) -> Element:
@@ -109,18 +109,18 @@ class Element:
     def _scaled(self, sign: int) -> Element:
         return self if sign > 0 else Element(self.field, -self.p, self.below)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Element:
         return NotImplemented if isinstance(other, np.ndarray) else self._plus(self.of(other), 1)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Any) -> Element:
         return NotImplemented if isinstance(other, np.ndarray) else self._plus(self.of(other), -1)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Any) -> Element:
         return NotImplemented if isinstance(other, np.ndarray) else self.of(other)._plus(self, -1)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Any) -> Element:
         if isinstance(other, np.ndarray):
             return NotImplemented  # NumPy takes the scalar into its own loop
         other = self.of(other)
@@ -149,8 +149,8 @@ class Element:
         below: dict[str, int] = {}
         for key, exponent in factors:
             place = field.single(field.factors[key])
-            relation = None if place is None else field.generators[place].relation
-            if relation is None or not field.generators[place or 0].rationalized:
+            relation = field.generators[place].relation if place is not None and field.generators[place].rationalized else None
+            if place is None or relation is None:
                 below[key] = exponent + below.get(key, 0)
                 continue
             # 1/g is g**(n - 1) over what g**n is
@@ -165,10 +165,10 @@ class Element:
             result = result * Element(field, field.power(field.factors[key], exponent))
         return result
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Any) -> Element:
         return NotImplemented if isinstance(other, np.ndarray) else self * self.of(other).inverse()
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Any) -> Element:
         return NotImplemented if isinstance(other, np.ndarray) else self.of(other) * self.inverse()
 
     def __abs__(self) -> Element:
@@ -179,11 +179,11 @@ class Element:
         return self.of(base) ** self
 
     def __pow__(self, exponent: Any) -> Element:
-        n = self.of(exponent).rational
-        if n is None or n.denominator != 1:
+        exact = self.of(exponent).rational
+        if exact is None or exact.denominator != 1:
             power: Element = self.field.functions.Pow(self, exponent)
             return power
-        n = int(n)
+        n = int(exact)
         if n < 0:
             return self.inverse() ** -n
         return Element(self.field, self.field.power(self.p, n), {key: n * e for key, e in self.below.items()} if n else _NOTHING)

@@ -14,10 +14,10 @@ from typing import Any
 from gradcli.reference.algebra import Unsupported
 
 Polynomial = Any  # flint.fmpq_mpoly
-_WORK = 2_000_000  # products of terms that one decision may take
+_WORK = 20_000_000  # products of terms that one decision may take
 _FACTORED = 40  # terms of a polynomial that is taken apart into factors
 _DEGREE = 40  # its total degree
-_TERMS = 4_000  # of any polynomial
+_TERMS = 30_000  # of any polynomial
 _POWER = 200  # the largest power that is multiplied out
 _DEAR = 50  # times the terms: what factoring counts for
 
@@ -57,6 +57,7 @@ class Field:
         self.symbols = self.ring.gens()
         self.one: Polynomial = self.ring.constant(1)
         self.generators: list[Generator] = []
+        self.related: list[int] = []  # the places of those with relations
         self.factors: dict[str, Polynomial] = {}
         self._places: dict[Hashable, int] = {}
         self._factored: dict[str, tuple[Any, list[tuple[str, int]]]] = {}
@@ -79,6 +80,8 @@ class Field:
                 raise TooSmall
             self.generators.append(made)
             self._places[description] = known
+            if made.relation is not None:
+                self.related.append(known)
         return known
 
     def used(self, p: Polynomial) -> list[int]:
@@ -97,7 +100,7 @@ class Field:
 
     def power(self, p: Polynomial, n: int) -> Polynomial:
         """A power of a polynomial; relations are applied on the way."""
-        if n > _POWER or comb(min(len(p), 12) + n - 1, n) > 50 * _TERMS:
+        if n > _POWER or comb(min(len(p), 12) + n - 1, n) > 8 * _TERMS:
             raise Unsupported("a power of so many terms")
         result, factor = self.one, p
         while n:
@@ -112,26 +115,31 @@ class Field:
         """The same with the relations of all generators applied: later ones first, which are made of earlier ones."""
         if not len(p):
             return p
-        for i in reversed(range(len(self.generators))):
+        degrees = p.degrees()
+        for i in reversed(self.related):
             relation = self.generators[i].relation
-            if relation is not None and p.degrees()[i] >= relation[0]:
+            assert relation is not None
+            if degrees[i] >= relation[0]:
                 p = self._lowered_in(p, i, *relation)
                 if not len(p):
                     return p
+                degrees = p.degrees()
         if len(p) > _TERMS:
             raise Unsupported("a formula of so many terms")
         return p
 
     def _lowered_in(self, p: Polynomial, i: int, order: int, value: Polynomial) -> Polynomial:
-        parts: dict[int, dict[tuple[int, ...], Any]] = {}
-        for exponents, coefficient in p.to_dict().items():
-            times, rest = divmod(exponents[i], order)
-            parts.setdefault(times, {})[(*exponents[:i], rest, *exponents[i + 1 :])] = coefficient
-        total = self.ring.constant(0)
-        for times, part in sorted(parts.items()):
-            raised = self.power(value, times)
-            self.spend(len(part) * len(raised))
-            total += self.ring.from_dict(part) * raised
+        """A polynomial with a power of a generator replaced, as often as it is there."""
+        power = self.symbols[i] ** order
+        parts = []
+        while len(p):
+            self.spend(len(p))
+            p, rest = divmod(p, power)
+            parts.append(rest)
+        total = parts.pop()
+        while parts:
+            self.spend(len(total) * len(value))
+            total = total * value + parts.pop()
         return total
 
     def factored(self, p: Polynomial) -> tuple[Any, list[tuple[str, int]]]:
@@ -162,9 +170,8 @@ class Field:
         found = []
         for factor, exponent in factors:
             scale, primitive = self.primitive(factor)
-            exponent = int(exponent)
-            constant = constant * scale**exponent
-            found.append((self.key(primitive), exponent))
+            constant = constant * scale ** int(exponent)
+            found.append((self.key(primitive), int(exponent)))
         return constant, found
 
     def primitive(self, p: Polynomial) -> tuple[Any, Polynomial]:
@@ -172,8 +179,7 @@ class Field:
         from flint import fmpq, fmpz
 
         common, above = fmpz(1), fmpz(0)
-        for c in p.coeffs():
-            c = fmpq(c)
+        for c in map(fmpq, p.coeffs()):
             common, above = common.lcm(c.q), above.gcd(c.p)
         # the greatest common divisor of numerators over the least common multiple of denominators
         scale = fmpq(above, common)

@@ -38,7 +38,7 @@ class Functions(Powers):
         return self._constant("euler")
 
     @property
-    def E(self) -> Element:  # noqa: N802
+    def E(self) -> Element:
         return self.exp(1)
 
     def _constant(self, name: str) -> Element:
@@ -49,7 +49,7 @@ class Functions(Powers):
 
     mpf = Integer = Float = sympify = of
 
-    def Rational(self, p: Any, q: Any = 1) -> Element:  # noqa: N802
+    def Rational(self, p: Any, q: Any = 1) -> Element:
         quotient: Element = self.of(p) / self.of(q)
         return quotient
 
@@ -100,7 +100,7 @@ class Functions(Powers):
     def cbrt(self, x: Any) -> Element:
         return self.root(self.of(x), Fraction(1, 3))
 
-    def Pow(self, x: Any, y: Any) -> Element:  # noqa: N802
+    def Pow(self, x: Any, y: Any) -> Element:
         x, y = self.of(x), self.of(y)
         exponent = y.rational
         if exponent is not None:
@@ -117,7 +117,7 @@ class Functions(Powers):
 
     # -- absolute values and signs, away from zero
 
-    def Abs(self, x: Any) -> Element:  # noqa: N802
+    def Abs(self, x: Any) -> Element:
         return self.magnitude(self.of(x))
 
     fabs = Abs

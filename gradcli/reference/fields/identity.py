@@ -114,9 +114,9 @@ def _in_variables(x: Element) -> bool:
 
 
 def entries_alike(question: Question) -> bool:
-    """Whether the same is done to every entry of some arrays of one shape: then what holds of one entry holds of all."""
+    """Whether the same is done to every entry of some arrays of one shape, or to numbers: then what holds of one entry holds of all."""
     shape, order = question.root.shape, definition_order(question.root, [question.formula])
-    if not shape or isinstance(question.seed, Expr) or (question.wrt is not None and question.wrt.shape != shape):
+    if isinstance(question.seed, Expr) or (question.wrt is not None and question.wrt.shape != shape):
         return False
     leaves = [node for node in order if node.op is None and node.is_leaf]
     one_weight = len(set(np.ravel(np.asarray(question.seed, float)).tolist())) == 1

@@ -32,6 +32,8 @@ class _Elements(Algebra):
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         operands = [None if a is None else self.m.of(a) for a in arguments]
+        if op.kind == "flat":
+            raise Unsupported("a function that jumps")  # equality is proved but for single points, across which others are continuous
         if op.kind == "piecewise" and (static or op.symbolic is None):
             return op.reference(self, *operands, **static)
         return (op.symbolic or op.reference)(self.m, *operands, **static)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Leaf, Number, Path, Sum, behind
 from gradcli.reference.ranges.intervals import ONE, ZERO, Interval, add, multiply, rational
 from gradcli.reference.ranges.shapes import JUMP, KINK
-
-if TYPE_CHECKING:
-    from gradcli.reference.ranges.evaluation import Evaluation, Value
+from gradcli.reference.ranges.values import NONE, At, Event, Events, Value, join
 
 _MOST = 48  # truths of paths that are taken apart
 
 
-def chosen(cell: Choice, at: Evaluation) -> Value:
+def chosen(cell: Choice, at: At) -> Value:
     """The range of a choice: that of the only path, or of all that are possible."""
-    from gradcli.reference.ranges.evaluation import Event, Value, join
-
     possible = [path for path in cell.paths if _possible(path, at)]
     truths = [at.table[t].events for path in possible[:1] for t, _ in path.truths]
-    events = frozenset().union(*truths)
+    events: Events = NONE.union(*truths)
     if not possible or any(at.table[t].interval is None for path in possible for t, _ in path.truths):
         return Value(None, events)
     if len(possible) == 1:
@@ -33,7 +28,7 @@ def chosen(cell: Choice, at: Evaluation) -> Value:
     return Value(found.interval, found.events | events | {Event(kind, cell)})
 
 
-def _possible(path: Path, at: Evaluation) -> bool:
+def _possible(path: Path, at: At) -> bool:
     for truth, holds in path.truths:
         x = at.table[truth].interval
         if x is not None and (x[1] < ONE if holds else x[0] > ZERO):
@@ -56,7 +51,7 @@ def _facts(path: Path) -> list[tuple[Compared, bool]]:
     return found
 
 
-def _narrowed(path: Path, cell: Choice, at: Evaluation) -> Value | None:
+def _narrowed(path: Path, cell: Choice, at: At) -> Value | None:
     """The result of a path over the part of the box where its comparisons can hold; None if that is empty."""
     known: dict[Cell, Interval] = {}
     for truth, holds in _facts(path):
@@ -71,7 +66,7 @@ def _narrowed(path: Path, cell: Choice, at: Evaluation) -> Value | None:
     return _again(path.result, known, ("path", path), cell, at)
 
 
-def _limit(known: dict[Cell, Interval], at: Evaluation, lower: Cell, upper: Cell, below: bool, equal: bool) -> bool:
+def _limit(known: dict[Cell, Interval], at: At, lower: Cell, upper: Cell, below: bool, equal: bool) -> bool:
     """Take it that one cell is not above another (or equal to it). False if that cannot be."""
     a, b = (known.get(c) or at.table[c].interval for c in (lower, upper))
     if a is None or b is None:
@@ -82,7 +77,7 @@ def _limit(known: dict[Cell, Interval], at: Evaluation, lower: Cell, upper: Cell
     return _put(known, at, lower, (a[0], min(a[1], b[1]))) and _put(known, at, upper, (max(b[0], a[0]), b[1]))
 
 
-def _put(known: dict[Cell, Interval], at: Evaluation, cell: Cell, x: Interval) -> bool:
+def _put(known: dict[Cell, Interval], at: At, cell: Cell, x: Interval) -> bool:
     """Narrow a cell, and a variable that it is a multiple of, but for a constant."""
     if x[0] > x[1]:
         return False
@@ -98,10 +93,8 @@ def _put(known: dict[Cell, Interval], at: Evaluation, cell: Cell, x: Interval) -
     return True
 
 
-def _again(result: Cell, known: dict[Cell, Interval], key: object, cell: Choice, at: Evaluation) -> Value:
+def _again(result: Cell, known: dict[Cell, Interval], key: object, cell: Choice, at: At) -> Value:
     """A result evaluated anew with some cells narrowed."""
-    from gradcli.reference.ranges.evaluation import Evaluation, Value
-
     known = {c: x for c, x in known.items() if x != at.table[c].interval}
     if not known:
         return at.table[result]
@@ -113,7 +106,7 @@ def _again(result: Cell, known: dict[Cell, Interval], key: object, cell: Choice,
     for c, x in known.items():
         if isinstance(c, Leaf):
             box[c.place] = x
-    other = Evaluation(tuple(box), at.ledger, at.limits)
+    other: At = at.elsewhere(tuple(box))
     for c in order:
         if c in changed:
             other.table[c] = Value(known[c], at.table[c].events) if c in known else Value(None)
@@ -124,12 +117,12 @@ def _again(result: Cell, known: dict[Cell, Interval], key: object, cell: Choice,
     return other.run(order)[result]
 
 
-def _continuous(paths: Sequence[Path], cell: Choice, at: Evaluation) -> bool:
+def _continuous(paths: Sequence[Path], cell: Choice, at: At) -> bool:
     """Whether the results of any two paths agree where one turns into the other."""
     return all(_agree(p, q, cell, at) for i, p in enumerate(paths) for q in paths[:i])
 
 
-def _agree(p: Path, q: Path, cell: Choice, at: Evaluation) -> bool:
+def _agree(p: Path, q: Path, cell: Choice, at: At) -> bool:
     turn = next((t for (t, a), (s, b) in zip(p.truths, q.truths, strict=False) if t is s and a is not b), None)
     if not isinstance(turn, Compared):
         return False

@@ -2,58 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from flint import arb
 
+from gradcli.reference.ranges.boxes import Box
+from gradcli.reference.ranges.branches import chosen
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Leaf, Named, Number, Product, Step, Sum, behind
 from gradcli.reference.ranges.intervals import (
     ONE,
     ZERO,
     Interval,
+    Rational,
     add,
     multiply,
-    rational,
     real_power,
-    union,
     whole_power,
 )
+from gradcli.reference.ranges.norms import bounded
+from gradcli.reference.ranges.samples import sampled
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE, SHAPES, Found
-
-Box = tuple[Interval, ...]
-
-
-class Event(NamedTuple):
-    """What is the matter with a cell somewhere in a box. ``soft``: at an end of an argument only; ``removable``: a limit closes the gap."""
-
-    kind: str
-    cell: Cell
-    soft: bool = False
-    removable: bool = False
-
-
-Events = frozenset[Event]
-NONE: Events = frozenset()
-
-
-class Value(NamedTuple):
-    """The range of a cell; None where it is defined nowhere in the box."""
-
-    interval: Interval | None
-    events: Events = NONE
-
-
-Table = dict[Cell, Value]
-Limits = Callable[[Cell, "Evaluation"], "Interval | None"]
-
-
-class Ledger:
-    """What was done: how many cells were evaluated, and which functions without rigorous bounds were met."""
-
-    def __init__(self) -> None:
-        self.work = 0
-        self.uncertified: set[str] = set()
+from gradcli.reference.ranges.values import NONE, Event, Ledger, Limits, Table, Value
 
 
 class Evaluation:
@@ -72,11 +42,14 @@ class Evaluation:
         self.ledger.work += len(table) - before
         return table
 
+    def elsewhere(self, box: Box) -> Evaluation:
+        return Evaluation(box, self.ledger, self.limits)
+
     def value(self, cell: Cell) -> Value:
         return self.run(behind([cell]))[cell]
 
     def _number(self, cell: Number, table: Table) -> Value:
-        return Value(rational(cell.value))
+        return Value(cell.known.interval)
 
     def _leaf(self, cell: Leaf, table: Table) -> Value:
         return Value(self.box[cell.place])
@@ -85,8 +58,9 @@ class Evaluation:
         return table[cell.args[0]]
 
     def _sum(self, cell: Sum, table: Table) -> Value:
-        total, events = rational(cell.constant), NONE
-        for coefficient, term in cell.terms:
+        constant, terms = cell.known
+        total, events = constant.interval, NONE
+        for coefficient, term in terms:
             x, more = table[term]
             events = events | more if more else events
             if x is None:
@@ -95,8 +69,8 @@ class Evaluation:
                 total = add(total, x)
             elif coefficient == -1:
                 total = add(total, (-x[1], -x[0]))
-            elif coefficient != 0:
-                total = add(total, multiply(rational(coefficient), x))
+            elif isinstance(coefficient, Rational):
+                total = add(total, multiply(coefficient.interval, x))
         if events and self.limits is not None and not (total[0].is_finite() and total[1].is_finite()):
             found = self.limits(cell, self)
             if found is not None:
@@ -134,8 +108,6 @@ class Evaluation:
 
     def _of_norm(self, cell: Product, table: Table, natural: Interval) -> Interval:
         """x/sqrt(x**2 + ...) is never outside of [-1, 1], though both parts vanish together."""
-        from gradcli.reference.ranges.norms import bounded
-
         found = bounded(cell, {f.base: table[f.base].interval for f in cell.factors}, self)
         return natural if found is None else (max(natural[0], found[0]), min(natural[1], found[1]))
 
@@ -149,8 +121,6 @@ class Evaluation:
             given.append(x)
         shape = SHAPES.get(cell.name)
         if shape is None:
-            from gradcli.reference.ranges.samples import sampled
-
             self.ledger.uncertified.add(cell.name)
             found = Found(sampled(cell, given))
         else:
@@ -197,8 +167,6 @@ class Evaluation:
         )
 
     def _choice(self, cell: Choice, table: Table) -> Value:
-        from gradcli.reference.ranges.branches import chosen
-
         return chosen(cell, self)
 
 
@@ -215,15 +183,3 @@ _RULES: Mapping[Any, Any] = {
     Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Sum: Evaluation._sum, Product: Evaluation._product,
     Call: Evaluation._call, Step: Evaluation._step, Compared: Evaluation._compared, Choice: Evaluation._choice,
 }  # fmt: skip
-
-
-def join(values: Sequence[Value]) -> Value:
-    """All that some values may be."""
-    events: Events = frozenset().union(*[v.events for v in values])
-    found: Interval | None = None
-    for v in values:
-        if v.interval is not None:
-            found = v.interval if found is None else union(found, v.interval)
-    return Value(found, events)
-
-

@@ -12,7 +12,6 @@ Interval = tuple[arb, arb]
 
 INFINITE, MINUS_INFINITE, ZERO, ONE = arb.pos_inf(), arb.neg_inf(), arb(0), arb(1)
 EVERYTHING: Interval = (MINUS_INFINITE, INFINITE)
-_COEFFICIENTS: dict[tuple[fmpq, int], Interval] = {}
 
 
 def low(x: arb) -> arb:
@@ -31,11 +30,24 @@ def around(x: arb) -> Interval:
 
 
 def rational(q: fmpq) -> Interval:
-    """A rational number; the same one is asked for again and again."""
-    found = _COEFFICIENTS.get((q, ctx.prec))
-    if found is None:
-        found = _COEFFICIENTS[q, ctx.prec] = around(arb(q))
-    return found
+    """A rational number."""
+    return around(arb(q))
+
+
+class Rational:
+    """A rational number that is asked for again and again."""
+
+    __slots__ = ("_bits", "_interval", "value")
+
+    def __init__(self, value: fmpq) -> None:
+        self.value, self._bits = value, 0
+        self._interval: Interval = EVERYTHING
+
+    @property
+    def interval(self) -> Interval:
+        if self._bits != ctx.prec:
+            self._interval, self._bits = rational(self.value), ctx.prec
+        return self._interval
 
 
 def add(x: Interval, y: Interval) -> Interval:

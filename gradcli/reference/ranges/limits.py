@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Cells, Leaf, Product, Sum, behind
-from gradcli.reference.ranges.evaluation import Box, Evaluation
+from gradcli.reference.ranges.boxes import Box, with_side
+from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Leaf, Product, Sum, behind
+from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import Interval, inverse, multiply, rational
+from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.slopes import Slopes
+from gradcli.reference.ranges.values import At
 
 MOST_ORDERS = 6
 _MOST_CELLS = 2_000  # of a derivative: beyond, it is not worth the while
@@ -25,7 +28,7 @@ class Quotients:
         self.cells, self.slopes = cells, slopes
         self._parts: dict[Cell, tuple[Cell, Cell] | None] = {}
 
-    def __call__(self, cell: Cell, at: Evaluation) -> Interval | None:
+    def __call__(self, cell: Cell, at: At) -> Interval | None:
         """The range of a quotient over a box; None if its parts do not vanish together at a place that is known."""
         if cell not in self._parts:
             self._parts[cell] = self._fraction(cell)
@@ -33,6 +36,8 @@ class Quotients:
         if parts is None:
             return None
         above, below = parts
+        if not (above.smooth and below.smooth):
+            return None
         for place in sorted(below.leaves):
             a, b = at.box[place]
             if a == b:
@@ -44,8 +49,8 @@ class Quotients:
                         return found
         return None
 
-    def _limit(self, above: Cell, below: Cell, place: int, point: arb, at: Evaluation) -> Interval | None:
-        thin = at.box[:place] + ((point, point),) + at.box[place + 1 :]
+    def _limit(self, above: Cell, below: Cell, place: int, point: arb, at: At) -> Interval | None:
+        thin = with_side(at.box, place, (point, point))
         leaf = self.cells.leaf(place)
         try:
             for _ in range(MOST_ORDERS):
@@ -74,7 +79,7 @@ class Quotients:
                     below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
         if not below:
             return None
-        denominator = [(base, exponent) for base, exponent in below.items()]
+        denominator = list(below.items())
         constant = cell.constant if isinstance(cell, Sum) else NOUGHT
         parts = [(constant, self.cells.product(denominator))] if constant != 0 else []
         for q, term in terms:
@@ -86,7 +91,7 @@ class Quotients:
         return self.cells.sum(parts), self.cells.product(denominator)
 
 
-def _vanishes(cell: Cell, box: Box, at: Evaluation) -> bool:
+def _vanishes(cell: Cell, box: Box, at: At) -> bool:
     """Whether a cell is exactly 0 all over a box."""
     found = Evaluation(box, at.ledger).value(cell)
     return found.interval is not None and found.interval[0] == 0 and found.interval[1] == 0
@@ -100,5 +105,3 @@ def _places(below: Cell, place: int) -> Iterator[arb]:
             root = rational(-cell.constant / cell.terms[0][0]) if cell.terms[0][0] != 0 else (arb(0), arb(1))
             if root[0] == root[1]:
                 yield root[0]
-
-

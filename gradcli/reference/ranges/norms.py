@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from flint import arb, fmpq
 
 from gradcli.reference.ranges.cells import UNIT, Cell, Factor, Product, Sum
 from gradcli.reference.ranges.intervals import ONE, Interval, high, multiply, real_power, whole_power
-
-if TYPE_CHECKING:
-    from gradcli.reference.ranges.evaluation import Evaluation
+from gradcli.reference.ranges.values import At
 
 
-def bounded(cell: Product, ranges: Mapping[Cell, Interval | None], at: Evaluation) -> Interval | None:
+def bounded(cell: Product, ranges: Mapping[Cell, Interval | None], at: At) -> Interval | None:
     """The range of a product with such quotients in it; None if there are none."""
     left = {f.base: f.exponent for f in cell.factors}
     total: Interval = (ONE, ONE)
@@ -53,7 +50,7 @@ def _square_in(factor: Factor, base: Cell) -> fmpq | None:
     return found if found is not None and found > 0 else None
 
 
-def _rest_is_positive(total: Cell, base: Cell, q: fmpq, at: Evaluation) -> bool:
+def _rest_is_positive(total: Cell, base: Cell, q: fmpq, at: At) -> bool:
     square = base.cells.product([(base, UNIT), (base, UNIT)])
     rest = at.value(base.cells.sum([(UNIT, total), (-q, square)])).interval
     return rest is not None and bool(rest[0] >= 0)

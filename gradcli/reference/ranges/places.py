@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from flint import arb
 
+from gradcli.reference.ranges.boxes import Box, Sides, with_side
 from gradcli.reference.ranges.cells import Call, Cell, Choice, Compared, Product, Step, behind
-from gradcli.reference.ranges.evaluation import Box, Evaluation, Event
+from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import middle
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.target import Target
+from gradcli.reference.ranges.values import Event
 
 _FINEST = 2.0**-46  # of the sides of the box
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
@@ -32,7 +34,7 @@ def places(target: Target, box: Box) -> list[Place]:
     """What is the matter with a cell in a box, and where, as finely as is cheap."""
     found: dict[tuple[str, Cell, bool], list[Box]] = {}
     begun = target.ledger.work
-    active = [box]
+    active, sides = [box], Sides(box, target.cell.leaves)
     while active:
         fine = len(active) > _MOST_BOXES or target.ledger.work - begun > _MOST_WORK
         halves: list[Box] = []
@@ -40,11 +42,11 @@ def places(target: Target, box: Box) -> list[Place]:
             value, events = target.natural(part).table[target.cell]
             if not events:
                 continue
-            if value is None or fine or _is_fine(part, box):
+            if value is None or fine or sides.is_below(part, _FINEST):
                 for event in _first(events, value is None):
                     found.setdefault((event.kind, event.cell, event.removable), []).append(part)
             else:
-                halves += _halves(part, box)
+                halves += sides.halves(part)
         active = halves
     out = []
     for (kind, cell, removable), boxes in found.items():
@@ -63,18 +65,6 @@ def _first(events: frozenset[Event], nowhere: bool) -> list[Event]:
         if known is None or _GRAVITY.index(event.kind) < _GRAVITY.index(known.kind):
             best[event.cell] = event
     return list(best.values())
-
-
-def _is_fine(part: Box, box: Box) -> bool:
-    return all(x[1] - x[0] <= (y[1] - y[0]) * _FINEST for x, y in zip(part, box, strict=True))
-
-
-def _halves(part: Box, box: Box) -> list[Box]:
-    shares = [float((x[1] - x[0]).mid()) / float((y[1] - y[0]).mid()) if y[1] > y[0] else 0.0 for x, y in zip(part, box, strict=True)]
-    k = shares.index(max(shares))
-    a, b = part[k]
-    m = middle((a, b))
-    return [part[:k] + (half,) + part[k + 1 :] for half in ((a, m), (m, b))]
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:
@@ -99,7 +89,7 @@ def _sharpened(target: Target, hull: Box, box: Box, kind: str, cell: Cell) -> Bo
         if not x[0] < x[1] or x[1] - x[0] > (whole[1] - whole[0]) * _FINEST * 4:
             continue
         for point in _round_numbers(x):
-            thin = hull[:k] + ((point, point),) + hull[k + 1 :]
+            thin = with_side(hull, k, (point, point))
             if _turns(cell, Evaluation(thin, target.ledger)):
                 out[k] = (point, point)
                 break
@@ -121,7 +111,7 @@ def _turns(cell: Cell, at: Evaluation) -> bool:
     """Whether a cell is exactly at its pole, kink, jump or edge."""
     at.run(behind([cell]))
     if isinstance(cell, Product):
-        return any(at.table[f.base].interval == (0, 0) for f in cell.factors)
+        return any(x is not None and x[0] == 0 and x[1] == 0 for x in (at.table[f.base].interval for f in cell.factors))
     if isinstance(cell, Step):
         x = at.table[cell.args[0]].interval
         return x is not None and bool(x[0] == x[1]) and bool(x[0].is_integer())
@@ -138,5 +128,3 @@ def _level(truth: Cell, at: Evaluation) -> bool:
         return False
     x, y = (at.table[a].interval for a in truth.args)
     return x is not None and y is not None and bool(x[0] == x[1] == y[0] == y[1])
-
-

@@ -12,14 +12,17 @@ import flint
 from flint import arb
 
 from gradcli.graph.nodes import Expr
-from gradcli.reference.ranges.cells import UNIT, Cell, Cells
-from gradcli.reference.ranges.evaluation import Box, Ledger
+from gradcli.reference.algebra import Algebra
+from gradcli.reference.ranges.boxes import Box
+from gradcli.reference.ranges.cells import UNIT, Cell
 from gradcli.reference.ranges.limits import Quotients
 from gradcli.reference.ranges.places import Place, places
+from gradcli.reference.ranges.recording import recorded
 from gradcli.reference.ranges.search import BITS, Imprecise, Search, Side
 from gradcli.reference.ranges.slopes import Slopes
 from gradcli.reference.ranges.target import Target
 from gradcli.reference.ranges.tracing import Tracing
+from gradcli.reference.ranges.values import Ledger
 
 WORK = 400_000  # cells that are evaluated for one range
 Ends = tuple[float, float]
@@ -53,22 +56,33 @@ class Found:
     norms: dict[str, float | None] = field(default_factory=dict)
 
 
-class Function:
-    """A function of the program over a box."""
+class Region:
+    """A box, and what is read of the program over it."""
 
-    def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
-        self.cells = Cells()
+    def __init__(self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+        self.cells = recorded()
         self.slopes = Slopes(self.cells)
         self.quotients = Quotients(self.cells, self.slopes)
         self.ledger = Ledger()
         self.box: Box = tuple((arb(low), arb(high)) for low, high in variables.values())
-        with precise(BITS):
-            self.tracing = Tracing(self.cells, self.slopes, {leaf: i for i, leaf in enumerate(variables)}, values, precision)
-            (found,) = self.tracing.run(root)
-        self.cell = self.cells.of(found[()])
+        self.tracing = Tracing(self.cells, self.slopes, {leaf: i for i, leaf in enumerate(variables)}, values, precision)
+
+    def read(self, *roots: Expr) -> list[Any]:
+        """Arrays of cells. Raises Unsupported."""
+        with precise():
+            return [Algebra.map(self.cells.of, array) for array in self.tracing.run(*roots)]
 
     def target(self, cell: Cell) -> Target:
         return Target(cell, self.cells, self.slopes, self.quotients, self.ledger, len(self.box))
+
+
+class Function(Region):
+    """A function of the program over a box."""
+
+    def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+        super().__init__(variables, values, precision)
+        (found,) = self.read(root)
+        self.cell: Cell = found[()]
 
     def slope(self, place: int) -> Cell:
         return self.slopes.of(self.cell, self.cells.leaf(place))
@@ -79,7 +93,7 @@ class Function:
         value = self._range(self.cell, width)
         if value is not None:
             grad = [self._range(self.slope(k), width) for k in range(len(self.box))]
-        with precise(BITS):
+        with precise():
             found = places(self.target(self.cell), self.box)
         out = Found(value, grad, found, sorted(self.ledger.uncertified))
         if norms and value is not None:
@@ -112,7 +126,7 @@ class Function:
 
 
 @contextmanager
-def precise(bits: int) -> Iterator[None]:
+def precise(bits: int = BITS) -> Iterator[None]:
     """FLINT's precision, which is global, for a while."""
     before, flint.ctx.prec = flint.ctx.prec, bits
     try:
@@ -133,9 +147,10 @@ def escalating(once: Callable[[], T]) -> T:
 
 
 def _told(low: Side, high: Side) -> Range:
-    assert low.bound is not None and high.bound is not None
+    assert low.bound is not None
+    assert high.bound is not None
     sides = (low, high)
-    points = tuple(None if s.point is None else [float(x[0].mid()) for x in s.point] for s in sides)
+    points = tuple(None if s.point is None else [float(x[0].mid()) + 0.0 for x in s.point] for s in sides)
     boxes = tuple(None if s.box is None else [(below(x[0]), above(x[1])) for x in s.box] for s in sides)
     return Range((below(low.bound), above(high.bound)), (low.tight, high.tight), points, boxes)  # type: ignore[arg-type]
 
@@ -149,5 +164,3 @@ def below(x: arb) -> float:
 def above(x: arb) -> float:
     """The smallest float that is not below an exact number."""
     return 0.0 - below(-x)
-
-

@@ -12,10 +12,10 @@ import numpy as np
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Cells, Choice, Number, Path
+from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Number, Path
+from gradcli.reference.ranges.making import Cells
 
 MOST_PATHS = 64
-
 
 
 class Recorder(Algebra):
@@ -96,7 +96,7 @@ class Recorder(Algebra):
         given = [None if a is None else self.cells.of(a) for a in arguments]
         if op.kind != "smooth":
             return self.branching(lambda: op.reference(self, *given, **static))
-        from gradcli.reference.symbolic.cells import of_operation
+        from gradcli.reference.symbolic.cells import of_operation  # sympy, which arithmetic needs not
 
         return of_operation(self.cells, op, static, given)
 
@@ -192,3 +192,8 @@ class Recorder(Algebra):
         return holds
 
 
+def recorded() -> Cells:
+    """Cells that references can be run on."""
+    cells = Cells()
+    cells.recorder = Recorder(cells)
+    return cells

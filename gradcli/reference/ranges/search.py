@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from gradcli.reference.ranges.evaluation import Box
-from gradcli.reference.ranges.intervals import Interval, high, low, middle
+from gradcli.reference.ranges.boxes import Box, Sides
+from gradcli.reference.ranges.intervals import Interval, high, low
 from gradcli.reference.ranges.target import Bounds, Target
 
 BITS = 128
@@ -58,6 +58,7 @@ class Search:
     def __init__(self, target: Target, box: Box, width: float, work: int) -> None:
         self.target, self.box, self.width = target, box, arb(width)
         self.begun, self.work = target.ledger.work, work
+        self.sides = Sides(box, target.cell.leaves)
         self.best: dict[int, tuple[arb, Box] | None] = {1: None, -1: None}
         self.root = self._look(box, None)
 
@@ -77,9 +78,15 @@ class Search:
             bound, _, _, node = heap[0]
             bound = -bound
             tight, done = self._is_tight(bound, sign)
-            hopeless = not bound.is_finite() and self._is_below(node.box, _HOPELESS)
+            hopeless = not bound.is_finite() and self.sides.is_below(node.box, _HOPELESS)
             polishing += tight
-            if done or hopeless or polishing > _POLISH or self.target.ledger.work - self.begun > limit or self._is_below(node.box, _FINEST):
+            if (
+                done
+                or hopeless
+                or polishing > _POLISH
+                or self.target.ledger.work - self.begun > limit
+                or self.sides.is_below(node.box, _FINEST)
+            ):
                 break
             heapq.heappop(heap)
             for half in self._halves(node):
@@ -110,30 +117,18 @@ class Search:
         scale = max(span, size * arb(1e-12))
         return bool(excess <= scale * self.width / 2), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
-    def _is_below(self, box: Box, share: float) -> bool:
-        return all(x[1] - x[0] <= (y[1] - y[0]) * share for x, y in zip(box, self.box, strict=True))
-
     def _halves(self, node: Node) -> list[Node]:
         if node.halves is None:
-            k = self._widest(node)
-            a, b = node.box[k]
-            m = middle((a, b))
-            node.halves = [self._look(node.box[:k] + (half,) + node.box[k + 1 :], node) for half in ((a, m), (m, b))]
+            node.halves = [self._look(half, node) for half in self.sides.halves(node.box, self._across(node))]
         return node.halves
 
-    def _widest(self, node: Node) -> int:
-        """The variable that moves the cell most, or the widest one."""
-        sides = [x[1] - x[0] for x in node.box]
-        shares = [s / (y[1] - y[0]) if y[1] > y[0] else arb(0) for s, y in zip(sides, self.box, strict=True)]
-        smear = node.bounds.smear
-        weights = list(shares)
-        if smear and all(s.is_finite() for s in smear):
-            weights = [m * s for m, s in zip(smear, sides, strict=True)]
-            if all(w == 0 for w in weights):
-                weights = list(shares)
-        best = max(range(len(weights)), key=lambda k: float(weights[k].mid()))
-        widest = max(range(len(shares)), key=lambda k: float(shares[k].mid()))
-        return best if shares[best] > shares[widest] * arb(2) ** -12 else widest
+    def _across(self, node: Node) -> int:
+        """The variable that moves the cell most, or that of the widest side."""
+        box, smear, widest = node.box, node.bounds.smear, self.sides.widest(node.box)
+        if not smear or not all(s.is_finite() for s in smear):
+            return widest
+        best = max(self.sides.places, key=lambda k: float((smear[k] * (box[k][1] - box[k][0])).mid()))
+        return best if self.sides.share(box, best) > self.sides.share(box, widest) * 2.0**-12 and smear[best] > 0 else widest
 
     def _look(self, box: Box, parent: Node | None) -> Node:
         found = self.target.bounds(box)
@@ -161,9 +156,8 @@ class Search:
             if best is None or end > best[0]:
                 self.best[sign] = end, point
         here, there = self.best[1], self.best[-1]
-        assert here is not None and there is not None
+        assert here is not None
+        assert there is not None
         span = max(low(here[0] + there[0]), max(abs(here[0]), abs(there[0])) * arb(1e-12))
         if b - a > span * self.width / 16 and b > a and ctx.prec < _MOST_BITS:
             raise Imprecise
-
-

@@ -42,7 +42,13 @@ Shape = Callable[..., Found]
 
 
 def _monotone(
-    function: Callable[[arb], arb], least: Any = None, most: Any = None, *, falls: bool = False, open_: bool = False, within: Any = EVERYTHING
+    function: Callable[[arb], arb],
+    least: Any = None,
+    most: Any = None,
+    *,
+    falls: bool = False,
+    open_: bool = False,
+    within: Any = EVERYTHING,
 ) -> Shape:
     """A function that rises (or falls) over its domain, at whose ends it may be infinite (``open_``). ``within`` is its range."""
 
@@ -172,7 +178,9 @@ def _digamma(x: Interval) -> Found:
 
 
 def _polygamma(order: Interval, x: Interval) -> Found:
-    n = int(order[0].mid().unique_fmpz())
+    whole = order[0].unique_fmpz()
+    assert whole is not None
+    n = int(whole)
     if n == 0:
         return _digamma(x)
 
@@ -282,6 +290,9 @@ SHAPES: dict[str, Shape] = {
     "bessely": _in_balls(lambda n, x: arb.bessel_y(x, n), POLE),
     "besseli": _in_balls(lambda n, x: arb.bessel_i(x, n)),
     "besselk": _in_balls(lambda n, x: arb.bessel_k(x, n), POLE),
+    "nan": lambda: Found(None, DOMAIN),
+    "inf": lambda: Found(None, POLE),
+    "-inf": lambda: Found(None, POLE),
     "pi": lambda: Found((low(arb.pi()), high(arb.pi()))),
     "e": lambda: Found((low(arb.const_e()), high(arb.const_e()))),
     "euler": lambda: Found((low(arb.const_euler()), high(arb.const_euler()))),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Choice, Named, Path, Product, Sum, behind
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Named, Path, Product, Sum, behind
+from gradcli.reference.ranges.making import Cells
 
 
 class Slopes:
@@ -35,7 +36,7 @@ class Slopes:
             from gradcli.reference.symbolic.cells import partial
 
             moving = [i for i, a in enumerate(cell.args) if found[a] is not self.cells.zero]
-            return self.cells.sum([(UNIT, partial(cell, i) * found[cell.args[i]]) for i in moving])
+            return self.cells.sum([(UNIT, partial(self.cells, cell, i) * found[cell.args[i]]) for i in moving])
         if isinstance(cell, Choice):
             truths = {t: self.cells.opened(t) for path in cell.paths for t, _ in path.truths}
             paths = [Path(tuple((truths[t], holds) for t, holds in p.truths), found[p.result]) for p in cell.paths]
@@ -55,5 +56,3 @@ class Slopes:
             inner = self.cells.product([(self.cells.of_factors(kept), UNIT), (slope, UNIT)])
             terms.append((factor.exponent, inner))
         return self.cells.sum(terms)
-
-

@@ -7,11 +7,14 @@ from typing import NamedTuple
 from flint import arb
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import Call, Cell, Cells, Leaf, Product, Sum, behind
-from gradcli.reference.ranges.evaluation import NONE, Box, Evaluation, Event, Events, Ledger, Limits
+from gradcli.reference.ranges.boxes import Box
+from gradcli.reference.ranges.cells import Call, Cell, Leaf, Product, Sum, behind
+from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import EVERYTHING, Interval, high, low, middle, multiply
+from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.slopes import Slopes
+from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits
 
 
 class Bounds(NamedTuple):
@@ -158,7 +161,8 @@ def _is_edge(cell: Cell, at: Evaluation) -> bool:
     if isinstance(cell, Sum):
         return all(isinstance(c, Leaf) and q != 0 for q, c in cell.terms)
     if isinstance(cell, Product):
-        return all(isinstance(f.base, Leaf) and f.exponent > 0 and not at.box[f.base.place][0] < 0 < at.box[f.base.place][1] for f in cell.factors)
+        sides = [at.box[f.base.place] for f in cell.factors if isinstance(f.base, Leaf) and f.exponent > 0]
+        return len(sides) == len(cell.factors) and not any(a < 0 < b for a, b in sides)
     return False
 
 

@@ -17,7 +17,8 @@ from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Cells
+from gradcli.reference.ranges.cells import UNIT, Cell
+from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.slopes import Slopes
 
 Array = np.ndarray
@@ -84,6 +85,7 @@ class Tracing(Domain[Any]):
         if of.kind == "jacobian":
             return self._rows(y, x)
         if of.kind == "jvp":
+            assert vector is not None
             return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
         slope = self._vjp(y, x, None)
         return self._rows(slope, x) if of.kind == "hessian" else self._vjp(slope, x, vector)

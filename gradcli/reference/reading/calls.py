@@ -13,7 +13,7 @@ from gradcli.ops.references import reference_of
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import detach
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Algebra, FailedError, Unsupported
 from gradcli.reference.reading.arrays import Arrays, as_object
 from gradcli.reference.reading.makers import MAKERS
 from gradcli.reference.reading.names import Line, Parameter
@@ -41,7 +41,10 @@ class Calls:
 
     def call(self, line: Line, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """A function of a library applied to what its arguments stand for."""
-        given = self.bound(line, arguments, keywords)
+        return self.applied(line, self.bound(line, arguments, keywords))
+
+    def applied(self, line: Line, given: dict[str, Any]) -> Any:
+        """The same of arguments that have found their parameters."""
         self._settle(line, given)
         maker = MAKERS.get(line.function)
         if maker is not None:
@@ -179,7 +182,7 @@ class Calls:
         try:
             made = reference(self.scalars, *operands, **static)
         except _FAILURES as error:
-            raise Unsupported(f"{record.name} of these operands: {str(error) or type(error).__name__}") from None
+            raise FailedError(f"{record.name} of these operands: {str(error) or type(error).__name__}") from None
         if not isinstance(made, (tuple, list)):
             return np.asarray(made, dtype=object)
         parts = Several(part if part is None else np.asarray(part, dtype=object) for part in made)

@@ -32,9 +32,20 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.reading.arrays import Arrays, scalar
 from gradcli.reference.reading.calls import Calls, Several
 from gradcli.reference.reading.dialects import Dialects
-from gradcli.reference.reading.libraries import MATH, NUMBERS, ROOTS, TORCH, DType, Function, Module, found_in, is_drawn
+from gradcli.reference.reading.libraries import MATH, NUMBERS, NUMPY, ROOTS, TORCH, DType, Function, Module, found_in, is_drawn
 from gradcli.reference.reading.methods import Method, attribute, called
 from gradcli.reference.reading.names import Line, line_of
+from gradcli.reference.reading.objects import (
+    Bound,
+    Instance,
+    attribute_of,
+    bare_class,
+    class_at,
+    constructed,
+    divergence,
+    itself_called,
+    method_called,
+)
 from gradcli.reference.reading.subscripts import Range, subscripted
 from gradcli.reference.scalars import plain
 
@@ -182,9 +193,13 @@ class Expressions:
         if isinstance(base, Module):
             found = found_in(base, node.name)
             return self._constant(found) if isinstance(found, str) else found
+        if isinstance(base, Instance):
+            return attribute_of(self.calls, base, node.name)
         if isinstance(base, Several) and node.name in base.names:
             return base[base.names.index(node.name)]
-        if isinstance(base, (Function, Unknown, DType, Method)):
+        if isinstance(base, Unknown) and (of := bare_class(base.name)) is not None and node.name in of[0].defaults["methods"]:
+            return Function(f"{base.name}.{node.name}", of[1])
+        if isinstance(base, (Function, Unknown, DType, Method, Bound)):
             raise Unsupported("an attribute of a name of a library")
         return attribute(self.arrays, base, node.name)
 
@@ -207,8 +222,15 @@ class Expressions:
             return self._of_method(target, node, body, arguments, keywords)
         if isinstance(target, Function):
             return self._of_library(target, node, body, arguments, keywords)
-        if isinstance(target, DType):
-            raise Unsupported("a conversion")
+        return self._of_object(target, arguments, keywords)
+
+    def _of_object(self, target: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if isinstance(target, Instance):
+            return itself_called(self.calls, target, arguments, keywords)
+        if isinstance(target, Bound):
+            return method_called(self.calls, target, arguments, keywords)
+        if isinstance(target, Module) and (of := class_at(target)) is not None:
+            return constructed(self.calls, *of, arguments, keywords)
         raise Unsupported("a call of what is no function")
 
     def _of_name(self, name: str, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -225,6 +247,10 @@ class Expressions:
             return self.calls.operation("abs", *arguments)
         if name in ("float", "int", "bool", "where") and len(arguments) == 1:
             raise Unsupported(f"{name} of one value")
+        if name == "kl_divergence":
+            return divergence(self.calls, arguments)
+        if line_of(name, NUMPY) is None and line_of(name, TORCH) is None and (of := bare_class(name)) is not None:
+            return constructed(self.calls, *of, arguments, keywords)
         return self._of_line(self.dialects.bare(name, body.frame, arguments, keywords), arguments, keywords)
 
     def _of_method(self, method: Method, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -241,6 +267,8 @@ class Expressions:
 
     def _of_library(self, function: Function, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         line = line_of(function.name, function.library)
+        if function.name == "kl_divergence":
+            return divergence(self.calls, arguments)
         if line is None:
             raise Unsupported(f"{function.library}.{function.name}")
         if function.name == "where" and len(arguments) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.reading.names import Line, is_part, line_of
+from gradcli.reference.reading.names import Line, class_of, is_part, line_of
 
 NUMPY, TORCH, SCIPY, JAX, MATH = "numpy", "torch", "scipy", "jax", "math"
 
@@ -17,7 +17,7 @@ ROOTS = {
 # What is found in a part of a library, where that is not the library's own names.
 _OF_PART = {"jax.nn": TORCH, "jax.scipy": SCIPY}
 _PARTS = {
-    "numpy": ("linalg",), "torch": ("nn", "nn.functional", "linalg", "special"), "scipy": ("special", "linalg", "stats"),
+    "numpy": ("linalg",), "torch": ("nn", "nn.functional", "linalg", "special", "distributions"), "scipy": ("special", "linalg", "stats"),
     "jax": ("numpy", "numpy.linalg", "lax", "nn", "scipy", "scipy.special", "scipy.linalg", "scipy.stats"), "math": (),
 }  # fmt: skip
 _DTYPES = {
@@ -58,7 +58,7 @@ def found_in(module: Module, name: str) -> Any:
         return Module(path)
     if (line := function_in(module, name)) is not None:
         return Function(line[0], line[1])
-    if is_part(name):
+    if is_part(name) or is_class(module, name):
         return Module(path)
     if name in NUMBERS:
         return name
@@ -71,6 +71,12 @@ def found_in(module: Module, name: str) -> Any:
     raise Unsupported(f"{path} is not read by the judge")
 
 
+def is_class(module: Module, name: str) -> bool:
+    """Whether a name in a module is a class's."""
+    library = SCIPY if module.path.rpartition(".")[2] == "stats" else TORCH if module.library == TORCH and name[:1].isupper() else ""
+    return bool(library) and class_of(name, library) is not None
+
+
 def function_in(module: Module, name: str) -> tuple[str, str, Line] | None:
     """The name and the library under which a function of a module stands in the table."""
     last = f"{module.path.rpartition('.')[2]}.{name}"
@@ -78,6 +84,8 @@ def function_in(module: Module, name: str) -> tuple[str, str, Line] | None:
     for where in dict.fromkeys((module.library, library)):
         if (line := line_of(last, where)) is not None:
             return last, where, line
+    if module.path == "torch.distributions" and name != "kl_divergence":
+        return None
     whole = module.path == module.library or module.path.partition(".")[2] in _PARTS[module.library]
     if whole and module.path not in ("scipy.stats", "jax", "jax.scipy.stats") and (line := line_of(name, library)) is not None:
         return name, library, line

@@ -89,6 +89,11 @@ def meaning(name: str, *libraries: str) -> Line:
     return found[0]
 
 
+def class_of(name: str, library: str) -> Line | None:
+    """What a class of a library keeps, and under ``methods`` the functions that its objects are."""
+    return line_of(f"class {name}", library)
+
+
 def is_part(name: str) -> bool:
     """Whether functions are named after this: norm, of norm.logpdf."""
     return f"\n{name}." in _text()

@@ -84,10 +84,22 @@ class Statements:
                     raise Unsupported(f"the name {name!r}")
                 self._take(name, leaf)
 
-    def _take(self, name: str, leaf: Expr) -> None:
-        if leaf not in self.leaves:
-            given = exact_array(self.arrays.m, self.scope.values[leaf], leaf.kind)
-            self.leaves[leaf] = Algebra.map(self.arrays.scalars.variable, given) if leaf.kind == "float" else given
+    def _given(self, name: str | None, written: Any, kept: Any) -> Any:
+        """A name's numbers as they were given, where the program has them in other places. Other numbers are of a point that is tried."""
+        given = self.scope.outside.get(name) if name is not None else written
+        if given is None or np.ndim(given) == 0 or np.asarray(given).dtype.kind not in "fiub":
+            return kept
+        entries = np.asarray(given).astype(np.asarray(kept).dtype)
+        if np.array_equal(entries, kept) or not np.array_equal(np.sort(entries.ravel()), np.sort(np.ravel(kept))):
+            return kept
+        return entries
+
+    def _take(self, name: str, leaf: Expr, written: Any = None) -> None:
+        kept = self.scope.values[leaf]
+        given = self._given(name if written is None else None, written, kept)
+        if leaf not in self.leaves or given is not kept:
+            array = exact_array(self.arrays.m, given, leaf.kind)
+            self.leaves[leaf] = Algebra.map(self.arrays.scalars.variable, array) if leaf.kind == "float" else array
         array = self.leaves[leaf]
         if leaf in self.scope.whole:
             self.arrays.whole_leaves[id(array)] = array
@@ -101,7 +113,7 @@ class Statements:
             raise Unsupported("several names at once")
         mentions = self._mentioned(frame.expression)
         self._outside(mentions - {name} if name in self.names else mentions)
-        if not mentions & {*self.scope.names, *self.names}:
+        if not mentions & {*self.scope.names, *self.names} and name not in self.scope.objects:
             self._constant(name, frame)
             return
         value = self.expressions.value(frame, self.names)
@@ -118,4 +130,12 @@ class Statements:
         leaf = self.scope.leaves.get(name)
         if leaf is None or leaf not in self.scope.values:
             raise Unsupported(f"the name {name!r}, which is bound anew")
-        self._take(name, leaf)
+        self._take(name, leaf, self._written(frame) if leaf.kind == "float" and leaf.shape else None)
+
+    def _written(self, frame: Frame) -> Any:
+        """The floats that a text without names says; None where it is not read."""
+        try:
+            array = self.arrays.of(self.expressions.value(frame, {}))
+        except Unsupported:
+            return None
+        return np.array([float(plain(v)) for v in array.flat]).reshape(array.shape)

@@ -13,7 +13,7 @@ from gradcli.graph.transforms import Derivation, definition
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import add
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import OtherShapeError, Unsupported
 from gradcli.reference.reading.arrays import Arrays
 from gradcli.reference.reading.expressions import Expressions
 from gradcli.reference.reading.statements import Statements, frame_of
@@ -52,9 +52,9 @@ class TreeTape(ReferenceTape):
             if node not in self.table:
                 self._read(node)
         whole: Array = interpret([node for node in order if node.op in (derivative, add)], self, self.table)[root]
-        if whole.shape != root.shape:
-            raise Unsupported(f"a result of the shape {whole.shape} where the program has {root.shape}")
-        return whole
+        if whole.shape != root.shape and (whole.size, int(np.prod(root.shape))) != (1, 1):
+            raise OtherShapeError(f"the result has the shape {root.shape}, the text says {whole.shape}")
+        return whole.reshape(root.shape)
 
     def _above(self, root: Expr) -> list[Expr]:
         """A result, or what derivatives are taken of that have no text of their own, down to those that have."""

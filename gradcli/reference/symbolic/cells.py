@@ -11,7 +11,8 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Number
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number, Path
+from gradcli.reference.ranges.making import Cells
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
@@ -34,7 +35,24 @@ def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Seq
         expression = _expression(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    return of_expression(cells, expression, table)
+    sides = _sides(expression)
+    if sides is None:
+        return of_expression(cells, expression, table)
+    symbol, below, above = sides
+    is_below = cells.less(of_expression(cells, symbol, table), cells.zero)
+    parts = [of_expression(cells, side, table) for side in (below, above)]
+    return cells.choice([Path(((is_below, True),), parts[0]), Path(((is_below, False),), parts[1])])
+
+
+@cache
+def _sides(expression: Any) -> tuple[Any, Any, Any] | None:
+    """A function of the size and the sign of one number, as it is below 0 and from 0 on; None for others."""
+    found = {part.args[0] for part in expression.atoms(sympy.Abs, sympy.sign)}
+    symbol = found.pop() if len(found) == 1 else None
+    if symbol is None or not symbol.is_Symbol or not expression.has(sympy.sign):
+        return None
+    below, above = (expression.subs({sympy.Abs(symbol): sign * symbol, sympy.sign(symbol): sign}) for sign in (-1, 1))
+    return (symbol, below, above) if expression.subs(symbol, 0) == above.subs(symbol, 0) else None
 
 
 @cache
@@ -47,13 +65,13 @@ def _expression(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, .
     return (op.symbolic or op.reference)(sympy, *given, **dict(static))
 
 
-def partial(call: Call, place: int) -> Cell:
+def partial(cells: Cells, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     symbols = tuple(_symbol(i) for i in range(len(call.args)))
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
     given = [_told(a) if isinstance(a, Number) and i != place else s for i, (a, s) in enumerate(zip(call.args, symbols, strict=True))]
-    return of_expression(call.cells, _slope(call.function, tuple(given), symbols[place]), dict(zip(symbols, call.args, strict=True)))
+    return of_expression(cells, _slope(call.function, tuple(given), symbols[place]), dict(zip(symbols, call.args, strict=True)))
 
 
 @cache
@@ -134,7 +152,8 @@ def _piecewise(cells: Cells, *parts: Any) -> Cell:
                 return value
         raise Unsupported("a piece that is missing")
 
-    return cells.recorder.branching(run)
+    found: Cell = cells.recorder.branching(run)
+    return found
 
 
 def _largest(cells: Cells, *parts: Cell) -> Any:
@@ -149,9 +168,10 @@ def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
     """A function as 1 over another, or as another of 1/x."""
 
     def make(cells: Cells, x: Cell) -> Cell:
-        if not inside:
-            return cells.power(cells.call(function.__name__.lower(), function, (x,)), -UNIT)
-        return cells.call(function.__name__.lower(), function, (cells.power(x, -UNIT),))
+        name = function.__name__.lower()
+        if inside:
+            return cells.call(name, function, (cells.power(x, -UNIT),))
+        return cells.power(cells.call(name, function, (x,)), -UNIT)
 
     return make
 

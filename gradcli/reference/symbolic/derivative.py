@@ -87,6 +87,15 @@ class Formal:
     __hash__ = object.__hash__
 
 
+def is_simple(payload: Any) -> bool:
+    """Whether numbers are fractions of small numbers, with which sympy is at ease."""
+    if not isinstance(payload, (int, float, np.ndarray)):
+        return True
+    numbers = np.asarray(payload, float)
+    numbers = np.where(np.isfinite(numbers), numbers, 0.1)
+    return bool(np.all((numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
+
+
 def _weight(x: Any) -> int:
     return x.weight if isinstance(x, Formal) else 1
 
@@ -137,7 +146,7 @@ class WholeDerivative(Domain[Any]):
 
     def __init__(self, m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> None:
         self.symbols: list[Any] = []
-        self.inputs: list[tuple[Expr, int]] = []
+        self.inputs: list[tuple[Expr, int]] = []  # what the symbols stand for: entries of leaves, and literals
         self.point: list[Any] = []
         self.wrt, self.precision, self.algebra = wrt, precision, _Symbols(m)
         table: dict[Expr, Any] = {}
@@ -181,9 +190,14 @@ class WholeDerivative(Domain[Any]):
         return out.reshape(array.shape)
 
     def constant(self, node: Expr) -> np.ndarray:
-        """Whole numbers as they are; pi as pi; other literals as the exact binary fractions that the engine saw."""
+        """Whole numbers and simple fractions as they are; pi as pi; other literals as symbols.
+
+        Their exact binary fractions, such as that of 0.1, have so many digits that sympy may take for ever to look for common factors.
+        """
         payload = node.payload
         array = constant_array(self.algebra.m, node, self.precision)
+        if type(payload) is float and not is_simple(payload):
+            return self._named(node, array)
         if isinstance(payload, Constant):
             out = np.empty((), dtype=object)
             formulas = {"pi": sympy.pi, "e": sympy.E}
@@ -220,6 +234,7 @@ class WholeDerivative(Domain[Any]):
     def evaluate(self, m: Any, leaves: Mapping[Expr, Any]) -> list[np.ndarray]:
         """The gradients at the precision of a context."""
         exact = {leaf: np.ravel(exact_array(m, value, leaf.kind)) for leaf, value in leaves.items() if leaf.kind == "float"}
+        exact |= {node: np.ravel(constant_array(m, node, self.precision)) for node, _ in self.inputs if node.is_constant}
         results = self.program.run(m, tuple(exact[leaf][i] for leaf, i in self.inputs))
         out, start = [], 0
         for shape in self.shapes:

@@ -28,9 +28,13 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any]) -> Any:
-    """The expression's values. Raises Unknown."""
-    found: dict[Any, Any] = {symbol: np.asarray(array, LONG_DOUBLE) for symbol, array in zip(symbols, arrays, strict=True)}
+def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any], found: dict[Any, Any] | None = None) -> Any:
+    """The expression's values. Raises Unknown.
+
+    found  those of parts that are known, to which the others are added
+    """
+    found = {} if found is None else found
+    found.update({symbol: np.asarray(array, LONG_DOUBLE) for symbol, array in zip(symbols, arrays, strict=True)})
     shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
     stack = [(expression, False)]
     while stack:

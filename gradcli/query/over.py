@@ -1,0 +1,167 @@
+"""``gradcli check --over x=0..1``: what is claimed of a query, or the rules' derivative, held over a box; asserts get its ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.check.given import Given
+from gradcli.errors import ShapeError, Source
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order, grad
+from gradcli.language.quantities import quantified
+from gradcli.language.run import Lowered
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_expression
+from gradcli.language.tree import Assertion, Quantified, Query, Statement
+from gradcli.limits import DEFAULT
+from gradcli.ops.reductions.sums import sum_
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.cells import Cell
+    from gradcli.reference.ranges.proofs import Outcome
+    from gradcli.reference.ranges.ranges import Region
+
+Ends = tuple[float, float]
+_APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
+_VERDICTS = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}
+
+
+def ranged(statement: Statement, over: Mapping[str, Ends]) -> Statement:
+    """An assert without ranges of its own with those of the box; anything else as it is."""
+    if not isinstance(statement, Assertion) or statement.ranges or not over:
+        return statement
+
+    def number(x: float) -> Any:
+        return parse_expression(Source(f"({x!r})"), DEFAULT.length)
+
+    ranges = tuple(Quantified(name, number(low), number(high), statement.span) for name, (low, high) in over.items())
+    return Assertion(statement.source, statement.span, statement.relations, statement.within, ranges)
+
+
+@contextmanager
+def over_box(scope: Scope, statement: object, over: Mapping[str, Ends]) -> Iterator[None]:
+    """While a query is run, the names of the box stand for all their numbers."""
+    with quantified(scope, over if isinstance(statement, Query) else {}):
+        yield
+
+
+def held(scope: Scope, lowered: Lowered, wrt: Mapping[str, Expr], claims: Sequence[Given], over: Mapping[str, Ends]) -> Check | None:
+    """The verdicts over a box on a query's formula claims, or without claims on the derivatives of the engine's rules.
+
+    None for a query that has nothing to do with the box.
+    """
+    root = lowered.value
+    leaves = {scope.names[name]: ends for name, ends in over.items()}
+    if not any(node in leaves for node in definition_order(root)) or root.kind != "float":
+        return None
+    if any(x.shape for x in wrt.values()):
+        raise ShapeError("--over holds derivatives by numbers; a name is an array", help="list numbers: --wrt x")
+    total = sum_(root) if root.shape else root
+    everything = {**leaves, **{x: (float(scope.values[x]),) * 2 for x in wrt.values() if x not in leaves and x in scope.values}}
+    subjects = Subjects(scope, total, everything, over)
+    formulas = [claim for claim in claims if claim.formula is not None]
+    check = Check(Verdict.SKIPPED, over=dict(over))
+    if formulas:
+        check.claims = [subjects.claim(claim, wrt) for claim in formulas]
+    else:
+        check.variables = {name: subjects.rule(x) for name, x in wrt.items() if x in everything}
+        check.verdict = max((part.verdict for part in check.variables.values()), default=Verdict.SKIPPED)
+    return check
+
+
+class Subjects:
+    """What is held over a box: a function, and its derivatives by the reference."""
+
+    def __init__(self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]) -> None:
+        from gradcli.reference.ranges.ranges import Region
+
+        self.scope, self.root, self.variables, self.over = scope, root, variables, over
+        self.region: Region = Region(variables, scope.values, scope.precision)
+        self.places = {leaf: i for i, leaf in enumerate(variables)}
+
+    def claim(self, claim: Given, wrt: Mapping[str, Expr]) -> Claim:
+        """The verdict on a formula."""
+        assert claim.formula is not None
+        subject = None if claim.of == "value" else wrt[claim.of]
+        right = self.root if subject is None else grad(self.root, subject)
+        found = self._decided(claim.formula, subject, right)
+        verdict, reason = self._told(found)
+        return Claim(claim.of, claim.kind, verdict, self._worst(found, claim.formula, right), reason)
+
+    def rule(self, x: Expr) -> VariableCheck:
+        """The verdict on the engine's derivative: its rules' graph, against the reference."""
+        graph = grad(self.root, x)
+        found = self._decided(graph, x, graph)
+        verdict, reason = self._told(found)
+        return VariableCheck(verdict, "ranges", worst=self._worst(found, graph, graph), reason=reason)
+
+    def _decided(self, left: Expr, subject: Expr | None, right: Expr) -> Outcome:
+        """Whether a node equals the function, or the reference's derivative of it, all over the box but for kinks."""
+        from flint import fmpq
+
+        from gradcli.reference.algebra import Unsupported
+        from gradcli.reference.ranges.cells import UNIT
+        from gradcli.reference.ranges.proofs import Outcome, Proof
+        from gradcli.reference.ranges.ranges import precise
+
+        region = self.region
+        try:
+            said, root = (self._number(side) for side in region.read(left, self.root))
+            with precise():
+                truth = root if subject is None else region.slopes.of(root, region.cells.leaf(self.places[subject]))
+                off = region.cells.sum([(UNIT, said), (-UNIT, truth)])
+                proof = Proof(region.cells, region.target, region.box, "==", fmpq(0), self._refutes(left, right, truth), kinks=True)
+                outcome = proof.of(off)
+        except Unsupported as error:
+            return Outcome(None, reason=f"no bounds are known: {error}")
+        if outcome.holds and region.ledger.uncertified:
+            return Outcome(None, reason=f"{', '.join(sorted(region.ledger.uncertified))} has no rigorous bounds")
+        return outcome
+
+    def _number(self, array: Any) -> Cell:
+        cells = self.region.cells
+        return cells.of(np.ravel(array)[0]) if np.size(array) == 1 else cells.recorder.fsum(np.ravel(array))
+
+    def _refutes(self, left: Expr, right: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
+        """Whether what is computed at a point is another number than the reference, by more than rounding."""
+        from flint import arb
+
+        target = self.region.target(truth)
+
+        def refuted(point: Sequence[float]) -> bool:
+            found = target.at(tuple((arb(p), arb(p)) for p in point))
+            computed = self._floats(left, point)
+            if found is None or not np.isfinite(computed):
+                return False
+            low, high = (float(end) for end in found)
+            off = max(low - computed, computed - high)
+            return off > _APART * max(abs(low), abs(high), abs(computed))
+
+        return refuted
+
+    def _floats(self, node: Expr, point: Sequence[float]) -> float:
+        given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}
+        found = forward([node], {**self.scope.values, **given}, self.scope.precision)[node]
+        return float(np.sum(found))
+
+    def _worst(self, found: Outcome, said: Expr, right: Expr) -> Worst | None:
+        if found.point is None:
+            return None
+        names = dict(zip((leaf.payload.name for leaf in self.variables), found.point, strict=True))
+        at = {name: names[name] for name in self.over if name in names}
+        return Worst((), self._floats(said, found.point), self._floats(right, found.point), at)
+
+    def _told(self, found: Outcome) -> tuple[Verdict, str | None]:
+        if found.box is None or found.holds is not None:
+            return _VERDICTS[found.holds], found.reason
+        from gradcli.reference.ranges.ranges import above, below
+
+        ends = dict(zip((leaf.payload.name for leaf in self.variables), found.box, strict=True))
+        box = ", ".join(f"{below(ends[n][0])!r} <= {n} <= {above(ends[n][1])!r}" for n in self.over if n in ends)
+        return Verdict.UNDETERMINED, f"equal as far as is known, but not by algebra: open for {box}"

@@ -1,0 +1,264 @@
+"""``gradcli bound``: ranges hold every value, are as tight as was asked for, and say what is the matter where."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+E, PI, INF = math.e, math.pi, math.inf
+
+
+@pytest.fixture
+def bound(call_cli):
+    """The record of one expression over a box."""
+
+    def run(expr, *arguments):
+        done = call_cli("bound", expr, *arguments, "--format", "json")
+        record = json.loads(done.stdout)
+        assert done.returncode == (2 if record["error"] else 0)
+        return record
+
+    return run
+
+
+def floats(ends):
+    return [float(end) for end in ends]
+
+
+def check_range(found, wanted, width=0.01):
+    """A range holds the true one, and is wider by no more than was asked for."""
+    (low, high), (least, most) = floats(found), wanted
+    assert low <= least, f"{low} is above {least}, which is attained"
+    assert high >= most, f"{high} is below {most}, which is attained"
+    if math.isfinite(least) and math.isfinite(most):
+        room = width * max(most - least, 1e-12 * max(abs(least), abs(most)))
+        assert (high - low) - (most - least) <= room + 1e-15 * max(abs(least), abs(most)), f"[{low}, {high}] for [{least}, {most}]"
+    else:
+        assert math.isfinite(low) == math.isfinite(least)
+        assert math.isfinite(high) == math.isfinite(most)
+
+
+# An expression, its box, the range of its value, and those of its derivatives, by hand.
+RANGES = {
+    "x*(1-x)": ("x=0..1", (0, 0.25), (-1, 1)),
+    "sin(x)/x": ("x=-1..1", (math.sin(1), 1), (math.cos(1) - math.sin(1), math.sin(1) - math.cos(1))),
+    "(1-cos(x))/x**2": ("x=-1..1", (1 - math.cos(1), 0.5), None),
+    "(exp(x)-1)/x": ("x=-1..1", (1 - 1 / E, E - 1), (1 - 2 / E, 1)),
+    "(x**2-1)/(x-1)": ("x=0..2", (1, 3), (1, 1)),
+    "1/x": ("x=-1..1", (-INF, INF), (-INF, -1)),
+    "1/x**2": ("x=-1..1", (1, INF), (-INF, INF)),
+    "sqrt(x)": ("x=-1..1", (0, 1), (0.5, INF)),
+    "sqrt(1-x**2)": ("x=-2..2", (0, 1), (-INF, INF)),
+    "log(x)": ("x=0..1", (-INF, 0), (1, INF)),
+    "x*log(x)": ("x=0..1", (-1 / E, 0), (-INF, 1)),
+    "x**2*log(x)": ("x=0..1", (-0.5 / E, 0), (-2 * math.exp(-1.5), 1)),
+    "abs(x)": ("x=-1..2", (0, 2), (-1, 1)),
+    "abs(x) ": ("x=-1..0", (0, 1), (-1, -1)),
+    "floor(x)": ("x=-1..1.5", (-1, 1), (0, 0)),
+    "x % 1": ("x=0.5..2.5", (0, 1), (1, 1)),
+    "relu(x) - x/2": ("x=-1..1", (0, 0.5), (-0.5, 0.5)),
+    "where(x > 0, log(x), x)": ("x=-1..1", (-INF, 0), (1, INF)),
+    "where(x < 0, 1, 5)": ("x=-1..0", (1, 5), (0, 0)),
+    "tan(x)": ("x=0..3", (-INF, INF), (1, INF)),
+    "exp(x)*sin(5*x)": ("x=0..3", None, None),
+    "cosh(x)": ("x=-1..2", (1, math.cosh(2)), (-math.sinh(1), math.sinh(2))),
+    "gamma(x)": ("x=0.5..5", (0.8856031944108887, 24), (special.gamma(0.5) * special.psi(0.5), 24 * special.psi(5))),
+    "cbrt(x)": ("x=-1..8", (-1, 2), (1 / 12, INF)),
+    "x**x": ("x=0.1..1", (math.exp(-1 / E), 1), None),
+    "sin(x)**2 + cos(x)**2": ("x=-1..1", (1, 1), None),
+    "x - x": ("x=-1..1", (0, 0), (0, 0)),
+    "(x-1)**2 - x**2": ("x=1e8..1e8", (1 - 2e8, 1 - 2e8), (-2, -2)),
+    "detach(3.)*x": ("x=0..1", (0, 3), (3, 3)),
+    "f(t) = t**3 - t; f'(x)": ("x=-1..1", (-1, 2), (-6, 6)),
+    "pi*x": ("x=0..1", (0, PI), (PI, PI)),
+    "e**x": ("x=0..1", (1, E), (1, E)),
+    "median([x, 0.2, 0.9])": ("x=0..1", (0.2, 0.9), (0, 1)),
+    "det([[x, 1], [1, x]])": ("x=0..2", (-1, 3), (0, 4)),
+    "sum(cumsum([x, 2*x, x**2]))": ("x=-1..1", (-6, 8), None),
+}
+
+
+@pytest.mark.parametrize(("expr", "case"), RANGES.items(), ids=RANGES)
+def test_ranges_of_one_variable(bound, expr, case):
+    box, value, slope = case
+    found = bound(expr, box)
+    assert found["certified"]
+    if value is not None:
+        check_range(found["value"], value)
+    if slope is not None:
+        check_range(found["grad"]["x"], slope)
+
+
+SEVERAL = {
+    "100*(y - x**2)**2 + (1 - x)**2": (["x=-2..2", "y=-2..2"], (0, 3609), {"x": (-4806, 4802), "y": (-1200, 400)}),
+    "x**2 + y**2": (["x=-1..1", "y=0..2"], (0, 5), {"x": (-2, 2), "y": (0, 4)}),
+    "sqrt(x**2 + y**2)": (["x=-1..1", "y=-1..1"], (0, math.sqrt(2)), {"x": (-1, 1), "y": (-1, 1)}),
+    "maximum(x, y)": (["x=-1..1", "y=-1..2"], (-1, 2), {"x": (0, 1), "y": (0, 1)}),
+    "x*y - y": (["x=0..2", "y=-1..1"], (-1, 1), {"x": (-1, 1), "y": (-1, 1)}),
+    "atan2(y, x)": (["x=-1..1", "y=0.5..1"], (math.atan2(0.5, 1), math.atan2(0.5, -1)), None),
+    "a*x + y": (["x=0..1", "y=0..1", "a=3"], (0, 4), {"x": (3, 3), "y": (1, 1)}),
+}
+
+
+@pytest.mark.parametrize(("expr", "case"), SEVERAL.items(), ids=SEVERAL)
+def test_ranges_of_several_variables(bound, expr, case):
+    arguments, value, slopes = case
+    found = bound(expr, *arguments)
+    check_range(found["value"], value)
+    for name, slope in (slopes or {}).items():
+        check_range(found["grad"][name], slope)
+    assert list(found["grad"]) == [word[0] for word in arguments if ".." in word]
+
+
+def test_a_smaller_width_is_kept(bound):
+    found = bound("exp(-x)*sin(x)", "x=0..3", "--width", "1e-9")
+    check_range(found["value"], (0, math.exp(-PI / 4) * math.sqrt(0.5)), 1e-9)
+
+
+def test_where_bounds_are_attained(bound):
+    at = bound("x*(1-x)", "x=0..1")["at"]
+    assert at["value"]["high"] == {"x": 0.5}
+    assert at["grad"]["x"] == {"low": {"x": 1.0}, "high": {"x": 0.0}}
+
+
+# -- against points: NumPy's values, and differences, which are derivatives somewhere between ------------------------------------
+
+SCIPY = {"erf": special.erf, "expit": special.expit}
+UNARY = ("sin", "cos", "exp", "tanh", "arctan", "sinh", "cosh", "arcsinh", "sqrt", "log", "square", "abs", "erf", "expit")
+
+
+def random_expression(random, depth):
+    if not depth:
+        return random.choice(["x", "x", f"{random.uniform(-2, 2):.2f}"])
+    kind = random.random()
+    if kind < 0.45:
+        return f"{random.choice(UNARY)}({random_expression(random, depth - 1)})"
+    left, right = random_expression(random, depth - 1), random_expression(random, depth - 1)
+    return f"({left} {random.choice(list('+-*/'))} {right})" if kind < 0.9 else f"maximum({left}, {right})"
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_value_and_no_slope_is_outside(bound, seed):
+    random = np.random.default_rng(seed)
+    expr = f"x*{random_expression(random, 3)}"
+    low = float(np.round(random.uniform(-3, 2), 1))
+    high = low + float(random.choice([0.5, 1, 3]))
+    x = np.sort(np.append(np.linspace(low, high, 800), random.uniform(low, high, 200)))
+    names = {name: getattr(np, name, None) or SCIPY.get(name) for name in [*UNARY, "maximum"]}
+    with np.errstate(all="ignore"):
+        y = np.asarray(eval(expr, {"__builtins__": {}}, {**names, "x": x}), float) + 0 * x  # noqa: S307
+    inside = np.isfinite(y)
+    found = bound(expr, f"x={low!r}..{high!r}")
+    if found["error"] is not None:
+        assert not inside.any(), f"{expr} has values"
+        return
+    (least, most), room = floats(found["value"]), 1e-9 * np.abs(y[inside]).max(initial=0)
+    assert least - room <= y[inside].min(initial=INF), expr
+    assert most + room >= y[inside].max(initial=-INF), expr
+    if found["notes"] or not inside.all() or math.isinf(most - least):
+        return
+    slopes, errors = np.diff(y) / np.diff(x), 1e-12 * (1 + np.abs(y).max()) / np.diff(x)
+    first, last = floats(found["grad"]["x"])
+    assert (slopes >= first - errors).all(), expr
+    assert (slopes <= last + errors).all(), expr
+    spread = most - least
+    assert least >= y.min() - 0.03 * spread, f"{expr}: {least} for {y.min()}"
+    assert most <= y.max() + 0.03 * spread, f"{expr}: {most} for {y.max()}"
+
+
+# -- notes ------------------------------------------------------------------------------------------------------------------------
+
+NOTES = {
+    "1/x": ("x=-1..1", [("pole", (0, 0))]),
+    "1/(x-0.5)": ("x=0..1", [("pole", (0.5, 0.5))]),
+    "sin(x)/x": ("x=-1..1", [("domain", (0, 0))]),
+    "sqrt(x)": ("x=-1..1", [("domain", (-1, 0))]),
+    "abs(x-0.25)": ("x=-1..1", [("kink", (0.25, 0.25))]),
+    "maximum(x, 1-x)": ("x=0..1", [("kink", (0.5, 0.5))]),
+    "floor(x)": ("x=0.5..2.5", [("jump", (1, 1)), ("jump", (2, 2))]),
+    "where(x > 1, x, 0)": ("x=0..2", [("jump", (1, 1))]),
+    "tan(x)": ("x=1..5", [("pole", (PI / 2, PI / 2)), ("pole", (3 * PI / 2, 3 * PI / 2))]),
+    "x**2": ("x=-1..1", []),
+    "relu(x)**2": ("x=-1..1", []),
+}
+
+
+@pytest.mark.parametrize(("expr", "case"), NOTES.items(), ids=NOTES)
+def test_what_is_the_matter_and_where(bound, expr, case):
+    box, wanted = case
+    found = [note for note in bound(expr, box)["notes"] if "d/d" not in note["text"]]
+    if expr == "relu(x)**2":  # it has none; that its parts have one is no mistake
+        found = [note for note in found if note["kind"] not in ("kink",)]
+    assert [note["kind"] for note in found] == [kind for kind, _ in wanted]
+    for note, (_, (low, high)) in zip(found, wanted, strict=True):
+        assert note["where"]["x"] == pytest.approx([low, high], abs=1e-9)
+        assert note["where"]["x"][0] <= low + 1e-15
+        assert note["where"]["x"][1] >= high - 1e-15
+
+
+# -- the command ------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_record(bound):
+    found = bound("sqrt(x) + 3*y", "x=-1..1", "y=0..2", "--lipschitz")
+    assert found["schema"] == 1
+    assert found["box"] == {"x": [-1.0, 1.0], "y": [0.0, 2.0]}
+    assert found["grad"]["x"] == [0.5, "inf"]
+    assert found["lipschitz"] == {"1": None, "2": None, "inf": None}
+    assert all(note.keys() == {"kind", "where", "text"} for note in found["notes"])
+
+
+def test_norms_of_the_gradient(bound):
+    norms = bound("3*x + 4*y", "x=0..1", "y=0..1", "--lipschitz")["lipschitz"]
+    assert norms == {"1": 7.0, "2": 5.0, "inf": 4.0}
+    norms = bound("sin(x)*y", "x=0..7", "y=-2..2", "--lipschitz")["lipschitz"]
+    assert math.hypot(2) <= norms["2"] <= 2 * 1.01
+
+
+ERRORS = {
+    "nowhere defined": (["sqrt(-1-x**2)", "x=0..1"], "defined nowhere"),
+    "an array": (["[x, x]", "x=0..1"], "has the shape (2,)"),
+    "no range": (["x**2", "x=3"], "no name has a range"),
+    "a range that ends first": (["x**2", "x=1..0"], "ends before it begins"),
+    "no number": (["x**2", "x=0..inf"], "no finite number"),
+    "an unknown name": (["x**2", "x=0..1", "z=0..1"], "no name 'z'"),
+    "a width of nothing": (["x**2", "x=0..1", "--width", "0"], "--width"),
+    "twice": (["x**2", "x=0..1", "x=2"], "bound twice"),
+    "a missing value": (["x*y", "x=0..1"], "no value for 'y'"),
+    "an index": (["[1., 2.][x]", "x=0..1"], "whole numbers"),
+    "a truth": (["x > 0", "x=0..1"], "a number"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS)
+def test_what_has_no_range(call_cli, arguments, message):
+    done = call_cli("bound", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_text(call_cli):
+    assert call_cli("bound", "abs(x)", "x=-1..2").stdout == """\
+abs(x)
+  for -1.0 <= x <= 2.0
+  value    [0.0, 2.0]  low at x=0, high at x=2
+  d/dx     [-1.0, 1.0]  low at x=-1, high at x=0.5
+  proved   yes, by interval arithmetic
+  kink     'abs(x)' has a kink: its derivatives from both sides differ: x = 0.0
+"""
+
+
+def test_what_has_no_rigorous_bounds_is_named(bound):
+    found = bound("dawsn(x)", "x=0..1")
+    if not found["certified"]:
+        assert any(note["kind"] == "uncertified" for note in found["notes"])
+    check_range(found["value"], (0, 0.5410442246351817), 0.6)
+
+
+def test_several_queries_and_bindings(call_cli):
+    done = call_cli("bound", "-", "x=0..1", "--format", "jsonl", stdin="y = x**2\ny\ny + 1\n")
+    assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [[0.0, 1.0], [1.0, 2.0]]

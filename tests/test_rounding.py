@@ -1,0 +1,247 @@
+"""Bounds on rounding: no true error is beyond them, whatever a program is made of, in whichever way it is computed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from cases import EVERY
+from helpers import lowered
+
+from gradcli.check.bounded_arrays import Arrays
+from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.rounding import error_bounds, fused_bounds, plain_bounds
+from gradcli.graph.indeterminate import gradients
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.registry import registry
+from gradcli.ops.spec import Op
+from gradcli.plans.plan import Plan
+
+M = mpmath.MPContext()
+M.dps = 50
+PRECISIONS = ("float64", "float32")
+
+
+class Run:
+    """A program at a point, with its value and gradients: true, and as the engine computes them in a precision."""
+
+    def __init__(self, text: str, values: dict[str, Any], precision: str) -> None:
+        given = {name: np.asarray(value).astype(precision) for name, value in values.items() if np.asarray(value).dtype.kind == "f"}
+        scope, self.root = lowered(text, {**values, **given})
+        leaves = {node.payload.name: node for node in reachable([self.root]) if node.is_leaf}
+        self.wrt = [leaves[name] for name in given if name in leaves]
+        self.leaves: dict[Expr, Any] = {node: _in(precision, scope.values[node]) for node in leaves.values()}
+        self.precision, self.seed = precision, np.ones(self.root.shape)
+
+    def computed(self) -> Iterator[list[Any]]:
+        """By the forward pass and the sweep, and by a plan."""
+        table = forward([self.root], self.leaves, self.precision)
+        with np.errstate(all="ignore"):
+            found = gradients(reachable([self.root]), {self.root: np.ones_like(table[self.root])}, self.wrt, table.__getitem__)
+        yield [table[self.root], *(found.get(x, np.zeros(x.shape)) for x in self.wrt)]
+        if not self.root.shape and len(self.wrt) == len(self.leaves):
+            yield Plan(self.root, self.wrt, self.wrt, self.precision)([self.leaves[x] for x in self.wrt])
+
+    def true(self) -> list[np.ndarray]:
+        table = forward_exact(M, self.root, self.leaves, self.precision)
+        return [table[self.root].array, *gradients_exact(M, table, self.root, self.wrt, self.seed)]
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.root, self.wrt, self.leaves, self.seed, self.precision
+
+
+def _in(precision: str, value: Any) -> Any:
+    return np.asarray(value).astype(precision)[()] if np.asarray(value).dtype.kind == "f" else value
+
+
+def use(computed: list[Any], true: list[np.ndarray], bounds: list[np.ndarray]) -> float:
+    """How much of its bound the worst entry uses."""
+    worst = 0.0
+    for found, right, bound in zip(computed, true, bounds, strict=True):
+        for y, t, b in zip(np.ravel(found), np.ravel(right), np.ravel(np.broadcast_to(bound, np.shape(found))), strict=True):
+            if isinstance(t, bool) or not np.isfinite(y) or not M.isfinite(t) or np.isinf(b):
+                continue
+            off = abs(M.mpf(float(y)) - t)
+            worst = max(worst, float(off / M.mpf(float(b))) if b else float("inf") if off else 0.0)
+    return worst
+
+
+def bounded(run: Run, bounds: Any) -> float:
+    value, slopes = bounds
+    true = run.true()
+    return max(use(found, true, [value, *slopes]) for found in run.computed())
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_no_case_of_the_catalogue_is_beyond_its_bound(precision: str) -> None:
+    beyond = []
+    for case in EVERY[:: 2 if precision == "float64" else 3]:
+        run = Run(case.text, {name: np.asarray(value, float) for name, value in case.values.items()}, precision)
+        if (used := bounded(run, error_bounds(*run.arguments()))) > 1:
+            beyond.append((case.text, used))
+    assert not beyond
+
+
+UNARY = (
+    "sin({})", "cos({})", "exp({})", "tanh({})", "log(1+({})**2)", "({})**3", "sqrt(1+({})**2)", "abs({})", "relu({})", "atan({})",
+    "asinh({})", "sigmoid({})", "1/(2+sin({}))", "exp(-({})**2)", "erf({})", "softplus({})", "gelu({})", "silu({})", "expm1({})",
+    "cbrt({})", "lgamma(2+({})**2)", "jv(1,{})", "1000*({})", "({})/1000", "asin(tanh({}))", "log_ndtr({})", "logaddexp({},1)",
+    "where({0}>0,{0},0.3*({0}))", "clip({},-1,1)", "atan2({},3)", "floor({})", "gamma(1.5+tanh({}))", "logit(sigmoid({}))",
+)  # fmt: skip
+BINARY = (
+    "({}+{})",
+    "({}-{})",
+    "({}*{})",
+    "({})/(2+cos({}))",
+    "maximum({},{})",
+    "hypot({},{})",
+    "where(x>0,{},{})",
+    "(1+({})**2)**tanh({})",
+)
+WHOLE = (
+    "sum({})", "mean({})", "std({})", "var({})", "logsumexp({})", "norm({})", "max({})", "sum(cumsum({}))/10", "sum(softmax({})*y)",
+    "sum(log_softmax({})*x)", "sum(sort({})*y)", "prod(1+({})/50)", "median({})", "sum(cumprod(1+({})/50))", "norm({},3)",
+    "dot({},y)", "sum(logcumsumexp({},0))", "quantile({},0.3)", "sum(matmul(reshape({},(3,4)),reshape(y,(4,3)))**2)",
+    "det(reshape(({})[:9],(3,3))/9+eye(3))", "sum(solve(reshape(({})[:9],(3,3))/20+eye(3), y[:3]))", "sum(flip({})*x)",
+    "sum(({})[::2]*y[:6])", "norm(({})-mean({}))", "norm({},inf)",
+)  # fmt: skip
+
+
+def expression(chance: random.Random, depth: int) -> str:
+    if not depth:
+        return chance.choice(("x", "y", "(x-y)", "(x*y)"))
+    if chance.random() < 0.4:
+        return chance.choice(BINARY).format(expression(chance, depth - 1), expression(chance, depth - 1))
+    return chance.choice(UNARY).format(expression(chance, depth - 1))
+
+
+def program(seed: int) -> tuple[str, dict[str, Any]]:
+    """A program on arrays that nearly cancel, are tiny or huge, or have ties, each as chance will have it."""
+    chance, draw = random.Random(seed), np.random.default_rng(seed)
+    inner = expression(chance, chance.randint(1, 4))
+    x, y = draw.standard_normal(12) * chance.choice((0.01, 0.1, 1, 1, 3, 10)), draw.standard_normal(12) * chance.choice((0.1, 1, 3))
+    if chance.random() < 0.2:
+        x = np.round(x * 4) / 4
+    if chance.random() < 0.2:
+        y = x + 1e-6 * y
+    return chance.choice(WHOLE).replace("{}", "{0}").format(inner), {"x": x, "y": y}
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_no_random_program_is_beyond_its_bounds(precision: str) -> None:
+    """Neither the plain bound nor the fused one."""
+    beyond, tight = [], []
+    for seed in range(24):
+        run = Run(*program(seed), precision)
+        if not np.isfinite(forward([run.root], run.leaves, precision)[run.root]):
+            continue
+        true = run.true()
+        for bounds in (plain_bounds(*run.arguments()), fused_bounds(*run.arguments())):
+            if bounds is not None:
+                used = max(use(found, true, [bounds[0], *bounds[1]]) for found in run.computed())
+                tight.append(used)
+                if used > 1:
+                    beyond.append((seed, program(seed)[0], used))
+    assert not beyond
+    assert max(tight) > 0.05  # the bound is of the size of the errors
+
+
+LARGE = (
+    "sum(exp(-x**2)*sin(x))", "sum(tanh(x*y)/(1+x**2))", "logsumexp(x*y)", "sum(cumsum(x**2))/1e3", "std(x*y)+norm(x)",
+    "sum(softmax(x)*y)", "sum(relu(x-y)**2*sigmoid(x))", "max(x*y) + sum(where(x > y, x**3, log(1 + y**2)))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LARGE)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_fused_and_plain_bounds_say_the_same(text: str, precision: str) -> None:
+    draw = np.random.default_rng(3)
+    run = Run(text, {"x": draw.standard_normal(9000), "y": draw.standard_normal(9000)}, precision)
+    fused = fused_bounds(*run.arguments())
+    assert fused is not None
+    plain = plain_bounds(*run.arguments())
+    for one, other in zip((fused[0], *fused[1]), (plain[0], *plain[1]), strict=True):
+        assert np.isfinite(one).all()
+        assert (one >= 0.3 * other).all()  # which exactness that values show may have made smaller, and a sum's order larger
+        assert np.median(one / (other + 1e-30)) < 40  # but for what is lost beneath the normal numbers
+
+
+def test_an_entry_that_is_off_by_more_is_outside() -> None:
+    """Of 3,000 entries each by itself, where the bound is narrow, as it mostly is."""
+    draw = np.random.default_rng(4)
+    run = Run(
+        "sum(cumsum(x**2))/1e3 + sum(exp(-y**2)*sin(3*y))",
+        {"x": 3 * draw.standard_normal(3000), "y": draw.standard_normal(3000)},
+        "float64",
+    )
+    _, bounds = error_bounds(*run.arguments())
+    _, *slopes = next(run.computed())
+    for slope, bound in zip(slopes, bounds, strict=True):
+        narrow = bound < 1e-7 * np.abs(slope)
+        assert narrow.mean() > 0.99
+        assert (np.abs(1e-6 * slope) > bound)[narrow].all()
+
+
+def test_accumulated_rounding_is_in_the_bound() -> None:
+    """Thousands of additions of a running sum lose more than each of them does."""
+    run = Run("sum(cumsum(x))/10", {"x": np.linspace(0.1, 1.7, 2000)}, "float32")
+    _, (bound,) = error_bounds(*run.arguments())
+    _, slope = next(run.computed())
+    (_, true) = run.true()
+    assert bounded(run, error_bounds(*run.arguments())) <= 1
+    assert np.max(bound / np.abs(slope)) > 1e-5
+    assert use([slope], [true], [2**-23 * np.abs(slope)]) > 1  # more than one unit in the last place
+
+
+STATIC: dict[str, list[dict[str, Any]]] = {
+    "jv": [{"v": 0}, {"v": 1}], "iv": [{"v": 0}, {"v": 0.5}], "kv": [{"v": 0}, {"v": 1.5}], "polygamma": [{"n": 1}, {"n": 2}],
+    "gelu": [{"approximate": "none"}, {"approximate": "tanh"}], "exprel": [{"n": 0}, {"n": 2}], "expn": [{"n": 1}, {"n": 3}],
+    "sine_quotient": [{"n": 0, "turns": False}, {"n": 1, "turns": True}], "exp_square": [{"c": -1.0}, {"c": 0.5}],
+    "ellipk": [{"n": 0}, {"n": 2}], "ellipe": [{"n": 0}, {"n": 2}], "lambertw": [{"k": 0}, {"k": -1}], "dawsn": [{"n": 0}],
+    "softplus": [{"beta": 1, "threshold": 20.0}, {"beta": 2, "threshold": float("inf")}], "yv": [], "gap": [],
+}  # fmt: skip
+
+
+def _facts() -> list[Any]:
+    return [
+        pytest.param(op, static, id=f"{op.name} {static or ''}")
+        for op in registry().values()
+        if op.elementwise and not op.facts.linear and op.result in ("float", "same") and _says(op)
+        for static in STATIC.get(op.name, [dict(op.static)])
+    ]
+
+
+def _says(op: Op) -> bool:
+    return op.accuracy.carries is not None or op.accuracy.between is not None
+
+
+@pytest.mark.parametrize(("op", "static"), _facts())
+def test_errors_carry_no_farther_than_a_record_says(op: Op, static: dict[str, Any]) -> None:
+    """Of operands all over the domain and errors of all sizes, results for operands within the errors."""
+    draw, n = np.random.default_rng(7), 1500
+    operands: list[Any] = [draw.standard_normal(n) * 10.0 ** draw.uniform(-3, 1.5, n) for _ in op.operands]
+    for x in operands:
+        x[: n // 4] = np.round(x[: n // 4] * 4) / 4 + 0.0
+    if op.name == "where":
+        operands[0] = operands[0] > 0
+    errors = [np.abs(x) * 10.0 ** draw.uniform(-12, 0.3, n) * draw.choice([0, 1], n) if x.dtype.kind == "f" else 0.0 for x in operands]
+    with np.errstate(all="ignore"):
+        out = op.forward(*operands, **static)
+        arithmetic = Arrays("float64")
+        wide = [e if x.dtype.kind != "f" else e + 4e-16 * np.abs(x) for x, e in zip(operands, errors, strict=True)]
+        bound = arithmetic.by_facts(op, out, operands, wide, static)
+        assert bound is not NotImplemented
+        for _ in range(12):
+            moved = [
+                x + e * draw.uniform(-1, 1, n) * draw.choice([1, 1e-3]) if x.dtype.kind == "f" else x
+                for x, e in zip(operands, errors, strict=True)
+            ]
+            reached = op.forward(*moved, **static)
+            own = 8e-16 * max(op.accuracy.ulps, 1) * np.maximum(np.abs(out), np.abs(reached)) + 1e-300
+            known = np.isfinite(out) & np.isfinite(reached) & ~np.isnan(bound)
+            assert not (known & (np.abs(reached - out) > bound * (1 + 1e-9) + own)).any()
