@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -147,11 +148,12 @@ class Judge:
         if settled or self.size > LARGEST:
             return found
         large, self.wide = self.wide, {}
-        try:
-            return self._decide_scalars(value)
-        except Undecided:
-            self.wide = large
-            return found
+        with suppress(Undecided):
+            checked, results = self._decide_scalars(value)
+            if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
+                return checked, results
+        self.wide = large
+        return found
 
 
 def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:

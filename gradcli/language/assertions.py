@@ -27,6 +27,10 @@ def parse_assertion(source: Source, span: Span, tokens: list[Token], start: int,
     return _Assertion(source, tokens, start, stop).parse(span)
 
 
+class RangeError(ParseError):
+    """What is wrong with the ranges that an assert is about, which is no loop of Python's."""
+
+
 class _Assertion:
     """The tokens of an assert, and which of them stand outside of all brackets."""
 
@@ -90,17 +94,20 @@ class _Assertion:
         names = [each.name for each in found]
         for each in found:
             if names.count(each.name) > 1:
-                self._fail(f"'{each.name}' has two ranges", each.span, _RANGE)
+                self._refuse_range(f"'{each.name}' has two ranges", each.span)
         return found
+
+    def _refuse_range(self, message: str, span: Span) -> NoReturn:
+        raise RangeError(message, span=span, source=self.source, help=_RANGE)
 
     def _range(self, part: Range) -> Quantified:
         start, end = part
         if start >= end:
-            self._fail("a range is missing", self.tokens[min(start, self.stop - 1)].span, _RANGE)
+            self._refuse_range("a range is missing", self.tokens[min(start, self.stop - 1)].span)
         dots = [i for i in self._outside_of_brackets(start, end) if self.tokens[i].kind == SYMBOL and self.tokens[i].text == ".."]
         named = self.tokens[start].kind == NAME and start + 1 < end and self._is_word(start + 1, "in")
         if not named or len(dots) != 1 or dots[0] == start + 2 or dots[0] + 1 == end:
-            self._fail("a range is a name and two ends", self._span(part), _RANGE)
+            self._refuse_range("a range is a name and two ends", self._span(part))
         name = self.tokens[start].text
         return Quantified(name, self._expression(start + 2, dots[0]), self._expression(dots[0] + 1, end), self._span(part))
 
@@ -160,7 +167,7 @@ class _Assertion:
         for i in self.top:
             token, after = self.tokens[i], self.tokens[i + 1] if i + 1 < self.stop else None
             if self._is_word(i, "for") and self.start < i != self.quantifier and after is not None and after.kind == NAME:
-                self._fail("'for' is followed by a name and its range", token.span, _RANGE)
+                self._refuse_range("'for' is followed by a name and its range", token.span)
             if token.text == "," and token.kind == SYMBOL and after is not None and after.kind == STRING:
                 help = self._valid(f"assert {self._text((self.start, i))}", f"  # {after.text[1:-1]}")
                 self._fail("an assert takes no message", token.span, help)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from gradcli.errors import ParseError, Source, Span
+from gradcli.language.assertions import RangeError
 from gradcli.language.foreign_words import LONGEST, LOOP, OPENING, STOPS, Piece, Words, closes, formatted, refused_as
 from gradcli.language.tokens import NAME, STRING, SYMBOL, Token
 
@@ -18,8 +19,8 @@ _AUGMENTED = {"+=": "add", "-=": "subtract", "*=": "multiply", "/=": "divide", "
 def explained(source: Source, tokens: Sequence[Token], start: int, stop: int, error: ParseError) -> ParseError:
     """The error of a statement that cannot be read, in the words of what Python has there; itself where it is nothing of Python's."""
     piece = Piece(source, tokens, start, stop)
-    if tokens[start].text == "assert" and error.span is not None and source.text[slice(*error.span)] == "for":
-        return error  # over a range, which assertions.py knows
+    if isinstance(error, RangeError):
+        return error
     for pattern in (_decorated, _named_expression, _function, _comprehension, _store, _stars, formatted, _document, _worded):
         found = pattern(piece)
         if found is not None:

@@ -222,7 +222,7 @@ class Tracing(Algebra):
 
         return Traced(self, value, Differentiated(op.name, smooth_function(op, len(arguments), static)), arguments)
 
-    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         from gradcli.reference.matrix_steps import recorded
 
         return recorded(self, name, arrays)

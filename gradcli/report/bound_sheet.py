@@ -35,7 +35,8 @@ def lines_of(record: BoundRecord) -> list[Line]:
 
 def _range(bound: Bound, box: dict[str, Ends]) -> str:
     text = f"[{bound.low!r}, {bound.high!r}]"
-    places = [f"{word} at {_point(point, box)}" for word, point in (("low", bound.at_low), ("high", bound.at_high)) if point]
+    sides = (("low", bound.low, bound.at_low), ("high", bound.high, bound.at_high))
+    places = [f"{word} at {_point(point, box)}" for word, end, point in sides if point and math.isfinite(end)]
     return f"{text}  {', '.join(places)}" if places and bound.low != bound.high else text
 
 

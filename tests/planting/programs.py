@@ -11,6 +11,7 @@ from cases import EVERY as CASES
 from helpers import lowered
 from oracles.catalogue import calls_of, meant
 from oracles.explicit import EXPLICIT
+from oracles.families import DISCRETE, FAMILIES, LOC, SCALE, SHAPES, problem, text_of
 from oracles.libraries import PLACES, has, spelled, used
 from oracles.planting import touched
 from oracles.values import VALUES
@@ -20,6 +21,7 @@ from gradcli.graph.nodes import reachable
 from gradcli.ops.spec import Composite, Op
 from gradcli.query import catalogue
 from planting.mistakes import Program
+from planting.witnesses import texts_of
 
 _MOST = 12
 _FEW = 3  # programs, below which more are looked for
@@ -91,6 +93,25 @@ def calling(name: str) -> list[Program]:
                 text = spelled(place, name, arguments)
                 found.append(Program(text, {word: VALUES[word] for word in used(text)}))
     return found
+
+
+@cache
+def of_text(name: str) -> list[Program]:
+    """The texts recorded of libraries, and the functions of SciPy's families, in which a name of a part of one stands."""
+    return [
+        _of_family(text) if text in FAMILIES else Program(text, {word: VALUES[word] for word in used(text)}) for text in texts_of(name)[:4]
+    ]
+
+
+def _of_family(full: str) -> Program:
+    name, function = FAMILIES[full]
+    shapes = SHAPES[name][-1]
+    given = problem(name, function, shapes)
+    text, _ = text_of(name, function, len(shapes), name in DISCRETE, given.x is not None)
+    values = {"m": 1.0 if name in DISCRETE else LOC, "s": SCALE, **{f"a{i}": a for i, a in enumerate(shapes)}}
+    if given.x is not None:
+        values["x"] = given.x[np.isfinite(given.x)]
+    return Program(text, {word: value for word, value in values.items() if re.search(rf"\b{word}\b", text)})
 
 
 def of_second_order(program: Program) -> Program | None:

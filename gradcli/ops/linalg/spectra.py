@@ -90,8 +90,8 @@ eigh: Op = structural(
     domain=given(is_apart, "a symmetric matrix; for gradients of vectors, one without repeated eigenvalues").within(),
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
-    uncertified=EQUAL_VALUES,
     carries=perturbation.eigenvalues,
+    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 
 
@@ -145,8 +145,8 @@ svd: Op = structural(
     domain=given(has_full_rank_apart, "for gradients of vectors, a matrix of full rank without repeated singular values").within(),
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
     "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
-    uncertified=EQUAL_SIZES,
     carries=perturbation.singular_values,
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
 

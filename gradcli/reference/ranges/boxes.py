@@ -41,6 +41,13 @@ def with_side(box: Box, k: int, side: Interval) -> Box:
     return (*box[:k], side, *box[k + 1 :])
 
 
+def round_numbers(x: Interval) -> list[float]:
+    """The roundest floats in an interval, the roundest first; if there are none, the one in its middle."""
+    m = float(middle(x).mid()) if x[0] < x[1] else float(x[0])
+    found = [p for digits in range(17) if x[0] <= arb(p := round(m, digits)) <= x[1]]
+    return found or [m]
+
+
 def thin(point: Iterable[float]) -> Box:
     """A point as a box."""
     return tuple((arb(p), arb(p)) for p in point)

@@ -7,17 +7,18 @@ from typing import NamedTuple
 
 from flint import arb
 
-from gradcli.reference.ranges.boxes import Box, Sides, with_side
+from gradcli.reference.ranges.boxes import Box, Sides, round_numbers, with_side
 from gradcli.reference.ranges.cells import Call, Cell, Choice, Compared, Product, Step, behind
 from gradcli.reference.ranges.evaluation import Evaluation
-from gradcli.reference.ranges.intervals import middle
+from gradcli.reference.ranges.intervals import Interval
 from gradcli.reference.ranges.shapes import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.target import Target
 from gradcli.reference.ranges.values import Event
 
 _FINEST = 2.0**-46  # of the sides of the box
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
-_MOST_WORK = 60_000
+_MOST_WORK = 20_000
+_MOST_CELLS = 24  # with which something is the matter
 _GRAVITY = (DOMAIN, POLE, JUMP, KINK)
 
 
@@ -32,39 +33,38 @@ class Place(NamedTuple):
 
 def places(target: Target, box: Box) -> list[Place]:
     """What is the matter with a cell in a box, and where, as finely as is cheap."""
-    found: dict[tuple[str, Cell, bool], list[Box]] = {}
+    events = target.natural(box).table[target.cell].events
+    cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[:_MOST_CELLS]
+    found = [place for cell in cells for place in _places_of(cell, target, box)]
+    return sorted(found, key=lambda p: (_GRAVITY.index(p.kind), [float(x[0].mid()) for x in p.where]))
+
+
+def _places_of(cell: Cell, target: Target, box: Box) -> list[Place]:
+    """Where something is the matter with one of the cells that the target is made of: boxes are halved across its variables only."""
+    found: dict[tuple[str, bool], list[Box]] = {}
     begun = target.ledger.work
-    active, sides = [box], Sides(box, target.cell.leaves)
+    active, sides = [box], Sides(box, cell.leaves)
     while active:
         fine = len(active) > _MOST_BOXES or target.ledger.work - begun > _MOST_WORK
         halves: list[Box] = []
         for part in active:
             value, events = target.natural(part).table[target.cell]
-            if not events:
+            event = _gravest([e for e in events if e.cell is cell], value is None)
+            if event is None:
                 continue
             if value is None or fine or sides.is_below(part, _FINEST):
-                for event in _first(events, value is None):
-                    found.setdefault((event.kind, event.cell, event.removable), []).append(part)
+                found.setdefault((event.kind, event.removable), []).append(part)
             else:
                 halves += sides.halves(part)
         active = halves
-    out = []
-    for (kind, cell, removable), boxes in found.items():
-        for hull in _joined(boxes):
-            out.append(Place(kind, cell, _sharpened(target, hull, box, kind, cell), removable))
-    return sorted(out, key=lambda p: (_GRAVITY.index(p.kind), [float(x[0].mid()) for x in p.where]))
+    joined = [(kind, removable, hull) for (kind, removable), boxes in found.items() for hull in _joined(boxes)]
+    return [Place(kind, cell, _sharpened(target, hull, box, kind, cell), removable) for kind, removable, hull in joined]
 
 
-def _first(events: frozenset[Event], nowhere: bool) -> list[Event]:
-    """The events of a box, each cell's gravest; of one outside of the domain, what takes it out."""
-    best: dict[Cell, Event] = {}
-    for event in events:
-        if nowhere and event.kind not in (DOMAIN, POLE):
-            continue
-        known = best.get(event.cell)
-        if known is None or _GRAVITY.index(event.kind) < _GRAVITY.index(known.kind):
-            best[event.cell] = event
-    return list(best.values())
+def _gravest(events: Sequence[Event], nowhere: bool) -> Event | None:
+    """The gravest event; of a box outside of the domain, what takes it out."""
+    grave = [e for e in events if not nowhere or e.kind in (DOMAIN, POLE)]
+    return min(grave, key=lambda e: _GRAVITY.index(e.kind), default=None)
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:
@@ -83,28 +83,38 @@ def _joined(boxes: Sequence[Box]) -> list[Box]:
 
 
 def _sharpened(target: Target, hull: Box, box: Box, kind: str, cell: Cell) -> Box:
-    """A tiny box as the round number in it where the cell turns exactly, if there is one."""
+    """A box whose sides end at round numbers where the cell turns exactly, if there are such: a tiny side is one of them."""
     out = list(hull)
-    for k, (x, whole) in enumerate(zip(hull, box, strict=True)):
-        if not x[0] < x[1] or x[1] - x[0] > (whole[1] - whole[0]) * _FINEST * 4:
+    for k in sorted(cell.leaves):
+        x = hull[k]
+        room = (box[k][1] - box[k][0]) * _FINEST * 4
+        ends = [(x[0], min(x[1], x[0] + room)), (max(x[0], x[1] - room), x[1])]
+        if not x[0] < x[1] or not x[0] < ends[0][1]:
             continue
-        for point in _round_numbers(x):
-            thin = with_side(hull, k, (point, point))
-            if _turns(cell, Evaluation(thin, target.ledger)):
-                out[k] = (point, point)
-                break
+        turns = [_turn(target, hull, k, part, cell) for part in ends]
+        if x[1] - x[0] <= room:
+            out[k] = x if turns[0] is None else (turns[0], turns[0])
+            continue
+        first, last = turns
+        low = x[0] if first is None or _matters(target, hull, k, (x[0], first), cell) else first
+        high = x[1] if last is None or _matters(target, hull, k, (last, x[1]), cell) else last
+        out[k] = low, high
     return tuple(out)
 
 
-def _round_numbers(x: tuple[arb, arb]) -> list[arb]:
-    """The roundest floats in a tiny interval."""
-    m = float(middle(x).mid())
-    found = []
-    for digits in range(13):
-        point = arb(round(m, digits))
-        if x[0] <= point <= x[1]:
-            found.append(point)
-    return found[:1] + found[-1:]
+def _turn(target: Target, hull: Box, k: int, part: Interval, cell: Cell) -> arb | None:
+    """A round number in a tiny interval at which a cell turns exactly."""
+    for number in round_numbers(part):
+        point = arb(number)
+        if _turns(cell, Evaluation(with_side(hull, k, (point, point)), target.ledger)):
+            return point
+    return None
+
+
+def _matters(target: Target, hull: Box, k: int, part: Interval, cell: Cell) -> bool:
+    """Whether something is the matter with a cell in a part of a side."""
+    value, events = target.natural(with_side(hull, k, part)).table[target.cell]
+    return value is None or any(e.cell is cell for e in events)
 
 
 def _turns(cell: Cell, at: Evaluation) -> bool:

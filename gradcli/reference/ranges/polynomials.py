@@ -99,8 +99,8 @@ def vanishes(cells: Cells, cell: Cell) -> bool:
         return False
 
 
-def without_squares(cell: Cell) -> tuple[Cell, bool] | None:
-    """A cell that has the same sign, but for zeros, and whether squares were left out of it: None where nothing is gained."""
+def without_squares(cell: Cell) -> Cell | None:
+    """A cell of the same sign, but for zeros, without the squares that are factors of it; None where there are none."""
     try:
         parts = Polynomials(cell)
         if any(exponent != 1 for _, exponent in parts.atoms):
@@ -117,7 +117,7 @@ def without_squares(cell: Cell) -> tuple[Cell, bool] | None:
     for factor, power in factors:
         if power % 2:
             total = total * _as_cell(cells, factor, atoms)
-    return total, True
+    return total
 
 
 def _as_cell(cells: Any, polynomial: Any, atoms: list[Cell]) -> Cell:

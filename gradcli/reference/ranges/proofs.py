@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from gradcli.reference.ranges.boxes import Box, Sides, thin
+from gradcli.reference.ranges.boxes import Box, Sides, round_numbers, thin
 from gradcli.reference.ranges.cells import UNIT, Cell, Number
 from gradcli.reference.ranges.intervals import Interval, middle
 from gradcli.reference.ranges.making import Cells
@@ -66,12 +66,10 @@ class Proof:
         room = self._with_room(cell)
         if self.symbol == "==" and self.within == 0:
             return self._defined(cell) if vanishes(self.cells, cell) else self._equal(cell)
-        found = self._search(room)
-        if found.holds is None and self.symbol in ("<=", ">="):
-            simpler = without_squares(room)
-            if simpler is not None and self._search(simpler[0]).holds and self._defined(cell).holds:
-                return Outcome(True)
-        return found
+        simpler = without_squares(room) if self.symbol in ("<=", ">=") else None
+        if simpler is not None and self._search(simpler).holds and self._defined(cell).holds:
+            return Outcome(True)
+        return self._search(room)
 
     def _with_room(self, cell: Cell) -> Cell:
         """The difference with the tolerance of an inequality taken in."""
@@ -148,7 +146,7 @@ class Proof:
             if not pending:
                 _, depth, _, box = heapq.heappop(heap)
                 if target.ledger.work - begun > WORK or sides.is_below(box, _FINEST):
-                    return Outcome(None, None, box, None if refuted is None else "the sides differ there by less than rounding")
+                    return self._touched(target, box, refuted)
                 pending = [(half, depth + 1) for half in sides.halves(box)]
             box, depth = pending.pop(0)
             found = target.bounds(box)
@@ -171,6 +169,14 @@ class Proof:
             heapq.heappush(heap, (urgency, depth if urgency.is_finite() else -depth, serial, box))
             serial += 1
         return Outcome(True)
+
+    def _touched(self, target: Target, box: Box, refuted: Point | None) -> Outcome:
+        """A box in which a relation is open: perhaps it does not hold at the round numbers in it."""
+        point = [round_numbers(x)[0] for x in box]
+        value = target.at(thin(point))
+        if value is not None and self._refuted(value) and self.confirmed(point):
+            return Outcome(False, point)
+        return Outcome(None, None, box, None if refuted is None else "the sides differ there by less than rounding")
 
     def _equal(self, cell: Cell) -> Outcome:
         """An equality, by algebra for each pattern of branches that may be taken in a part of the box."""

@@ -14,7 +14,7 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.ranges.boxes import Box
-from gradcli.reference.ranges.cells import UNIT, Cell
+from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell
 from gradcli.reference.ranges.limits import Quotients
 from gradcli.reference.ranges.places import Place, places
 from gradcli.reference.ranges.recording import recorded
@@ -85,7 +85,8 @@ class Function(Region):
         self.cell: Cell = found[()]
 
     def slope(self, place: int) -> Cell:
-        return self.slopes.of(self.cell, self.cells.leaf(place))
+        """The derivative by a variable, where the function is defined."""
+        return self.cells.sum([(UNIT, self.slopes.of(self.cell, self.cells.leaf(place))), (NOUGHT, self.cell)])
 
     def ranges(self, width: float, norms: bool) -> Found:
         """All that is asked for. Raises Unsupported for a function whose derivatives are not known."""
