@@ -140,8 +140,6 @@ class Stated(NamedTuple):
 
 
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
-
-
 MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
 
 
