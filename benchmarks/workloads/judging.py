@@ -29,7 +29,7 @@ def _data(shape: tuple[int, ...]) -> dict[str, Any]:
     random = np.random.default_rng(10)
     x = random.standard_normal(shape)
     if len(shape) > 1:
-        x += shape[0] ** 0.5 * 3 * np.eye(*shape)
+        x += shape[0] ** 0.5 * 3 * np.eye(shape[0], shape[1])
     return {"x": x, "w": random.standard_normal((1, 1, 5, 5))}
 
 
@@ -59,7 +59,7 @@ def checked(text: str, shape: tuple[int, ...]) -> Run:
         record = gradcli.evaluate(text, **given, formula=False)
         if record.check is None or record.check.verdict.word not in ("agree", "ill-conditioned"):
             raise RuntimeError("the check does not agree")
-        return {"value": record.value, **record.grad}
+        return {"value": record.value, **(record.grad or {})}
 
     return run
 
