@@ -19,7 +19,7 @@ from gradcli.check.rewrites.differences import Pair, differences
 from gradcli.check.rewrites.identity_rules import wider
 from gradcli.check.rewrites.losses import Measure, Truth
 from gradcli.check.rewrites.proof import proved
-from gradcli.check.rewrites.search import GOOD, Search
+from gradcli.check.rewrites.search import GOOD, Losses, Search
 from gradcli.formulas.printing import formula
 from gradcli.graph.indeterminate import gradients as gradients_of
 from gradcli.graph.interpret import forward, rebuild
