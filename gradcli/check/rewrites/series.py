@@ -31,6 +31,8 @@ def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Itera
     except ImportError:
         return
     for quantity in _quantities(node):
+        if quantity.shape:
+            continue
         size = abs(float(value_of(quantity)))
         if not (0 < size <= _NEAR or _FAR <= size < math.inf):
             continue
@@ -54,7 +56,7 @@ def _quantities(node: Expr) -> list[Expr]:
     if any(part.shape for part in order):
         return []
     if len(leaves) == 1:
-        return leaves
+        return [leaf for leaf in leaves if not leaf.shape]
     return [part for part in order[:-1] if part.op is not None and not part.shape and not any(n.is_leaf for n in _between(node, part))][:2]
 
 
