@@ -242,7 +242,9 @@ def test_what_has_no_range(call_cli, arguments, message):
 
 
 def test_text(call_cli):
-    assert call_cli("bound", "abs(x)", "x=-1..2").stdout == """\
+    assert (
+        call_cli("bound", "abs(x)", "x=-1..2").stdout
+        == """\
 abs(x)
   for -1.0 <= x <= 2.0
   value    [0.0, 2.0]  low at x=0, high at x=2
@@ -250,6 +252,7 @@ abs(x)
   proved   yes, by interval arithmetic
   kink     'abs(x)' has a kink: its derivatives from both sides differ: x = 0.0
 """
+    )
 
 
 def test_functions_without_a_shape_are_bounded_by_their_references(bound):

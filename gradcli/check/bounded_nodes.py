@@ -131,10 +131,10 @@ class Nodes(Arithmetic):
         return unsure
 
     def _rounding(self, op: Op, out: Expr, values: list[Any], static: Mapping[str, Any]) -> Any:
-        if out.kind != FLOAT or not op.accuracy.ulps:
+        if out.kind != FLOAT or not (op.accuracy.ulps or op.accuracy.rounds):
             return None
         self._fused(op, op.accuracy.rounds)
-        found = self.own(op, out, values, static, partial(_additions, op, out, values))
+        found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
         if found is None or op.facts.linear:
             return found
         return found + _INNER * self.smallest * (1 if op.elementwise else max(_entries(v) for v in values))
@@ -149,12 +149,12 @@ def _entries(value: Any) -> int:
     return math.prod(value.shape) if isinstance(value, Expr) else 1
 
 
-def _additions(op: Op, out: Expr, values: Sequence[Any]) -> float:
+def _additions(op: Op, out: Expr, values: Sequence[Any], static: Mapping[str, Any]) -> float:
     """How many roundings of partial sums an entry of a result may have gone through."""
     if len(values) == 1:
         terms = _entries(values[0]) / max(1, _entries(out))
-        if terms < 1:
-            raise NotFused(op.name)
+        if terms < 1:  # entries are put somewhere, several to one place perhaps
+            return float(np.max(op.forward(np.ones(values[0].shape), **static), initial=1.0))
         return additions(values[0], terms, whole=_entries(out) == 1)
     if len(values) != 2 or op.variadic or not isinstance(values[0], Expr):
         raise NotFused(op.name)

@@ -19,7 +19,7 @@ from gradcli.check.discrepancy import discrepancy
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
 from gradcli.check.narrow import numbers
-from gradcli.check.proofs import proved
+from gradcli.check.proofs import decision
 from gradcli.check.sampling import Point, around, moderate
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
@@ -27,6 +27,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported, settled
 from gradcli.reference.exact_values import exact_array
+from gradcli.reference.fields.decision import Decision
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
@@ -35,6 +36,7 @@ _DIGITS = 50
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _FAR = 100.0  # beyond, a NaN of a formula may come from infinities on the way
 _FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
+_GUARD = 8  # times the digits of the reference, which formulas may lose
 _SUSPECTS = 4  # points at which a formula that was proved is tried for a value
 _WORK = 60_000  # scalar operations that trying other points may take
 
@@ -59,7 +61,8 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
     order = definition_order(judge.root, [*judge.wrt.values(), claim.formula])
     digits = _INEXACT if any(_rounded_literal(node) for node in order) else _EXACT
     here = _here(judge, claim, truth, shape, digits)
-    if proved(judge, claim):
+    said = decision(judge, claim)
+    if said is Decision.SAME:
         if here.verdict is Verdict.MISMATCH and here.worst is not None and not math.isnan(here.worst.engine):
             here = Claim(claim.of, claim.kind, Verdict.AGREE)  # the formula's own value has too few digits, by cancellation
         if here.verdict is Verdict.AGREE:
@@ -67,9 +70,12 @@ def check_formula(judge: Judge, claim: Given, truth: Comparison, shape: tuple[in
             here.reason = _lacking(judge, claim, shape, order, digits)
         return here
     here.decided_by, here.points = POINTS, 1
-    if here.verdict is Verdict.MISMATCH or claim.around is None:
-        return here
-    return _elsewhere(judge, claim, truth, here, shape, order, digits)
+    found = here
+    if here.verdict is not Verdict.MISMATCH and claim.around is not None:
+        found = _elsewhere(judge, claim, truth, here, shape, order, digits)
+    if found.verdict is Verdict.MISMATCH and said is Decision.DIFFERENT:
+        found.decided_by = ALGEBRA
+    return found
 
 
 def _rounded_literal(node: Expr) -> bool:
@@ -82,13 +88,23 @@ def _claimed(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, 
     return np.broadcast_to(Algebra.map(plain, values), shape)
 
 
+def _in_many_digits(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, shape: tuple[int, ...]) -> np.ndarray:
+    """A formula's values where balls have none, with digits to lose by cancellation."""
+    import mpmath
+
+    wide = mpmath.MPContext()
+    wide.dps = _GUARD * m.dps
+    said = _claimed(wide, formula, leaves, precision, shape)
+    return Algebra.map(lambda x: m.make_mpf(x._mpf_) if isinstance(x, wide.mpf) else x, said)
+
+
 def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], digits: int) -> Claim:
     """The formula at the bound values, against the reference there."""
     m = truth.m
     assert claim.formula is not None
     formula, leaves = claim.formula, judge.every_leaf(claim.formula)
     by_balls = numbers(m, lambda balls: [_claimed(balls, formula, leaves, judge.precision, shape)])
-    said = _claimed(m, formula, leaves, judge.precision, shape) if by_balls is None else by_balls[0]
+    said = _in_many_digits(m, formula, leaves, judge.precision, shape) if by_balls is None else by_balls[0]
     floats = np.array([float(v) if m.isfinite(v) else math.nan for v in said.ravel()]).reshape(shape)
     reference = Algebra.map(lambda x: settled(m, x), np.array(truth.reference, dtype=object)).reshape(shape)
     compared = Comparison(
@@ -97,7 +113,10 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
     verdict = max(compared.verdicts, default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
     wrong = [i for i, v in enumerate(compared.verdicts) if v is verdict]
-    if verdict is Verdict.MISMATCH:
+    alike = all(compared.computed[i] == float(compared.reference[i]) for i in wrong)
+    if verdict is Verdict.MISMATCH and alike and (by_balls is None or not any(compared.computed[i] for i in wrong)):
+        result.verdict = Verdict.AGREE  # as far as floats can tell: no digits may be left, or both have faded away
+    elif verdict is Verdict.MISMATCH:
         worst = max(wrong, key=lambda i: relative_error(compared.computed[i], float(compared.reference[i])))
         place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
         result.worst = Worst(place, compared.computed[worst], float(compared.reference[worst]))

@@ -24,12 +24,12 @@ from gradcli.reference.single_entries import Entry, SingleEntries
 from gradcli.reference.stand_ins import StandIns
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
 
-_SINGLE = 256  # entries of a variable that are computed by themselves, at most
+_SINGLE = 128  # entries of a variable that are computed by themselves, at most
 _WRONG = 8  # of those that seem wrong: more of the same kind tell nothing new
-_WORK = 200_000  # nodes and scalars that these may take
+_WORK = 30_000  # nodes and scalars that these may take, each as often as its digits are more than the fewest
 _DOUBT = 1e-8  # of an entry: an error of the reference beyond leaves it in doubt
-_DIGITS = 60, 120, 400, 1000  # of single entries: what two give alike is right
-_ALIKE = 1e-20
+_DIGITS = 60, 120, 400, 1000  # of single entries
+_ALIKE = 1e-20  # in plain multi-precision, what two of these give so much alike is right
 _FEW = 6  # digits
 
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
@@ -51,8 +51,8 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
-        certain = certain or bool(compared.confirmed) or (bool(compared.wrong.any()) and smooth)
-        held.tell(results[name])
+        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
+        _tell(held, results[name])
         judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
     judge.wide["value"] = found.value, (1 + found.share) * value_bound
     checked = None
@@ -60,7 +60,16 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
-    return (checked, results), certain or all(part.verdict is Verdict.AGREE for part in parts)
+    return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
+
+
+def _tell(held: StandIns, check: VariableCheck) -> None:
+    """Put into a check along how many directions rules were held, and what came of it."""
+    check.directions = held.directions or None
+    if held.complaint is not None:
+        check.verdict, check.reason = Verdict.MISMATCH, held.complaint
+    elif held.doubt is not None and check.verdict < Verdict.UNDETERMINED:
+        check.verdict, check.reason = Verdict.UNDETERMINED, held.doubt
 
 
 def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
@@ -77,31 +86,39 @@ def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Comp
 
 
 def _entry(singles: Sequence[SingleEntries], x: Expr, i: int) -> tuple[Entry | None, int]:
-    """What an entry is, if that can be told, and what it took: as many digits as it takes for two to give the same, which is not zero."""
-    spent, before = 0, None
+    """What an entry is, in long double, if that can be told, and what it took: as many digits as it takes for it to be certain."""
+    spent, before, entry = 0, None, None
     for single in singles:
+        m = single.m
         try:
-            entry = single.of(x, i)
-        except (Unsupported, ArithmeticError, ValueError, TypeError):
+            with m.working():
+                entry = single.of(x, i)
+                certain = m.settled(entry.slope, before)
+                before, entry = entry.slope, entry._replace(slope=m.long_double(entry.slope))
+        except m.undecidable:
+            certain = False
+        except (Unsupported, ArithmeticError, ValueError, TypeError, AttributeError):
             return None, spent + len(single.order)
-        spent += single.spent
-        if entry.on_kink:
-            return None, spent
-        if before is not None and entry.slope and abs(entry.slope - before) <= _ALIKE * abs(entry.slope):
-            return entry, spent
-        before = entry.slope
-    return (None if before else entry), spent
+        spent += single.spent * m.dps // _DIGITS[0]
+        if entry is not None and (entry.on_kink or certain):
+            return None if entry.on_kink else entry, spent
+    return entry if entry is not None and not entry.slope else None, spent  # zero to so many digits
 
 
 def _contexts() -> list[Any]:
-    import mpmath
+    """Balls, of which one tells how certain it is; multi-precision numbers where FLINT is not installed."""
+    try:
+        from gradcli.reference.long_numbers import LongBalls
+    except ImportError:
+        from gradcli.check.plain_numbers import PlainNumbers
 
-    contexts = []
-    for digits in _DIGITS:
-        m = mpmath.MPContext()
-        m.dps = digits
-        contexts.append(m)
-    return contexts
+        return [PlainNumbers(digits, _ALIKE) for digits in _DIGITS]
+
+    class Certain(LongBalls):
+        def settled(self, x: Any, before: Any = None) -> bool:
+            return super().settled(x)
+
+    return [Certain(digits) for digits in _DIGITS]
 
 
 class Compared:
@@ -147,7 +164,7 @@ class Compared:
     def settle(self, i: int, exact: Any, own: float) -> None:
         """What an entry of the reference is in truth."""
         seemed = bool(self.wrong[i])
-        right = LONG_DOUBLE(str(exact))
+        right = LONG_DOUBLE(exact)
         if not np.isfinite(right):
             return
         self.right[i], self.own[i] = right, own

@@ -12,14 +12,15 @@ from gradcli.check.judge import Judge
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
+from gradcli.reference.fields.decision import Decision
 
 _REMEMBERED = 512
-_decisions: dict[Hashable, Any] = {}
+_decisions: dict[Hashable, Decision] = {}
 
 
-def decision(judge: Judge, claim: Given) -> Any:
-    """A `Decision` on a formula: the same, different, or open."""
-    from gradcli.reference.fields.identity import Decision, Question, decide, entries_alike
+def decision(judge: Judge, claim: Given) -> Decision:
+    """Whether a formula is what it is claimed to be for all values for which both have one; open without FLINT."""
+    from gradcli.reference.fields.identity import Question, decide, entries_alike
 
     assert claim.formula is not None
     leaves = judge.every_leaf(claim.formula)
@@ -37,13 +38,6 @@ def decision(judge: Judge, claim: Given) -> Any:
             _decisions.clear()
         _decisions[key] = decide(question)
     return _decisions[key]
-
-
-def proved(judge: Judge, claim: Given) -> bool:
-    """Whether a formula equals what it is claimed to be for all values for which both have one."""
-    from gradcli.reference.fields.identity import Decision
-
-    return decision(judge, claim) is Decision.SAME
 
 
 def _structure(question: Any, alike: bool) -> Hashable:

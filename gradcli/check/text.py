@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.comparison import Comparison
+from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Algebra, FailedError, Unsupported
+from gradcli.reference.algebra import Algebra, FailedError, OtherShapeError, Unsupported
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import Verdict
 
 Array = np.ndarray
 _ROUNDED = 1e-12  # of the largest entry: what rounded parameters may make of a result
+_STEP, _SPREAD, _APART = 1e-3, 1.1, 1e-9  # to points beside the one that is judged, each entry by another; and what is another value there
 WRONG = "without any rounding it differs from what the text says"
 
 
@@ -59,11 +61,12 @@ class Text:
     def settled(self, by_text: Sequence[Comparison], by_graph: Sequence[Comparison], kinked: bool) -> list[Comparison]:
         """Of comparisons with either reference, the value's last, those that count.
 
-        ``kinked`` is whether the graph's tape has met kinks, where derivatives are choices.
+        ``kinked`` is whether the graph's tape has met kinks, where derivatives are choices. Derivatives that differ where the function
+        does not, nor around, are a convention, of which the graph knows.
         """
         *slopes, value = [_differ(t, g) for t, g in zip(by_text, by_graph, strict=True)]
-        if kinked:
-            slopes = [False] * len(slopes)
+        if kinked or (any(slopes) and not value and self._is_one_around(by_text[-1].m)):
+            slopes = [False] * len(slopes)  # choices, or conventions at the edge of a domain
         differ = [*slopes, value]
         if not any(differ):
             self.missing = "the same as the program but for rounding, or derivatives that are choices"
@@ -72,6 +75,29 @@ class Text:
                 i: WRONG if v is Verdict.MISMATCH else comparison.reasons.get(i, "") for i, v in enumerate(comparison.verdicts)
             }
         return [t if other else g for t, g, other in zip(by_text, by_graph, differ, strict=True)]
+
+    def _is_one_around(self, m: Any) -> bool:
+        """Whether text and graph are one function at points beside this one, as far as both have values there."""
+        return all(self._is_one_at(m, step) for step in (_STEP, -_STEP))
+
+    def _is_one_at(self, m: Any, step: float) -> bool:
+        from gradcli.reference.reading.tape import TreeTape
+
+        moved = {leaf: self._moved(leaf, value, step) for leaf, value in self.leaves.items()}
+        tapes = TreeTape(m, moved, self.scope.precision, self.scope, self.wrt), ReferenceTape(m, moved, self.scope.precision)
+        try:
+            text, graph = (np.array([float(plain(v)) for v in np.ravel(tape.run(self.root))]) for tape in tapes)
+        except (Unsupported, OtherShapeError, GradcliError):
+            return True
+        with np.errstate(all="ignore"):
+            apart = np.abs(text - graph) > _APART * np.max(np.abs(graph), initial=0.0, where=np.isfinite(graph))
+        return not np.any(apart & np.isfinite(text) & np.isfinite(graph))
+
+    def _moved(self, leaf: Expr, value: Any, step: float) -> Any:
+        if leaf.kind != "float" or leaf in self.scope.whole:
+            return value
+        entries = np.asarray(value, float)
+        return entries + step * (1 + np.abs(entries)) * _SPREAD ** (np.arange(entries.size).reshape(entries.shape) % 7)
 
 
 def _may_kink(node: Expr) -> bool:

@@ -64,6 +64,8 @@ class Facts(Fixed):
     commutes   whether its two operands may change places
     folds      the operation of two operands by which a reduction puts its entries together
     parity     "odd" or "even": of -x it is the opposite of that of x, or the same
+    uncertified
+               where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
     """
@@ -82,6 +84,7 @@ class Facts(Fixed):
     commutes: bool = False
     folds: str = ""
     parity: str = ""
+    uncertified: str = ""
     work: Function | None = None
 
 

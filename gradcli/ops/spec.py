@@ -172,6 +172,7 @@ class Composite:
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     torch       what PyTorch makes of it: its node's name, where it has one of its own
+    uncertified  where the reference, evaluated in balls, is no enclosure, as in `Facts`
 
     A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
     composite's name in the room of witnesses.
@@ -192,6 +193,7 @@ class Composite:
     torch: Torch = USUAL
     domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
+    uncertified: str = ""
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True

@@ -49,6 +49,8 @@ class Entry:
     derivative: dict[str, str]
     domain: str
     kinks: list[dict[str, str]]
+    certified: bool  # whether the reference always encloses the true value
+    uncertified: str  # where it does not
     numpy: list[str]
     torch: list[str]
     example: Example | None = field(default=None)
@@ -124,6 +126,7 @@ def entry(record: Function, example: bool = True) -> Entry:
     if not derivative and shown is not None:
         derivative = {name: text for name, text in shown.derivative.items() if text}
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
+    uncertified = record.facts.uncertified if isinstance(record, Op) else record.uncertified
     return Entry(
         name=record.name,
         family=_family(record),
@@ -136,6 +139,8 @@ def entry(record: Function, example: bool = True) -> Entry:
             {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks
         ],
+        certified=not uncertified,
+        uncertified=uncertified,
         numpy=numpy,
         torch=torch,
         example=shown,

@@ -109,12 +109,19 @@ class Algebra:
                 return x
         return (max if which == "max" else min)(row, key=self.plain)
 
-    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """A function of whole matrices, where the context encloses it; else None.
 
         "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a symmetric matrix: values and vectors)
         """
         return None
+
+    def surely(self, holds: Callable[[], bool]) -> bool:
+        """Whether something holds, and enclosures do not leave it open."""
+        try:
+            return bool(holds())
+        except getattr(self.m, "undecidable", ()):
+            return False
 
     def approximated(self, name: str, left: Scalar) -> None:
         """An iteration has not ended, which stops where nothing changes any more: unless nothing is left, its result is no enclosure."""
@@ -193,7 +200,7 @@ class Numbers(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         return number(self.m, op, static, *arguments)
 
-    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         return enclosed_matrices(self.m, name, arrays)
 
 

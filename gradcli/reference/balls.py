@@ -42,7 +42,7 @@ class Balls:
     uncertified  the functions that FLINT lacks and mpmath has computed
     """
 
-    mpf = Ball
+    mpf, undecidable = Ball, Undecidable
     mpc = type("Complex", (), {})  # no number here is one
 
     def __init__(self, digits: int = 50) -> None:
@@ -138,6 +138,10 @@ class Balls:
     @staticmethod
     def ceil(x: Any) -> Ball:
         return made(whole(as_arb(x), arb.ceil))
+
+    @staticmethod
+    def maximum(x: Any, y: Any) -> Ball:
+        return made(as_arb(x).max(as_arb(y)))
 
     @staticmethod
     def fabs(x: Any) -> Ball:

@@ -14,6 +14,7 @@ from gradcli.reference.balls import Balls
 
 _BITS = 70  # that have to be certain
 _DIGITS_OF_MPMATH = 40
+_BEYOND = 1 << 20  # binary exponents that no long double has
 _ORDINARY = 1e-290, 1e290  # sizes whose high and low parts are doubles
 
 
@@ -49,12 +50,12 @@ class LongBalls(Balls):
         if not ball.is_finite():
             return LONG_DOUBLE(float(ball))
         high = float(ball)
-        if high == 0 or _ORDINARY[0] < abs(high) < _ORDINARY[1]:
+        if ball.is_zero() or _ORDINARY[0] < abs(high) < _ORDINARY[1]:
             return LONG_DOUBLE(high) + LONG_DOUBLE(float(ball - high))
         mantissa, exponent = ball.man_exp()
         high = float(int(mantissa))
         low = float(int(mantissa) - int(high)) if abs(high) < _ORDINARY[1] else 0.0
-        return np.ldexp(LONG_DOUBLE(high) + LONG_DOUBLE(low), int(exponent))
+        return np.ldexp(LONG_DOUBLE(high) + LONG_DOUBLE(low), max(-_BEYOND, min(_BEYOND, int(exponent))))
 
 
 class LongMpmath:

@@ -1,15 +1,16 @@
 """Operations of which the judge of large arrays has no form: their own rules stand in, held against the function along random directions.
 
-A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative at
-all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for a
-cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random
-sizes, each entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong in a way that is at right
-angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
+A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative
+at all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for
+a cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random sizes, each
+entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong at right angles to all of them is
+not found, nor one that is off by less than 1e-8 of all terms together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from gradcli.graph.sweep import Parts
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
@@ -59,17 +59,16 @@ class StandIns:
         self.directions = DIRECTIONS
         self.narrow = self.narrow or narrow
 
-    def tell(self, check: VariableCheck) -> None:
-        """Put into a check what was done."""
-        if not self.directions:
-            return
-        check.directions = self.directions
-        if self.wrong:
-            check.verdict = Verdict.MISMATCH
-            check.reason = f"the derivative of {self.wrong} is wrong: differences of the function contradict it"
-        elif self.undecided and check.verdict < Verdict.UNDETERMINED:
-            check.verdict = Verdict.UNDETERMINED
-            check.reason = f"the derivative of {self.undecided} could not be held against the function along any direction"
+    @property
+    def complaint(self) -> str | None:
+        """What is wrong, in words."""
+        return f"the derivative of {self.wrong} is wrong: differences of the function contradict it" if self.wrong else None
+
+    @property
+    def doubt(self) -> str | None:
+        """What could not be decided, in words."""
+        undecided = self.undecided
+        return f"the derivative of {undecided} could not be held against the function along any direction" if undecided else None
 
     def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """The forward pass, in long double where it has one, else in double."""
@@ -93,28 +92,31 @@ class StandIns:
         if op.kind == "flat" or not any(wanted):
             return [None] * len(operands)
         if op.elementwise:
-            return self._entrywise(op, static, adjoint, operands, wanted)
+            return self._entrywise(op, static, adjoint, out, operands, wanted)
         cotangent: Any
         if isinstance(adjoint, dict):
             cotangent = Parts(adjoint[i][0] if i in adjoint else None for i in range(op.outputs))
             cotangent.shape = tuple(np.shape(part) for part in out)
         else:
             cotangent = np.asarray(adjoint[0])
-        parts = self._in_widest(op, lambda cast: op.vjp(wanted, cast(cotangent), cast(out), *map(cast, operands), **static))  # type: ignore[misc]
+        assert op.vjp is not None
+        parts = self._in_widest(op, partial(op.vjp, wanted), [cotangent, out, *operands], static)
         slopes = [None if p is None or not w else _summed(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)]
         self._hold(op, static, cotangent, operands, slopes)
         return [None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes]
 
-    def _in_widest(self, op: Op, rule: Callable[[Callable[[Any], Any]], Any]) -> Any:
+    def _in_widest(self, op: Op, rule: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """A rule of an operation, in the widest floats that it takes."""
+        failure: Exception | None = None
         for dtype in (LONG_DOUBLE, np.float64):
             try:
-                return rule(lambda x, dtype=dtype: _cast_one(x, dtype))
+                return rule(*_cast(operands, dtype), **static)
             except _FAILURES as error:
                 failure = error
         raise Unsupported(f"the derivative of {op.name} of so many entries: {failure}")
 
     def _entrywise(
-        self, op: Op, static: Mapping[str, Any], adjoint: Part, operands: list[Any], wanted: tuple[bool, ...]
+        self, op: Op, static: Mapping[str, Any], adjoint: Part, out: Any, operands: list[Any], wanted: tuple[bool, ...]
     ) -> list[Part | None]:
         cotangent, error, live = adjoint
         found: list[Part | None] = []
@@ -122,9 +124,7 @@ class StandIns:
             if rule is None or not wanted[place]:
                 found.append(None)
                 continue
-            slope = _wide(
-                self._in_widest(op, lambda cast, rule=rule: rule(cast(self.value(op, operands, static)), *map(cast, operands), **static))
-            )
+            slope = _wide(self._in_widest(op, rule, [out, *operands], static))
             self._hold_entries(op, static, operands, place, slope)
             flows = live * np.ones(np.shape(slope))
             found.append((cotangent * slope, np.abs(error * slope).astype(float), flows))

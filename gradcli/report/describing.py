@@ -6,6 +6,7 @@ from gradcli.errors import printable, text_lines
 from gradcli.report.outcomes import XPASSED, Outcome
 from gradcli.report.places import place_of, stands_in
 from gradcli.report.records import Record
+from gradcli.report.verdicts import ALGEBRA
 
 _WIDEST, _MOST_LINES = 200, 8  # of an excerpt
 _LONGEST, _MOST_DETAILS = 1000, 20  # of details
@@ -38,6 +39,21 @@ def notes(outcome: Outcome) -> list[str]:
     said = [] if check is None else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
     about = [f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}" for claim in said]
     return [f"note: {location(outcome)}{id_of(outcome.record)}: {one_line(text, 500)}" for text in about]
+
+
+def remark(outcome: Outcome) -> str:
+    """What a list of cases says of one: a reason of its own, or the verdict, with how formulas that were claimed were decided."""
+    if outcome.reason or outcome.verdict is None:
+        return outcome.reason or ""
+    check = outcome.record.check
+    formulas = [] if check is None else [claim for claim in check.claims if claim.decided_by is not None]
+    if outcome.verdict.word != "agree" or not formulas:
+        return outcome.verdict.word
+    what = "the formula" if len(formulas) == 1 else "formulas"
+    if all(claim.decided_by == ALGEBRA for claim in formulas):
+        return f"agree, {what} proved for all values"
+    fewest = min(claim.points for claim in formulas if claim.decided_by != ALGEBRA)
+    return f"agree, {what} at {fewest} point{'s' * (fewest != 1)}"
 
 
 def further(outcome: Outcome) -> list[str]:

@@ -139,8 +139,8 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["lost_bits"] = check.lost
     if check.bound is not None:
         out["bound"] = number(check.bound)
-    if check.certified is not None:
-        out["certified"] = check.certified
+    if check.verdict.word != "skipped":
+        out["certified"] = bool(check.certified)
     if check.enclosure is not None:
         out["enclosure"] = list(check.enclosure)
     if check.by_mpmath:

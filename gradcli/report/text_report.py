@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcli.report.describing import block, location, notes, one_line
+from gradcli.report.describing import block, location, notes, one_line, remark
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
@@ -31,8 +31,7 @@ class TextReport(Report):
         elif len(self.notes) < _MOST_NOTES:
             self.notes += notes(outcome)
         if self.verbose:
-            remark = outcome.reason or (outcome.verdict.word if outcome.verdict is not None else "")
-            parts = (location(outcome), one_line(outcome.record.expr, 100), one_line(remark, 100))
+            parts = (location(outcome), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
             self.put_case(outcome.status, [part for part in parts if part])
             self.stream.flush()
 

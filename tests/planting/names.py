@@ -12,7 +12,7 @@ from gradcli.ops import registry
 from gradcli.ops.calling import signatures
 from gradcli.ops.spec import Composite, Op
 from planting.mistakes import Mistake
-from planting.programs import calling
+from planting.programs import calling, of_text
 from planting.witnesses import oracles, texts_of
 
 
@@ -63,5 +63,6 @@ def names() -> Iterator[Mistake]:
                 plain = name.rsplit(".", 1)[-1]
                 yield Mistake(
                     f"name: as {library} has it", f"{name} means {other_target.target}", _planting(table, name, other_target),
-                    lambda wide, plain=plain: calling(plain), lambda wide, name=name, plain=plain: oracles(plain, *texts_of(name)),
+                    lambda wide, name=name, plain=plain: calling(plain) or of_text(name),
+                    lambda wide, name=name, plain=plain: oracles(plain, *texts_of(name)),
                 )  # fmt: skip

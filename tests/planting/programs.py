@@ -11,15 +11,19 @@ from cases import EVERY as CASES
 from helpers import lowered
 from oracles.catalogue import calls_of, meant
 from oracles.explicit import EXPLICIT
+from oracles.families import DISCRETE, FAMILIES, LOC, SCALE, SHAPES, problem, text_of
 from oracles.libraries import PLACES, has, spelled, used
 from oracles.planting import touched
 from oracles.values import VALUES
 
 from gradcli.graph import transforms
 from gradcli.graph.nodes import reachable
+from gradcli.ops.calling.prefixes import JAX, NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import called_by
 from gradcli.ops.spec import Composite, Op
 from gradcli.query import catalogue
 from planting.mistakes import Program
+from planting.witnesses import texts_of
 
 _MOST = 12
 _FEW = 3  # programs, below which more are looked for
@@ -68,6 +72,9 @@ def reaching(record: Op | Composite, wide: bool) -> list[Program]:
         found += [Program(case.text, {word: VALUES[word] for word in used(case.text)}) for case in EXPLICIT.get(name, ())]
         found += _texts()[name][:_MOST]
         found += calling(name)
+    for library in (NUMPY, TORCH, SCIPY, JAX) if len(found) < _FEW else ():
+        for name in called_by(record.name, library)[:_FEW]:  # norm.logpdf, of which the record is norm_logpdf
+            found += [program for program in calling(name.rpartition(".")[2]) if library in program.text] or of_text(name)
     if wide and len(found) < _FEW:
         for name in touched()[record.name][:_MOST]:
             found += calling(name)
@@ -91,6 +98,25 @@ def calling(name: str) -> list[Program]:
                 text = spelled(place, name, arguments)
                 found.append(Program(text, {word: VALUES[word] for word in used(text)}))
     return found
+
+
+@cache
+def of_text(name: str) -> list[Program]:
+    """The texts recorded of libraries, and the functions of SciPy's families, in which a name of a part of one stands."""
+    return [
+        _of_family(text) if text in FAMILIES else Program(text, {word: VALUES[word] for word in used(text)}) for text in texts_of(name)[:4]
+    ]
+
+
+def _of_family(full: str) -> Program:
+    name, function = FAMILIES[full]
+    shapes = SHAPES[name][-1]
+    given = problem(name, function, shapes)
+    text, _ = text_of(name, function, len(shapes), name in DISCRETE, given.x is not None)
+    values = {"m": 1.0 if name in DISCRETE else LOC, "s": SCALE, **{f"a{i}": a for i, a in enumerate(shapes)}}
+    if given.x is not None:
+        values["x"] = given.x[np.isfinite(given.x)]
+    return Program(text, {word: value for word, value in values.items() if re.search(rf"\b{word}\b", text)})
 
 
 def of_second_order(program: Program) -> Program | None:

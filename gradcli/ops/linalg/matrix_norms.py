@@ -16,7 +16,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.linalg.conditions import is_regular
 from gradcli.ops.linalg.inverses import inv
 from gradcli.ops.linalg.matrices import column_range
-from gradcli.ops.linalg.spectra import svdvals_of
+from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_, norm, sum_
 from gradcli.ops.registry import composite
@@ -119,10 +119,12 @@ def _cond(x: Any, ord: Any) -> Any:
 numpy_norm = composite(
     "numpy_norm", "x", _norm, static={"ord": None, **AXES}, public=False,
     doc="NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 torch_norm = composite(
     "torch_norm", "x", _torch_norm, static={"ord": "fro", **AXES}, public=False, backward="LinalgVectorNorm",
     doc="torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 vector_norm = composite(
     "vector_norm", "x", vector_norm_of, static={"ord": 2, **AXES}, backward="LinalgVectorNorm",
@@ -132,11 +134,13 @@ matrix_norm = composite(
     "matrix_norm", "x", matrix_norm_of, static={"ord": "fro", "axis": _LAST, "keepdims": False},
     doc="A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the "
     "sums of sizes along columns), inf and -inf (along rows).", examples=("matrix_norm(A, 'nuc')",),
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 cond = composite(
     "cond", "x", _cond, static={"ord": None}, domain=given(is_regular, "a regular matrix"),
     doc="The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the matrix "
     "and of its inverse.", examples=("cond(A)",),
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 _AXES = "axis, keepdims, -out, -dtype"
 declare(

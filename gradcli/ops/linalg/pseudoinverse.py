@@ -14,7 +14,7 @@ from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, column_range, matrix, nothing, square, transposed
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.spectra import svdvals_of
+from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
 from gradcli.ops.linalg.triangular import read
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
@@ -24,6 +24,7 @@ from gradcli.ops.structure import detach, to_int
 from gradcli.ops.writing import Shape, witness
 
 _EPSILON = float(np.finfo(float).eps)
+OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
 
 
 def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
@@ -68,6 +69,7 @@ pinv: Op = structural(
     backward="LinalgPinv", extended=Whole("pseudoinverses.PINV", epsilon=True), examples=("pinv(A) @ b",),
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",
+    uncertified=OF_LOW_RANK,
 )  # fmt: skip
 
 
@@ -115,16 +117,19 @@ def _numpy_lstsq(x: Any, y: Any, rcond: float | None) -> tuple[Any, Any, Any, An
 numpy_pinv = composite(
     "numpy_pinv", "x", _numpy_pinv, static={"rcond": None, "hermitian": False, "rtol": None}, public=False,
     doc="NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero.",
+    uncertified=OF_LOW_RANK,
 )  # fmt: skip
 _RESULTS = ("solution", "residuals", "rank", "singular_values")
 torch_lstsq = composite(
     "torch_lstsq", "x y", _lstsq, static={"rcond": None, "driver": None}, results=_RESULTS, public=False, backward="LinalgLstsq",
     doc="torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 lstsq = composite(
     "lstsq", "x y", _numpy_lstsq, static={"rcond": None}, results=_RESULTS, examples=("lstsq(A, b)[0]",),
     doc="The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than "
     "columns), the rank of x and its singular values.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 _A, _B = "x|A|input", "y|B|b"
 declare(

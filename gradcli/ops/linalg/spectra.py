@@ -35,6 +35,9 @@ from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
 
 _SIGNS = {"signs": "numpy"}
+# where references are no enclosures
+EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
+EQUAL_SIZES = "where singular values are 0 or equal, to the program's precision: those are the end of an iteration"
 
 
 def _in_double(forward: Function) -> Function:
@@ -88,6 +91,7 @@ eigh: Op = structural(
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
     carries=perturbation.eigenvalues,
+    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 
 
@@ -142,6 +146,7 @@ svd: Op = structural(
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
     "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
     carries=perturbation.singular_values,
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
 
@@ -170,37 +175,45 @@ eigvalsh = composite(
     "eigvalsh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO)[0], static={"UPLO": "L"}, backward="LinalgEigh",
     kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),), domain=given(is_symmetric, "a symmetric matrix"),
     doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
+    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 torch_eigh = composite(
     "torch_eigh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO, signs="torch"), static={"UPLO": "L"},
     results=("eigenvalues", "eigenvectors"), public=False, backward="LinalgEigh",
     doc="torch.linalg.eigh: eigenvalues in ascending order, and eigenvectors.",
+    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 numpy_eigh = composite(
     "numpy_eigh", "x", lambda x, **given: parts_of(eigh, x, **given), static={"UPLO": "L", **_SIGNS}, public=False,
     results=("eigenvalues", "eigenvectors"), doc="NumPy's eigh: eigenvalues in ascending order, and eigenvectors.",
+    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 scipy_eigh = composite(
     "scipy_eigh", "x", _scipy_eigh, static={"lower": True, "eigvals_only": False}, public=False,
     doc="scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only.",
+    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 svdvals = composite(
     "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
     kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 numpy_svd = composite(
     "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, **_SIGNS}, public=False,
     results=("U", "S", "Vh"),
     doc="NumPy's svd: U, S and V transposed; S alone without compute_uv.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 torch_svd = composite(
     "torch_svd", "x", lambda x, full_matrices: parts_of(svd, x, full_matrices=full_matrices, signs="torch"),
     static={"full_matrices": True}, results=("U", "S", "Vh"), public=False, backward="LinalgSvd",
     doc="torch.linalg.svd: U, S and V transposed.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 old_svd = composite(
     "old_svd", "x", _old_svd, static={"some": True, "compute_uv": True}, results=("U", "S", "V"), public=False,
     backward="LinalgSvd", doc="torch.svd: U, S and V (not transposed), reduced if some.",
+    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 _A = "x|A|input"
 _OLD = signature("old_svd", f"{_A}, some, compute_uv")

@@ -95,8 +95,9 @@ def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
 def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
     top = x.max(axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
-    total = top + np.log(np.exp(x - top).sum(axis=axes, keepdims=True))
-    share = np.exp(x - total)
+    small = np.exp(x - top)
+    sums = small.sum(axis=axes, keepdims=True)
+    total, share = top + np.log(sums), small / sums
     return total, share, share * (1 + np.abs(x) + np.abs(total))
 
 
@@ -111,6 +112,17 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 VAR, STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_var, _std, _norm, _logsumexp, _prod))
 
 
+def _first_largest(x: Any, axes: Axes) -> Any:
+    """True at the first largest entry along axes."""
+    last = range(-len(axes), 0)
+    rows = np.moveaxis(x, axes, last)
+    flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
+    hit = np.zeros(flat.shape, bool)
+    if flat.size:
+        np.put_along_axis(hit, flat.argmax(axis=-1)[..., None], True, -1)
+    return np.moveaxis(hit.reshape(rows.shape), last, axes)
+
+
 def _softmax(x: Any, axis: Any) -> Any:
     axes = axes_of(axis, x.ndim)
     small = np.exp(x - x.max(axis=axes, keepdims=True))
@@ -121,13 +133,29 @@ def _total(c: Any, axis: Any) -> Any:
     return c.sum(axis=axes_of(axis, c.ndim), keepdims=True)
 
 
+def _shares(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """The shares, where the first largest is, and what all others have together, with all digits."""
+    share, top = _softmax(x, axis), _first_largest(x, axes_of(axis, x.ndim))
+    return share, top, _total(np.where(top, 0, share), axis)
+
+
 def _softmax_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
-    share = _softmax(x, axis)
-    return share * (cotangent + sign * _total(share * cotangent, axis))
+    """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
+    share, top, rest = _shares(x, axis)
+    of_top = _total(np.where(top, cotangent, 0), axis)
+    if sign < 0:
+        apart = cotangent - of_top
+        return share * (apart - _total(share * apart, axis))
+    others = _total(np.where(top, 0, share * cotangent), axis) + rest * of_top
+    return share * (np.where(top, 0, cotangent + of_top) + others)
 
 
 def _log_softmax_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
-    return cotangent + sign * _softmax(x, axis) * _total(cotangent, axis)
+    """cotangent - share*total; of the largest, what the others' shares take away, and what they have."""
+    share, top, rest = _shares(x, axis)
+    others = _total(np.where(top, 0, cotangent), axis)
+    plain = cotangent + sign * share * _total(cotangent, axis)
+    return np.where(top, cotangent * rest + sign * share * others, plain)
 
 
 def _cumsum_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
@@ -137,16 +165,11 @@ def _cumsum_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
+    """The largest entry is the 1 of log1p: its own logarithm keeps its digits, however near to 0."""
     axes = axes_of(axis, x.ndim)
-    top = x.max(axis=axes, keepdims=True)
-    # the first largest entry is the 1 of log1p: its own logarithm keeps its digits, however near to 0
-    flat = np.moveaxis(x, axes, range(-len(axes), 0))
-    flat = flat.reshape(*flat.shape[: x.ndim - len(axes)], -1)
-    first = flat.argmax(axis=-1)[..., None]
-    others = np.exp(flat - flat.max(axis=-1, keepdims=True))
-    np.put_along_axis(others, first, 0, -1)
-    kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
-    return x - top - np.log1p(others.sum(axis=-1)).reshape(kept)
+    apart = x - x.max(axis=axes, keepdims=True)
+    others = np.where(_first_largest(x, axes), 0, np.exp(apart)).sum(axis=axes, keepdims=True)
+    return apart - np.log1p(others)
 
 
 SOFTMAX = Mixed(_softmax_pull, value=_softmax)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from math import prod
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.fields.decision import Decision
 from gradcli.reference.fields.element import Element
 from gradcli.reference.fields.field import Field, TooSmall
 from gradcli.reference.fields.functions import Functions
@@ -25,14 +25,6 @@ _READINGS = 16  # of one formula, as more is learnt of it
 _SIZES = (16, 64)  # of fields that are tried
 _NODES = 1_000  # of function and formula
 _ENTRIES = 16  # of a gradient
-
-
-class Decision(Enum):
-    """What algebra has to say of a formula."""
-
-    SAME = 1  # where both have a value
-    DIFFERENT = 2  # but for single points, and as exact numbers
-    OPEN = 3
 
 
 class Question(NamedTuple):

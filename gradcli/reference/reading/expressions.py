@@ -32,7 +32,7 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.reading.arrays import Arrays, scalar
 from gradcli.reference.reading.calls import Calls, Several
 from gradcli.reference.reading.dialects import Dialects
-from gradcli.reference.reading.libraries import MATH, NUMBERS, NUMPY, ROOTS, TORCH, DType, Function, Module, found_in, is_drawn
+from gradcli.reference.reading.libraries import DIVERGENCE, MATH, NUMBERS, NUMPY, ROOTS, TORCH, DType, Function, Module, found_in, is_drawn
 from gradcli.reference.reading.methods import Method, attribute, called
 from gradcli.reference.reading.names import Line, line_of
 from gradcli.reference.reading.objects import (
@@ -247,7 +247,7 @@ class Expressions:
             return self.calls.operation("abs", *arguments)
         if name in ("float", "int", "bool", "where") and len(arguments) == 1:
             raise Unsupported(f"{name} of one value")
-        if name == "kl_divergence":
+        if name == DIVERGENCE:
             return divergence(self.calls, arguments)
         if line_of(name, NUMPY) is None and line_of(name, TORCH) is None and (of := bare_class(name)) is not None:
             return constructed(self.calls, *of, arguments, keywords)
@@ -267,7 +267,7 @@ class Expressions:
 
     def _of_library(self, function: Function, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         line = line_of(function.name, function.library)
-        if function.name == "kl_divergence":
+        if function.name == DIVERGENCE:
             return divergence(self.calls, arguments)
         if line is None:
             raise Unsupported(f"{function.library}.{function.name}")
@@ -296,7 +296,7 @@ class Expressions:
         if key in self._met:
             return self._met[key][0]
         values = [a if isinstance(a, (tuple, str)) else self.arrays.of(a) for a in arguments]
-        parameters = [self.named(values[0])] if node.primes else values
+        parameters = [Algebra.map(self.named, values[0])] if node.primes else values
 
         def finish(y: Any) -> Any:
             result = self._primed(self.arrays.of(y), parameters[0], node.primes) if node.primes else y

@@ -26,6 +26,7 @@ _DTYPES = {
 }  # fmt: skip
 NUMBERS = frozenset({"pi", "e", "tau", "inf", "nan"})
 _DRAWN = frozenset({"rand", "randn"})
+DIVERGENCE = "kl_divergence"  # of two distributions, which decide what function it is
 
 
 class Module(NamedTuple):
@@ -58,6 +59,8 @@ def found_in(module: Module, name: str) -> Any:
         return Module(path)
     if (line := function_in(module, name)) is not None:
         return Function(line[0], line[1])
+    if name == DIVERGENCE and module.library == TORCH:
+        return Function(name, TORCH)
     if is_part(name) or is_class(module, name):
         return Module(path)
     if name in NUMBERS:
@@ -84,7 +87,7 @@ def function_in(module: Module, name: str) -> tuple[str, str, Line] | None:
     for where in dict.fromkeys((module.library, library)):
         if (line := line_of(last, where)) is not None:
             return last, where, line
-    if module.path == "torch.distributions" and name != "kl_divergence":
+    if module.path == "torch.distributions":
         return None
     whole = module.path == module.library or module.path.partition(".")[2] in _PARTS[module.library]
     if whole and module.path not in ("scipy.stats", "jax", "jax.scipy.stats") and (line := line_of(name, library)) is not None:

@@ -1,0 +1,300 @@
+"""Functions in balls: they enclose what mpmath gives at many digits, and records say where that is not so."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from adversary import evaluated, trials
+from call_graph import reached
+from cases import EVERY as CASES
+from flint import acb, arb
+from helpers import lowered
+
+from gradcli.graph.nodes import reachable
+from gradcli.ops.registry import composites, registry
+from gradcli.ops.spec import Op
+from gradcli.query import catalogue
+from gradcli.reference import incomplete_balls
+from gradcli.reference.algebra import number
+from gradcli.reference.ball import Ball, Undecidable, of_mpmath
+from gradcli.reference.balls import Balls
+from gradcli.reference.real_functions import RealFunctions
+from gradcli.reference.symbolic.translate import smooth_function
+
+DIGITS, EXACT = 30, 100
+NARROW = 1e-18  # relative, of enclosures of functions of exact numbers
+
+
+def exact() -> Any:
+    m = mpmath.MPContext()
+    m.dps = EXACT
+    return m
+
+
+def holds(ball: Ball, value: Any, margin: float = 1e-60) -> bool:
+    """Whether an enclosure holds a number that is right but for a small part of it; what is not finite is the same."""
+    with Balls(2 * EXACT).working():
+        right = of_mpmath(value._mpf_)
+        if not right.is_finite():
+            return bool(ball.ball.is_nan() if right.is_nan() else ball.ball == right)
+        return bool(ball.ball.overlaps(arb(right, abs(right) * margin)))
+
+
+# Functions of numbers
+
+SMOOTH = [op for op in registry().values() if op.kind == "smooth" and op.result == "float"]
+_STATIC = {"v": 1, "p": 2}
+_POINTS = (0.37, 2.9, -0.61)
+
+
+def points(op: Op) -> list[tuple[float, ...]]:
+    """Some at which an operation is defined."""
+    tried = itertools.product(_POINTS, repeat=len(op.operands))
+    return [at for at in tried if op.domain.contains({**dict(zip(op.operands, at, strict=True)), **_static(op)})][:2]
+
+
+def _static(op: Op) -> dict[str, Any]:
+    return {
+        name: _STATIC.get(name, value) if not isinstance(value, (int, float, str, bool, type(None))) else value
+        for name, value in op.static.items()
+    }
+
+
+@pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
+def test_functions_and_their_slopes_enclose_the_true_value(op: Op) -> None:
+    balls, m, static = Balls(DIGITS), exact(), _static(op)
+    assert points(op), "no point of the domain is tried"
+    slopes = [] if op.slopes is not None else [smooth_function(op, len(op.operands), static).partial(i) for i in range(len(op.operands))]
+    for at in points(op):
+        with balls.working():
+            given = [Ball(x) for x in at]
+            found = [number(balls, op, static, *given), *(slope.value(balls, tuple(given)) for slope in slopes)]
+        known = [m.mpf(x) for x in at]
+        wanted = [number(m, op, static, *known), *(slope.value(m, tuple(known)) for slope in slopes)]
+        for ball, value in zip(found, wanted, strict=True):
+            assert holds(ball, value, 1e-45), (op.name, at, ball, value)  # mpmath's differences by parameters lose half of the digits
+            assert not ball.ball.is_finite() or ball.ball.rad() <= NARROW * max(abs(ball.ball.mid()), arb(NARROW)), (op.name, at, ball)
+    assert not balls.uncertified, "FLINT lacks something: name it in the record, with what it means"
+
+
+REAL = [name for name in vars(RealFunctions) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_limits_poles_and_domains_are_those_of_mpmath(name: str) -> None:
+    balls, m = Balls(DIGITS), exact()
+    for x in (math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5, -0.5, -3.0, 2.0, math.nan):
+        with balls.working():
+            try:
+                found = getattr(balls, name)(x)
+            except ZeroDivisionError:
+                found = None
+        try:
+            value = getattr(m, name)(m.mpf(x))
+        except ZeroDivisionError:
+            assert found is None, (name, x)
+            continue
+        except (ValueError, TypeError):  # mpmath has none
+            value = m.nan
+        if (name, x) == ("cbrt", -math.inf):
+            continue  # mpmath has 0 there
+        assert found is not None, (name, x)
+        assert holds(found, value if isinstance(value, m.mpf) else m.nan), (name, x, found, value)
+
+
+@pytest.mark.parametrize(("name", "x"), [("sin", 1e300), ("loggamma", 1 + 2.0**-40), ("digamma", 1.4616321449683622), ("erfc", 40.0)])
+def test_what_cancellation_or_large_numbers_cost_is_made_up_for(name: str, x: float) -> None:
+    balls, m = Balls(DIGITS), mpmath.MPContext()
+    m.dps = 500
+    with balls.working():
+        found = getattr(balls, name)(Ball(x))
+    assert found.ball.rel_accuracy_bits() > 90
+    assert holds(found, getattr(m, name)(m.mpf(x)))
+
+
+def test_numbers_outside_of_a_domain_have_no_value_and_others_may_ask_for_more_digits() -> None:
+    balls = Balls(DIGITS)
+    with balls.working():
+        below = Ball(-3) + balls.sqrt(2) / 7
+        assert balls.sqrt(below).ball.is_nan()
+        assert balls.log(below).ball.is_nan()
+        assert balls.acosh(below).ball.is_nan()
+        with pytest.raises(Undecidable):
+            balls.sqrt(balls.sqrt(2) ** 2 - 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["(pi*x) % y", "floor(exp(x))", "round(x/y)*x", "logaddexp(sin(x), sin(x))", "isfinite(exp(x))*x", "nan_to_num(exp(x))"]
+)
+def test_what_is_not_known_exactly_is_decided_where_it_can_be(text: str) -> None:
+    scope, root = lowered(text, {"x": 0.7, "y": 0.3})
+    balls, m = Balls(DIGITS), exact()
+    wrt = [scope.names["x"]]
+    with balls.working():
+        found = evaluated(balls, scope, root, wrt)
+    assert all(holds(ball, m.mpf(value)) for ball, value in zip(found, evaluated(m, scope, root, wrt), strict=True))
+
+
+# Incomplete functions, by two ways
+
+_GAMMA = [(2.5, 30.0, 0), (2.5, 30.0, 2), (0.3, 20.0, 3), (150.0, 130.0, 1)]
+_BETA = [(2.5, 3.7, 0.3, 0, 0), (2.5, 3.7, 0.3, 2, 1), (30.0, 12.0, 0.7, 1, 0), (0.3, 0.4, 0.2, 0, 2)]
+
+
+def test_series_and_integrals_of_incomplete_functions_are_the_same() -> None:
+    with Balls(DIGITS).working():
+        pairs = []
+        for a, x, n in _GAMMA:
+            series = incomplete_balls._lower_gamma(n, arb(a), arb(x))
+            pairs.append((-series if n else 1 - series, incomplete_balls._upper_integral(n, arb(a), arb(x))))
+        for a, b, x, n, k in _BETA:
+            numbers = arb(a), arb(b), arb(x)
+            pairs.append((incomplete_balls._lower_beta(n, k, *numbers), incomplete_balls._beta_integral(n, k, *numbers)))
+        for one, other in pairs:
+            assert one.overlaps(other), (one, other)
+            assert max(one.rad(), other.rad()) < 1e-20, (one, other)
+
+
+def test_what_a_series_leaves_out_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum that is cut off early is wide, and holds the value."""
+    with Balls(DIGITS).working():
+        right = incomplete_balls._lower_gamma(1, arb(2.5), arb(9.0))
+        monkeypatch.setattr(incomplete_balls, "_MOST", 25)
+        rough = incomplete_balls._lower_gamma(1, arb(2.5), arb(9.0))
+        assert rough.overlaps(right)
+        assert rough.contains(right.mid())
+        assert rough.rad() > 1e-12
+
+
+def test_no_value_of_an_incomplete_function_is_lost_at_large_parameters() -> None:
+    balls = Balls(DIGITS)
+    with balls.working():
+        found = balls.by_parameters("gammaincc", (1,), 1e6, 1e6 + 1e3)
+        assert found.ball.rel_accuracy_bits() > 60
+        normal = balls.by_parameters("betainc", (0, 0), 1e5, 1e5, 0.5)
+        assert normal.ball.overlaps(arb(0.5))
+        assert normal.ball.rel_accuracy_bits() > 60
+        upper, lower = (balls.by_parameters(name, (0,), 5e3, 5.1e3) for name in ("gammaincc", "gammainc"))
+        assert (upper + lower).ball.overlaps(arb(1))
+        assert acb(5.1e3).gamma_upper(5e3, 1).real.overlaps(upper.ball)
+
+
+# Whole matrices
+
+
+def _random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape)
+
+
+_SYMMETRIC = _random(4, 4) + _random(4, 4).T
+MATRICES: Sequence[tuple[str, dict[str, Any]]] = [
+    ("inv(x)", {"x": _random(4, 4)}), ("det(x)", {"x": _random(5, 5)}), ("solve(x, y)", {"x": _random(4, 4), "y": _random(4, 2)}),
+    ("adjugate(x)", {"x": _random(5, 5)}), ("x @ y", {"x": _random(4, 5), "y": _random(5, 4)}),
+    ("einsum('bij,bjk->kbi', x, y)", {"x": _random(2, 4, 5), "y": _random(2, 5, 3)}), ("matrix_exp(x)", {"x": _random(3, 3)}),
+    ("eigh(x)[0]", {"x": _SYMMETRIC}), ("eigh(x)[1]", {"x": _SYMMETRIC}), ("svd(x)[0]", {"x": _random(4, 3)}),
+    ("svd(x)[1]", {"x": _random(3, 4)}), ("norm(x, 'nuc')", {"x": _random(3, 3)}),
+    ("grad(sum(inv(x)*y), x)", {"x": _random(4, 4), "y": _random(4, 4)}),
+    ("grad(sum(matrix_exp(x)*y), x)", {"x": _random(2, 2), "y": _random(2, 2)}), ("grad(eigh(x)[1][0, 0], x)", {"x": _SYMMETRIC[:3, :3]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "values"), MATRICES, ids=[text for text, _ in MATRICES])
+def test_functions_of_whole_matrices_are_those_of_single_steps(text: str, values: dict[str, Any]) -> None:
+    """Value and gradient on the tape, whose steps mpmath's scalars take one by one."""
+    scope, root = lowered(text, values)
+    wrt = [scope.names[name] for name in values]
+    balls, m = Balls(DIGITS), mpmath.MPContext()
+    m.dps = 45
+    with balls.working():
+        found = evaluated(balls, scope, root, wrt)
+    assert not balls.uncertified
+    for ball, value in zip(found, evaluated(m, scope, root, wrt), strict=True):
+        assert ball.ball.rad() < 1e-20
+        with Balls(2 * EXACT).working():
+            assert ball.ball.overlaps(arb(of_mpmath(value._mpf_), 1e-30)), (ball, value)
+
+
+def test_large_matrices_are_certain_to_many_digits() -> None:
+    for text, values in (("det(x)", {"x": _random(30, 30)}), ("solve(x, y)", {"x": _random(30, 30), "y": _random(30, 2)})):
+        scope, root = lowered(text, values)
+        balls = Balls(50)
+        with balls.working():
+            found = evaluated(balls, scope, root, [scope.names["x"]])
+        assert all(ball.ball.rel_accuracy_bits() > 80 for ball in found), text
+
+
+# What records say
+
+
+def test_records_say_where_nothing_is_proved() -> None:
+    """Every structural operation and composite that cases reach: what FLINT or a bound lacks is named by a record of what was used."""
+    seen: set[str] = set()
+    for case in CASES:
+        scope, root = lowered(case.text, case.values)
+        ops = {node.op for node in reachable([root]) if node.op is not None}
+        if ops <= {op for op in ops if op.name in seen}:
+            continue
+        seen |= {op.name for op in ops}
+        balls = Balls(DIGITS)
+        with balls.working():
+            try:
+                evaluated(balls, scope, root, [scope.names[name] for name in case.values])
+            except Undecidable:
+                continue
+        assert not balls.uncertified or any(op.facts.uncertified for op in ops), (case.text, balls.uncertified)
+    assert {op.name for op in registry().values() if op.facts.uncertified} <= seen
+
+
+@pytest.mark.parametrize(
+    ("text", "x"), [("eigh(x)[0]", [[2, 1, 1], [1, 2, 1], [1, 1, 2]]), ("svd(x)[1]", [[1, 2], [2, 4]]), ("pinv(x)", [[1, 2], [2, 4]])]
+)
+def test_what_a_record_names_is_so(text: str, x: Any) -> None:
+    scope, root = lowered(text, {"x": np.array(x, float)})
+    balls = Balls(DIGITS)
+    with balls.working(), suppress(Undecidable):
+        evaluated(balls, scope, root, [scope.names["x"]])
+    assert balls.uncertified
+
+
+def test_composites_say_what_their_operations_say() -> None:
+    uncertified = {op.name for op in registry().values() if op.facts.uncertified}
+    for name, record in composites().items():
+        made_of = _made_of(name)
+        assert bool(record.uncertified) == bool(made_of & uncertified), (name, made_of & uncertified)
+
+
+def _made_of(name: str) -> set[str]:
+    """The operations that a composite's body reaches, through other composites, too."""
+    found, open_ = set[str](), [name]
+    while open_:
+        record = composites().get(open_.pop())
+        for part in reached(record.body, into_records=False).records - found if record is not None else ():
+            found.add(part)
+            open_.append(part)
+    return found
+
+
+def test_functions_say_whether_they_are_certified(call_cli: Any) -> None:
+    entries = {record.name: catalogue.entry(record, example=False) for _, record in catalogue.functions()}
+    assert not entries["eigh"].certified
+    assert "equal" in entries["eigh"].uncertified
+    assert sum(entry.certified for entry in entries.values()) > 0.97 * len(entries)
+    shown = call_cli("functions", "svdvals").stdout
+    assert "uncertified  where singular values are 0 or equal" in shown
+
+
+# Expressions
+
+
+def test_enclosures_of_hard_expressions_hold_the_true_numbers() -> None:
+    """Near-cancellation, numbers huge and tiny, kinks near by: thousands of them by python tests/adversary.py."""
+    made = trials(100, 7)
+    assert not [trial for trial in made if trial.outcome == "outside" or trial.outcome.startswith("uncertified")]
+    assert sum(trial.outcome == "holds" for trial in made) > 60
