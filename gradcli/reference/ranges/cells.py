@@ -14,6 +14,9 @@ from flint import fmpq
 
 from gradcli.reference.ranges.intervals import Rational
 
+_TOTAL = frozenset(
+    ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler")
+)  # defined everywhere
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 
 
@@ -181,7 +184,7 @@ class Call(Cell):
     __slots__ = ("function", "name")
 
     def __init__(self, cells: Maker, name: str, function: Any, args: tuple[Cell, ...]) -> None:
-        super().__init__(cells, args, True)
+        super().__init__(cells, args, name not in _TOTAL)
         self.name, self.function = name, function
 
 

@@ -60,9 +60,11 @@ class Quotients:
                 if len(behind([above])) > _MOST_CELLS:
                     return None
                 there = Evaluation(at.box, at.ledger)
-                x, y = there.value(above).interval, there.value(below).interval
+                (x, of_above), (y, of_below) = there.value(above), there.value(below)
                 if x is None or y is None or not (x[0].is_finite() and x[1].is_finite()):
                     return None
+                if any(not event.soft for event in of_above | of_below):
+                    return None  # the theorem is about an interval on which both are smooth
                 if y[0] > 0 or y[1] < 0:
                     return multiply(x, inverse(y))
         except Unsupported:

@@ -133,11 +133,40 @@ class Cells:
                     self._gather(known, f.base, f.exponent * exponent, f.divides or exponent < 0, f.root)
             else:
                 self._gather(known, cell, exponent, exponent < 0, not whole)
+        self._logistic(known)
         if scale == 0:
             left = [Factor(base, e, d, r) for base, (e, d, r) in known.items() if d or r or base.partial]
             return self.sum([(NOUGHT, self._product(left))]) if left else self.zero
         factors = [Factor(base, e, d, r) for base, (e, d, r) in known.items() if e != 0 or d or r or base.partial]
         return self.sum([(scale, self._product(factors))]) if factors else self.number(scale)
+
+    def _logistic(self, known: dict[Cell, list[Any]]) -> None:
+        """e**x/(1 + e**x + e**y) as 1/(e**-x + 1 + e**(y-x)), in which x stands on one side only."""
+        rising = [base for base, (e, _, _) in known.items() if _is_call(base, "exp") and e > 0 and e.q == 1]
+        for base in rising:
+            for total in [other for other, (e, _, _) in known.items() if isinstance(other, Sum) and e < 0 and e.q == 1]:
+                powers = min(known[base][0], -known[total][0])
+                turned = self._over(total, base) if powers > 0 else None
+                if turned is None:
+                    continue
+                known[base][0] -= powers
+                known[total][0] += powers
+                if known[total][0] == 0:
+                    del known[total]  # it vanishes where the other does
+                self._gather(known, turned, -powers, True, False)
+
+    def _over(self, total: Cell, base: Cell) -> Cell | None:
+        """A sum of exponentials, divided by one of them; None for other sums."""
+        assert isinstance(total, Sum)
+        assert isinstance(base, Call)
+        if not any(term is base for _, term in total.terms) or not all(_is_call(term, "exp") for _, term in total.terms):
+            return None
+
+        def lowered(x: Cell) -> Cell:
+            power = self.sum([(UNIT, x), (-UNIT, base.args[0])])
+            return self.one if isinstance(power, Number) and power.value == 0 else self.call("exp", base.function, (power,))
+
+        return self.sum([(total.constant, lowered(self.zero)), *((q, lowered(term.args[0])) for q, term in total.terms)])
 
     @staticmethod
     def _gather(known: dict[Cell, list[Any]], base: Cell, exponent: fmpq, divides: bool, root: bool) -> None:
