@@ -130,6 +130,18 @@ def test_numbers_outside_of_a_domain_have_no_value_and_others_may_ask_for_more_d
             balls.sqrt(balls.sqrt(2) ** 2 - 2)
 
 
+@pytest.mark.parametrize(
+    "text", ["(pi*x) % y", "floor(exp(x))", "round(x/y)*x", "logaddexp(sin(x), sin(x))", "isfinite(exp(x))*x", "nan_to_num(exp(x))"]
+)
+def test_what_is_not_known_exactly_is_decided_where_it_can_be(text: str) -> None:
+    scope, root = lowered(text, {"x": 0.7, "y": 0.3})
+    balls, m = Balls(DIGITS), exact()
+    wrt = [scope.names["x"]]
+    with balls.working():
+        found = evaluated(balls, scope, root, wrt)
+    assert all(holds(ball, m.mpf(value)) for ball, value in zip(found, evaluated(m, scope, root, wrt), strict=True))
+
+
 # Incomplete functions, by two ways
 
 _GAMMA = [(2.5, 30.0, 0), (2.5, 30.0, 2), (0.3, 20.0, 3), (150.0, 130.0, 1)]

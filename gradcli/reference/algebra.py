@@ -109,7 +109,7 @@ class Algebra:
                 return x
         return (max if which == "max" else min)(row, key=self.plain)
 
-    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """A function of whole matrices, where the context encloses it; else None.
 
         "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a symmetric matrix: values and vectors)
@@ -200,7 +200,7 @@ class Numbers(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         return number(self.m, op, static, *arguments)
 
-    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         return enclosed_matrices(self.m, name, arrays)
 
 

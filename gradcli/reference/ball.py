@@ -186,7 +186,7 @@ def power(x: arb, y: arb) -> arb:
     if y.is_exact() and y.is_integer():
         if x.is_zero() and y < 0:
             raise ZeroDivisionError
-        if y < 0 and x.contains(0):
+        if y < 0 and x.contains(0) and x.is_finite():
             raise Undecidable
         return x**y
     if x.is_zero():

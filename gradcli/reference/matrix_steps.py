@@ -79,14 +79,14 @@ def recorded(tape: Tracing, name: str, arrays: tuple[Array, ...]) -> tuple[Array
 
 
 def _times(m: Algebra, x: Array, y: Array) -> Array:
-    found = m.whole("product", x, y)
+    found = m.of_matrices("product", x, y)
     return x @ y if found is None else found[0]
 
 
 def _solved(m: Algebra, x: Array, y: Array) -> Array:
     from gradcli.reference.ball import Undecidable
 
-    found = m.whole("solution", x, y)
+    found = m.of_matrices("solution", x, y)
     if found is None:
         raise Undecidable
     return found[0]
@@ -122,7 +122,7 @@ def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     n, turned = len(arrays[0]), arrays[0].T
     block = np.full((2 * n, 2 * n), m.zero, dtype=object)
     block[:n, :n], block[:n, n:], block[n:, n:] = turned, back[0], turned
-    found = m.whole("exponential", block)
+    found = m.of_matrices("exponential", block)
     if found is None:
         raise Undecidable
     return (found[0][:n, n:],)

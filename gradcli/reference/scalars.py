@@ -140,8 +140,6 @@ class Stated(NamedTuple):
 
 
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
-
-
 MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
 
 
@@ -222,7 +220,7 @@ class Tracing(Algebra):
 
         return Traced(self, value, Differentiated(op.name, smooth_function(op, len(arguments), static)), arguments)
 
-    def whole(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         from gradcli.reference.matrix_steps import recorded
 
         return recorded(self, name, arrays)

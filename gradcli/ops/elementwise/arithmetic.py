@@ -119,7 +119,7 @@ def _half_even(m: Any, x: Any) -> Any:
 
 
 def _integer(x: Any) -> Any:
-    return x - x == 0 and x == int(x)
+    return -math.inf < x < math.inf and x == int(x)
 
 
 sign = _flat(

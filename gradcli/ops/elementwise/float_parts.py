@@ -71,7 +71,7 @@ def _nan_to_num(x: Any, nan: float | None, posinf: float | None, neginf: float |
 
 
 def _nan_to_num_reference(m: Any, x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
-    if x == x and x - x == 0:
+    if -math.inf < x < math.inf:
         return x
     largest = float(np.finfo(np.float64).max)
     high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
@@ -104,7 +104,7 @@ def _exponent(x: Any) -> Any:
 
 
 binary_exponent = elementwise(
-    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if x - x == 0 else m.zero, None, kind="flat", ulps=0,
+    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None, kind="flat", ulps=0,
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
     carries=exponent,

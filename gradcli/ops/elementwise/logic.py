@@ -76,10 +76,10 @@ logical_or = _truth(
 logical_not = _truth("logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}")
 logical_xor = _truth("logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.")
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number)
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: x - x != 0 and x == x, "Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: x - x == 0, "Is a finite number.", carries=no_number)
-isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: x - x != 0 and x > 0, "Is +infinity.", carries=no_number)
-isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: x - x != 0 and x < 0, "Is -infinity.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
+isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: not m.isfinite(x) and x > 0, "Is +infinity.", carries=no_number)
+isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: not m.isfinite(x) and x < 0, "Is -infinity.", carries=no_number)
 
 
 def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:

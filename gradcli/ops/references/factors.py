@@ -173,7 +173,11 @@ def _without(x: Matrix, row: int, column: int) -> Matrix:
 def cofactors(m: Any, x: Matrix) -> Matrix:
     """The adjugate: signed determinants of what is left without a row and a column."""
     n = len(x)
-    if n > _FEW and (size := m.whole("determinant", x)) is not None and (inverse := m.whole("solution", x, identity(m, n))) is not None:
+    if (
+        n > _FEW
+        and (size := m.of_matrices("determinant", x)) is not None
+        and (inverse := m.of_matrices("solution", x, identity(m, n))) is not None
+    ):
         scaled: Matrix = inverse[0] * size[0][()]
         return scaled
     return array([berkowitz(m, _without(x, i, j)) * (-1) ** (i + j) for j in range(n) for i in range(n)], (n, n))

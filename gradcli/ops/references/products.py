@@ -62,7 +62,7 @@ def _by_matrices(
     right = _arranged(arrays[1], second, [*batch, *summed, *alone[1]]).reshape((sizes[0], *sizes[2:]))
     parts = []
     for x, y in zip(left, right, strict=True):
-        found = m.whole("product", x, y)
+        found = m.of_matrices("product", x, y)
         if found is None:
             return None
         parts.append(found[0])

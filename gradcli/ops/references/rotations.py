@@ -94,7 +94,7 @@ def _equal(m: Any, clusters: list[list[int]], source: Matrix, values: Matrix, le
 
 def _apart(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix] | None:
     """Eigenvalues and eigenvectors where they are enclosed, and apart for all that the program's precision can tell."""
-    if len(x) < 2 or (found := m.whole("eigensystem", x)) is None:
+    if len(x) < 2 or (found := m.of_matrices("eigensystem", x)) is None:
         return None
     values, vectors = found
     clusters = _clusters(m, values)
@@ -107,9 +107,9 @@ def _apart(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix] | None:
 
 def _full_rank(m: Any, x: Matrix, like: Matrix | None) -> tuple[Matrix, Matrix, Matrix] | None:
     """By the eigenvectors of x.T @ x, where these are enclosed and all singular values count."""
-    if not x.size or x.shape[1] < 2 or (product := m.whole("product", x.T, x)) is None:
+    if not x.size or x.shape[1] < 2 or (product := m.of_matrices("product", x.T, x)) is None:
         return None
-    if (found := m.whole("eigensystem", product[0])) is None:
+    if (found := m.of_matrices("eigensystem", product[0])) is None:
         return None
     squares, right = found
     if not m.surely(lambda: all(m.plain(v) > 0 for v in squares)):
@@ -122,7 +122,7 @@ def _full_rank(m: Any, x: Matrix, like: Matrix | None) -> tuple[Matrix, Matrix, 
     right = right.copy()
     if like is not None:
         _turn(m, clusters, like[:, ::-1], right)
-    left = m.whole("product", x, right)[0] / sizes
+    left = m.of_matrices("product", x, right)[0] / sizes
     return left[:, ::-1], sizes[::-1], right[:, ::-1]
 
 

@@ -102,7 +102,7 @@ def berkowitz(m: Any, x: Matrix) -> Any:
     n = len(x)
     if n == 0:
         return m.one
-    if n > _FEW and (found := m.whole("determinant", x)) is not None:
+    if n > _FEW and (found := m.of_matrices("determinant", x)) is not None:
         return found[0][()]
     vector = [m.one, -x[0, 0]]
     for r in range(1, n):
@@ -121,7 +121,7 @@ def berkowitz(m: Any, x: Matrix) -> Any:
 def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
     """The solution of x @ z = rhs by Gauss-Jordan elimination with row pivoting."""
     n = len(x)
-    if n > _FEW and (found := m.whole("solution", x, rhs)) is not None:
+    if n > _FEW and (found := m.of_matrices("solution", x, rhs)) is not None:
         solution: Matrix = found[0]
         return solution
     x, rhs = x.copy(), rhs.copy()
@@ -210,7 +210,7 @@ def exponential(m: Any, x: Matrix) -> Matrix:
     if m.m.isnan(largest(m, x)):
         nothing: Matrix = x * m.nan
         return nothing
-    if (found := m.whole("exponential", x)) is not None:
+    if (found := m.of_matrices("exponential", x)) is not None:
         result: Matrix = found[0]
         return result
     without_formula(m)

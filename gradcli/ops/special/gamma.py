@@ -84,15 +84,22 @@ sigmoid: Op = elementwise(
     saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
     carries=rising,
 )
+
+
+def _larger(m: Any, x: Any, y: Any) -> Any:
+    """The larger of two numbers; where enclosures leave it open which it is, a number that holds both."""
+    return getattr(m, "maximum", max)(x, y)
+
+
 logaddexp = elementwise(
-    "logaddexp", "x y", np.logaddexp, lambda m, x, y: max(x, y) + m.log1p(m.exp(-abs(x - y))),
+    "logaddexp", "x y", np.logaddexp, lambda m, x, y: _larger(m, x, y) + m.log1p(m.exp(-abs(x - y))),
     lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.", ulps=8, commutes=True,
     carries=either,
 )
 logaddexp2 = elementwise(
-    "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: max(x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
+    "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: _larger(m, x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
     lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
     symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.", ulps=8, commutes=True,
