@@ -50,7 +50,8 @@ def lines() -> Iterator[str]:
         rows: dict[tuple[str, str, str], list[str]] = {}
         for library in LIBRARIES:
             # a name of a part of a library, linalg.norm, is that library's alone
-            found = signatures.declared(name, library) if "." in name else lookup(ALIASES.get(name, name), library)
+            part = "." in name and not (library == JAX and name in registry.public_names())
+            found = signatures.declared(name, library) if part else lookup(ALIASES.get(name, name), library)
             if found is None:
                 continue
             said = defaults_of(found)

@@ -242,7 +242,9 @@ def test_what_has_no_range(call_cli, arguments, message):
 
 
 def test_text(call_cli):
-    assert call_cli("bound", "abs(x)", "x=-1..2").stdout == """\
+    assert (
+        call_cli("bound", "abs(x)", "x=-1..2").stdout
+        == """\
 abs(x)
   for -1.0 <= x <= 2.0
   value    [0.0, 2.0]  low at x=0, high at x=2
@@ -250,13 +252,27 @@ abs(x)
   proved   yes, by interval arithmetic
   kink     'abs(x)' has a kink: its derivatives from both sides differ: x = 0.0
 """
+    )
 
 
-def test_what_has_no_rigorous_bounds_is_named(bound):
-    found = bound("dawsn(x)", "x=0..1")
-    if not found["certified"]:
-        assert any(note["kind"] == "uncertified" for note in found["notes"])
-    check_range(found["value"], (0, 0.5410442246351817), 0.6)
+def test_functions_without_a_shape_are_bounded_by_their_references(bound):
+    found = bound("gammainc(x, 2.) + ellipk(x) + expn(2, x)", "x=0.25..0.5")
+    x = np.linspace(0.25, 0.5, 200)
+    values = special.gammainc(x, 2.0) + special.ellipk(x) + special.expn(2, x)
+    check_range(found["value"], (values.min() + 1e-12, values.max() - 1e-12), 0.05)
+    assert found["certified"]
+
+
+def test_what_has_no_rigorous_bounds_is_named(bound, monkeypatch):
+    from gradcli.reference.ranges import evaluation
+
+    monkeypatch.setattr(evaluation, "in_balls", lambda *_: None)
+    found = bound("ellipk(x)*0.5", "x=0..0.5")
+    assert not found["certified"]
+    assert [note["text"] for note in found["notes"] if note["kind"] == "uncertified"]
+    low, high = found["value"]
+    assert low <= PI / 4
+    assert high >= special.ellipk(0.5) / 2
 
 
 def test_several_queries_and_bindings(call_cli):

@@ -55,7 +55,7 @@ def judged(text: str, values: dict[str, Any], change: Callable[[dict[str, Any]],
     assert record is not None
     assert record.error is None, record.error
     assert record.grad is not None
-    gradients = {name: np.array(found) for name, found in record.grad.items()}
+    gradients = {name: np.array(found, order="C") for name, found in record.grad.items()}
     if change is not None:
         change(gradients)
     root = Program(scope).execute(statement).value

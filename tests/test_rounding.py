@@ -80,7 +80,7 @@ def bounded(run: Run, bounds: Any) -> float:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_no_case_of_the_catalogue_is_beyond_its_bound(precision: str) -> None:
     beyond = []
-    for case in EVERY[:: 2 if precision == "float64" else 3]:
+    for case in EVERY[:: 3 if precision == "float64" else 5]:
         run = Run(case.text, {name: np.asarray(value, float) for name, value in case.values.items()}, precision)
         if (used := bounded(run, error_bounds(*run.arguments()))) > 1:
             beyond.append((case.text, used))
@@ -136,7 +136,7 @@ def program(seed: int) -> tuple[str, dict[str, Any]]:
 def test_no_random_program_is_beyond_its_bounds(precision: str) -> None:
     """Neither the plain bound nor the fused one."""
     beyond, tight = [], []
-    for seed in range(24):
+    for seed in range(18):
         run = Run(*program(seed), precision)
         if not np.isfinite(forward([run.root], run.leaves, precision)[run.root]):
             continue
@@ -223,7 +223,7 @@ def _says(op: Op) -> bool:
 @pytest.mark.parametrize(("op", "static"), _facts())
 def test_errors_carry_no_farther_than_a_record_says(op: Op, static: dict[str, Any]) -> None:
     """Of operands all over the domain and errors of all sizes, results for operands within the errors."""
-    draw, n = np.random.default_rng(7), 1500
+    draw, n = np.random.default_rng(7), 900
     operands: list[Any] = [draw.standard_normal(n) * 10.0 ** draw.uniform(-3, 1.5, n) for _ in op.operands]
     for x in operands:
         x[: n // 4] = np.round(x[: n // 4] * 4) / 4 + 0.0
@@ -236,7 +236,7 @@ def test_errors_carry_no_farther_than_a_record_says(op: Op, static: dict[str, An
         wide = [e if x.dtype.kind != "f" else e + 4e-16 * np.abs(x) for x, e in zip(operands, errors, strict=True)]
         bound = arithmetic.by_facts(op, out, operands, wide, static)
         assert bound is not NotImplemented
-        for _ in range(12):
+        for _ in range(8):
             moved = [
                 x + e * draw.uniform(-1, 1, n) * draw.choice([1, 1e-3]) if x.dtype.kind == "f" else x
                 for x, e in zip(operands, errors, strict=True)

@@ -89,9 +89,7 @@ class Arrays(Arithmetic):
         axes = tuple(i for i, n in enumerate(shape) if n == 1)
         return np.sum(unsure, axis=axes, keepdims=True) > 1
 
-    def _of_infinities(
-        self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any
-    ) -> Any:
+    def _of_infinities(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any) -> Any:
         """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
         led: Any = False
         for e in errors:
@@ -157,7 +155,7 @@ class Arrays(Arithmetic):
         return all(e is None or _is_float(x) for x, e in zip(values, errors, strict=True))
 
     def _rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
-        if not op.accuracy.ulps or not _is_float(out) or self._is_exact(op, out, values):
+        if not (op.accuracy.ulps or op.accuracy.rounds) or not _is_float(out) or self._is_exact(op, out, values):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
         if found is None:

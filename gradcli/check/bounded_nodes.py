@@ -131,7 +131,7 @@ class Nodes(Arithmetic):
         return unsure
 
     def _rounding(self, op: Op, out: Expr, values: list[Any], static: Mapping[str, Any]) -> Any:
-        if out.kind != FLOAT or not op.accuracy.ulps:
+        if out.kind != FLOAT or not (op.accuracy.ulps or op.accuracy.rounds):
             return None
         self._fused(op, op.accuracy.rounds)
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))

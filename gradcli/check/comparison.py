@@ -129,7 +129,7 @@ class Comparison:
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
         """Whether a number that is known so well may be zero, or has fewer right digits than it takes to count lost bits."""
         size, known = abs(reference), self.radii[i] * self.m.mpf(10) ** _KNOWN if self.radii else slack
-        return bool(0 < known and known >= size)
+        return bool(known > 0 and known >= size)
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""

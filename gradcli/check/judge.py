@@ -51,18 +51,14 @@ class Judge:
         self.size = scalar_operations(order) + scalar_operations(reachable([root]))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
         self.comparisons: list[Comparison] = []
-        self.value_comparison: Comparison | None = None
+        self.value_comparison: Comparison
+        self.decided = False  # every entry was compared by itself, with an exact number
         self.seed_leaf: Expr | None = None
         self.zeros: SignedZeros | None = None
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
-
-    @property
-    def decided(self) -> bool:
-        """Whether every entry was compared by itself, with an exact number."""
-        return self.value_comparison is not None
 
     @property
     def fits_sympy(self) -> bool:
@@ -99,6 +95,7 @@ class Judge:
         except OtherShapeError as why:
             other = VariableCheck(Verdict.MISMATCH, reason=str(why))
             return other, dict.fromkeys(self.wrt, other)
+        self.decided = True
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
         if proof is not None:

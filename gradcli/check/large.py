@@ -51,8 +51,8 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
-        certain = certain or bool(compared.confirmed) or (bool(compared.wrong.any()) and smooth)
-        held.tell(results[name])
+        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
+        _tell(held, results[name])
         judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
     judge.wide["value"] = found.value, (1 + found.share) * value_bound
     checked = None
@@ -61,6 +61,15 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
+
+
+def _tell(held: StandIns, check: VariableCheck) -> None:
+    """Put into a check along how many directions rules were held, and what came of it."""
+    check.directions = held.directions or None
+    if held.complaint is not None:
+        check.verdict, check.reason = Verdict.MISMATCH, held.complaint
+    elif held.doubt is not None and check.verdict < Verdict.UNDETERMINED:
+        check.verdict, check.reason = Verdict.UNDETERMINED, held.doubt
 
 
 def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-import mpmath
-
 from gradcli.ops.extended import LONG_DOUBLE
 
 
@@ -16,6 +14,8 @@ class PlainNumbers:
     undecidable = ()
 
     def __init__(self, digits: int, alike: float) -> None:
+        import mpmath
+
         self.context, self.alike = mpmath.MPContext(), alike
         self.context.dps = digits
 

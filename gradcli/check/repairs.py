@@ -19,7 +19,7 @@ from gradcli.check.rewrites.differences import Pair, differences
 from gradcli.check.rewrites.identity_rules import wider
 from gradcli.check.rewrites.losses import Measure, Truth
 from gradcli.check.rewrites.proof import proved
-from gradcli.check.rewrites.search import GOOD, Search
+from gradcli.check.rewrites.search import GOOD, Losses, Search
 from gradcli.formulas.printing import formula
 from gradcli.graph.indeterminate import gradients as gradients_of
 from gradcli.graph.interpret import forward, rebuild
@@ -79,7 +79,6 @@ class _Ways:
     def __init__(self, judge: Judge) -> None:
         self.judge, self.scope = judge, judge.scope
         self.wrt = list(judge.wrt.values())
-        assert judge.value_comparison is not None
         comparisons = [judge.value_comparison, *judge.comparisons]
         self.m = judge.value_comparison.m
         truths = [Truth(_true(c), c.m, np.dtype(judge.precision)) for c in comparisons]
@@ -101,15 +100,18 @@ class _Ways:
     # -- what loses less ---------------------------------------------------------------------------------------
 
     def losing_less(self, root: Expr) -> Expr:
-        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function as it is."""
+        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function."""
         before = self.measure(root)
         search = Search(self.scope.graph, self.measure)
-        found = search.best(root) if max(before) >= LOST else None
-        if found is None:
-            return root
-        way, after = found
-        gains = max(after) <= min(max(before) - _WORTH, _MOST_LEFT) and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
-        return way if gains and proved(self.judge, root, way, series=way in search.approximate) else root
+        for way, after in search.best(root) if max(before) >= LOST else ():
+            if self._gains(before, after) and proved(self.judge, root, way, series=way in search.approximate):
+                return way
+        return root
+
+    def _gains(self, before: Losses, after: Losses) -> bool:
+        """Whether much less is lost in all, and nowhere more."""
+        enough = max(after) <= min(max(before) - _WORTH, _MOST_LEFT)
+        return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 
     def _needed(self, root: Expr, pairs: Sequence[Pair]) -> list[Pair]:
         """The differences without which more would be lost, or the verdict be worse."""

@@ -230,7 +230,16 @@ def _check(data: dict[str, Any]) -> Check:
     value = None if data["value"] is None else _variable(data["value"])
     variables = {name: _variable(part) for name, part in data["variables"].items()}
     claims = [_claim(part) for part in data["claims"]]
-    return Check(Verdict(data["verdict"]), variables, value, claims, data["reason"], data["repairs"], _departure(data["departs"]), _rewrite(data["rewrite"]))
+    return Check(
+        Verdict(data["verdict"]),
+        variables,
+        value,
+        claims,
+        data["reason"],
+        data["repairs"],
+        _departure(data["departs"]),
+        _rewrite(data["rewrite"]),
+    )
 
 
 def _departure(data: dict[str, Any] | None) -> Departure | None:

@@ -76,19 +76,25 @@ class Columns:
         """The places of points that agree together, of those that have finite slopes, too; none where anything else is found, or may be."""
         options = self.sampled.options
         claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
-        quick = replace(options, formula=False, check=False, digits=None, claims=claims)
+        quick = replace(options, formula=False, check=True, digits=None, claims=claims)
         nothing = np.empty(0, int)
         if inside.size < 2:
             return nothing
         record = self._run(query, {name: column[inside] for name, column in columns.items()}, quick)
-        if record is None or record.error is not None or not record.grad:
-            return nothing
-        inside = inside[np.all([np.isfinite(slope) & np.ones(inside.size, bool) for slope in record.grad.values()], axis=0)]
-        if inside.size < 2:
-            return nothing
-        record = self._run(query, {name: column[inside] for name, column in columns.items()}, replace(quick, check=True))
+        finite = self._finite_slopes(record, inside.size)
+        if not finite.all():
+            inside = inside[finite]
+            if inside.size < 2:
+                return nothing
+            record = self._run(query, {name: column[inside] for name, column in columns.items()}, quick)
         agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
         return inside if agree else nothing
+
+    def _finite_slopes(self, record: Record | None, count: int) -> Any:
+        """At which points all slopes are finite; at none, if there are none."""
+        if record is None or record.error is not None or not record.grad:
+            return np.zeros(count, bool)
+        return np.all([np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0)
 
     def _run(self, query: Query, columns: Mapping[str, Any], options: Options) -> Record | None:
         with self.sampled.in_passing(), self.sampled.bound(columns):

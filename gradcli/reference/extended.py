@@ -6,8 +6,7 @@ of smooth operations are sympy's, as everywhere; accumulation, broadcasting and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,7 +210,7 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
         case Whole() as rule:
             return _whole(rule, node.static, adjoint, out, operands)
         case Mixed() as rule:
-            return _mixed(partial(rule.pull, operands[0], **node.static), adjoint, operands[0].shape)
+            return _mixed(rule, node.static, adjoint, operands[0])
         case Entrywise() as rule:
             slopes = [
                 np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
@@ -253,10 +252,13 @@ def _doubles(x: Any) -> Any:
     return x if x is None or np.asarray(x).dtype.kind != "f" else np.asarray(x, np.float64)
 
 
-def _mixed(pull: Callable[[Any, int], Any], adjoint: Part, shape: tuple[int, ...]) -> Parts:
+def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
     cotangent, error, _ = adjoint
-    own = _UNIT * max(shape, default=1) * pull(np.abs(cotangent), 1)
-    return [(pull(cotangent, -1), pull(error, 1) + own, np.ones(shape))]
+    # doubles do for sizes
+    rough, error = _doubles(x), np.asarray(error, np.float64)
+    own = _UNIT * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
+    off = own if _alike(error) == 0 else own + rule.pull(rough, error, 1, **static)
+    return [(rule.pull(x, cotangent, -1, **static), off, np.broadcast_to(1.0, x.shape))]
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:

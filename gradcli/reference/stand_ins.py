@@ -20,7 +20,6 @@ from gradcli.graph.sweep import Parts
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.report.verdicts import VariableCheck, Verdict
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
@@ -60,17 +59,16 @@ class StandIns:
         self.directions = DIRECTIONS
         self.narrow = self.narrow or narrow
 
-    def tell(self, check: VariableCheck) -> None:
-        """Put into a check what was done."""
-        if not self.directions:
-            return
-        check.directions = self.directions
-        if self.wrong:
-            check.verdict = Verdict.MISMATCH
-            check.reason = f"the derivative of {self.wrong} is wrong: differences of the function contradict it"
-        elif self.undecided and check.verdict < Verdict.UNDETERMINED:
-            check.verdict = Verdict.UNDETERMINED
-            check.reason = f"the derivative of {self.undecided} could not be held against the function along any direction"
+    @property
+    def complaint(self) -> str | None:
+        """What is wrong, in words."""
+        return f"the derivative of {self.wrong} is wrong: differences of the function contradict it" if self.wrong else None
+
+    @property
+    def doubt(self) -> str | None:
+        """What could not be decided, in words."""
+        undecided = self.undecided
+        return f"the derivative of {undecided} could not be held against the function along any direction" if undecided else None
 
     def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """The forward pass, in long double where it has one, else in double."""

@@ -63,5 +63,6 @@ def names() -> Iterator[Mistake]:
                 plain = name.rsplit(".", 1)[-1]
                 yield Mistake(
                     f"name: as {library} has it", f"{name} means {other_target.target}", _planting(table, name, other_target),
-                    lambda wide, name=name, plain=plain: calling(plain) or of_text(name), lambda wide, name=name, plain=plain: oracles(plain, *texts_of(name)),
+                    lambda wide, name=name, plain=plain: calling(plain) or of_text(name),
+                    lambda wide, name=name, plain=plain: oracles(plain, *texts_of(name)),
                 )  # fmt: skip

@@ -18,6 +18,8 @@ from oracles.values import VALUES
 
 from gradcli.graph import transforms
 from gradcli.graph.nodes import reachable
+from gradcli.ops.calling.prefixes import JAX, NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import called_by
 from gradcli.ops.spec import Composite, Op
 from gradcli.query import catalogue
 from planting.mistakes import Program
@@ -70,6 +72,9 @@ def reaching(record: Op | Composite, wide: bool) -> list[Program]:
         found += [Program(case.text, {word: VALUES[word] for word in used(case.text)}) for case in EXPLICIT.get(name, ())]
         found += _texts()[name][:_MOST]
         found += calling(name)
+    for library in (NUMPY, TORCH, SCIPY, JAX) if len(found) < _FEW else ():
+        for name in called_by(record.name, library)[:_FEW]:  # norm.logpdf, of which the record is norm_logpdf
+            found += [program for program in calling(name.rpartition(".")[2]) if library in program.text] or of_text(name)
     if wide and len(found) < _FEW:
         for name in touched()[record.name][:_MOST]:
             found += calling(name)

@@ -1,1 +1,1 @@
-"""Other ways to write a function that keep what the way it is written loses: identities, regroupings, fractions, series, and their search."""
+"""Other ways to write a function, which keep what it loses as it is written: identities, regroupings, fractions, series, a search."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from gradcli.check.rewrites.standard import Inexact, Term, factors, is_product, is_sum, number, product, role, total
+from gradcli.check.rewrites.parts import Inexact, Term, factors, is_product, is_sum, merged_factors, number, product, role, total
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.elementwise import exponential
 
@@ -50,7 +50,9 @@ class Polynomials:
     @classmethod
     def of(cls, node: Expr) -> Polynomials | None:
         """The ring of a node, or None where it is too large or is no fraction of anything."""
-        inner, atoms, stack = {}, {}, [node]
+        inner: dict[Expr, None] = {}
+        atoms: dict[Expr, None] = {}
+        stack = [node]
         while stack:
             part = stack.pop()
             if part in inner or part in atoms:
@@ -155,7 +157,12 @@ class Polynomials:
             split = []
             for coefficient, core in given:
                 scale, own = factors(core) if core is not None else (Fraction(1), [])
-                split.append((coefficient * scale / size_below, product(graph, Fraction(1), _merged([*own, *divisor])) if own or divisor else None))
+                split.append(
+                    (
+                        coefficient * scale / size_below,
+                        product(graph, Fraction(1), merged_factors([*own, *divisor])) if own or divisor else None,
+                    )
+                )
             yield total(graph, split)
 
     def _factored(self, graph: Graph, poly: Any) -> tuple[Fraction, list[tuple[Expr, int]]]:
@@ -178,12 +185,6 @@ class Polynomials:
 
 def _is_rational(node: Expr) -> bool:
     return is_sum(node) or is_product(node)
-
-
-def _merged(parts: Sequence[tuple[Expr, int]]) -> list[tuple[Expr, int]]:
-    from gradcli.check.rewrites.standard import merged_factors
-
-    return merged_factors(parts)
 
 
 def _fraction(value: Any) -> Fraction:

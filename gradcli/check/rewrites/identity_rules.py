@@ -10,8 +10,9 @@ import numpy as np
 
 from gradcli.check.rewrites.fractions import as_fractions
 from gradcli.check.rewrites.identities import IDENTITIES, WIDER, Identity
+from gradcli.check.rewrites.parts import Inexact, is_product, is_sum
 from gradcli.check.rewrites.patterns import Bound, Matcher
-from gradcli.check.rewrites.standard import Inexact, Standard, is_product, is_sum
+from gradcli.check.rewrites.standard import Standard
 from gradcli.formulas.printing import tree_size
 from gradcli.graph.interpret import forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable

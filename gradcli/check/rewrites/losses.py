@@ -28,7 +28,9 @@ class Truth:
 
     def lost(self, computed: Any) -> float:
         """The most bits that an entry has lost."""
-        found = np.broadcast_to(np.asarray(computed, float), self.near.shape) if np.ndim(computed) == 0 else np.ravel(computed).astype(float)
+        found = (
+            np.broadcast_to(np.asarray(computed, float), self.near.shape) if np.ndim(computed) == 0 else np.ravel(computed).astype(float)
+        )
         with np.errstate(all="ignore"):
             off = np.abs((found - self.near) - self.rest)
             relative = np.where(off <= 2 * _SMALLEST, 0.0, off / np.abs(self.near)) / self.epsilon

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 
-from gradcli.check.rewrites.standard import Factor, Inexact, Standard, Term, factors, is_product, is_sum, number, product, terms, total
+from gradcli.check.rewrites.parts import Factor, Inexact, Term, factors, is_product, is_sum, merged_factors, number, product, terms, total
+from gradcli.check.rewrites.standard import Standard
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 
@@ -40,12 +42,7 @@ class Matcher:
 
     def found(self, pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Rest]]:
         """The ways in which a pattern matches a node, or a part of it as a sum or a product, each with what is left over."""
-        count = 0
-        for bound, rest in self._found(pattern, node):
-            yield bound, rest
-            count += 1
-            if count >= _MOST_MATCHES:
-                return
+        yield from islice(self._found(pattern, node), _MOST_MATCHES)
 
     def _found(self, pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Rest]]:
         if is_sum(pattern):
@@ -202,7 +199,7 @@ class Rest:
     def around(self, graph: Graph, node: Expr) -> Expr:
         """A replacement with what was left over. Raises Inexact where that is no floats' sum."""
         if self.factors is not None:
-            return product(graph, self.scale, [(node, 1), *self.factors])
+            return product(graph, self.scale, merged_factors([(node, 1), *self.factors]))
         if self.terms or self.scale != 1:
             own = [(self.scale * c, core) for c, core in terms(node)] if is_sum(node) and not self.terms else [(self.scale, node)]
             return total(graph, [*own, *self.terms])

@@ -129,5 +129,3 @@ def _apart(m: Any, x: Any, y: Any) -> float:
     if not bool(size > 0):
         return float(np.inf)
     return float((off / size).abs_upper())
-
-

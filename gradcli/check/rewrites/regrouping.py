@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from gradcli.check.rewrites.standard import (
+from gradcli.check.rewrites.parts import (
     Factor,
     Inexact,
     Term,

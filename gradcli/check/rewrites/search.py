@@ -24,8 +24,11 @@ from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 
 GOOD = 4.0  # lost bits that are as good as none
-_MOST_MEASURED = 1200
-_MOST_EXPANDED = 120
+_MOST_MEASURED = 1000
+_MOST_EXPANDED = 80
+_PATIENCE = 25  # ways that are gone on from without finding a better one
+_FOR_EXACT = 4  # the same, where a series is good already and an identity might be
+_MOST_TOLD = 8  # ways of which the first that is proved is taken
 _LARGEST = 120  # nodes of a way, each time it is written
 
 Losses = tuple[float, ...]
@@ -41,34 +44,44 @@ class Search:
         self.known: dict[Expr, Losses | None] = {}
         self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
 
-    def best(self, root: Expr) -> tuple[Expr, Losses] | None:
-        """The best way that was found, and what it loses; None where not even the function as it stands can be measured."""
+    def best(self, root: Expr) -> list[tuple[Expr, Losses]]:
+        """The best ways that were found, the best first, with what they lose; none where the function itself cannot be measured."""
         start = self.losses(root)
         if start is None:
-            return None
+            return []
+        better: list[tuple[Any, int, Expr, Losses]] = []
         found, serial = (self._key(root, start), root, start), itertools.count()
-        queue: list[tuple[Any, int, Expr]] = [(found[0], next(serial), root)]
+        first = found[0]
+        queue: list[tuple[Any, int, Expr]] = [(first, next(serial), root)]
         standard = interpret(reachable([root]), Standard(self.graph))[root]
         ways: Iterator[Expr] = iter([standard])
+        since = 0
         for _ in range(_MOST_EXPANDED):
+            since += 1
             for way in ways:
                 losses = self.losses(way)
                 if losses is None:
                     continue
                 key = self._key(way, losses)
-                heapq.heappush(queue, (key, next(serial), way))
+                if max(losses) > GOOD:
+                    heapq.heappush(queue, (key, next(serial), way))
                 if key < found[0]:
-                    found = (key, way, losses)
+                    found, since = (key, way, losses), 0
+                if key < first:
+                    better.append((key, next(serial), way, losses))
                 if self.measured >= _MOST_MEASURED:
                     break
-            if max(found[2]) <= GOOD or not queue or self.measured >= _MOST_MEASURED:
+            patience = _PATIENCE if max(found[2]) > GOOD else _FOR_EXACT if found[1] in self.approximate else 0
+            if not queue or self.measured >= _MOST_MEASURED or since >= patience:
                 break
             ways = self._from(heapq.heappop(queue)[2])
-        return found[1], found[2]
+        return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_TOLD, better)]
 
-    def _key(self, root: Expr, losses: Losses) -> tuple[float, bool, float, int]:
-        size = tree_size(reachable([root]))
-        return (round(max(losses) / 2) if max(losses) > GOOD else 0, root in self.approximate, round(sum(losses) / 2), size)
+    def _key(self, root: Expr, losses: Losses) -> tuple[int, bool, int, int]:
+        size, approximate = tree_size(reachable([root])), root in self.approximate
+        if max(losses) <= GOOD:  # the shortest of those that lose nothing
+            return 0, approximate, round(sum(losses)) if approximate else 0, size
+        return round(max(losses) / 2), approximate, round(sum(losses) / 2), size
 
     def losses(self, root: Expr) -> Losses | None:
         """What a way loses, measured once; None where it has no value or was measured before."""

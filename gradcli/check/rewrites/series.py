@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from gradcli.check.rewrites.standard import Factor, Inexact, Term, number, product, role, total
+from gradcli.check.rewrites.parts import Factor, Inexact, Term, number, product, role, total
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
@@ -31,6 +31,8 @@ def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Itera
     except ImportError:
         return
     for quantity in _quantities(node):
+        if quantity.shape:
+            continue
         size = abs(float(value_of(quantity)))
         if not (0 < size <= _NEAR or _FAR <= size < math.inf):
             continue
@@ -52,7 +54,7 @@ def _quantities(node: Expr) -> list[Expr]:
     if len(order) > _MOST_NODES:
         return []
     if len(leaves) == 1:
-        return leaves
+        return [leaf for leaf in leaves if not leaf.shape]
     return [part for part in order[:-1] if part.op is not None and not part.shape and not any(n.is_leaf for n in _between(node, part))][:2]
 
 

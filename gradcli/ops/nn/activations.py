@@ -95,6 +95,7 @@ softshrink = elementwise(
     lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
     wider=bent.softshrink, extended=extended.SHRINK,
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
+    rounds=lambda m, out, x, lambd: m.abs(out) + abs(lambd),
     between=(),
 )
 

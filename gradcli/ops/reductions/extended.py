@@ -95,8 +95,9 @@ def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
 def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
     top = x.max(axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
-    total = top + np.log(np.exp(x - top).sum(axis=axes, keepdims=True))
-    share = np.exp(x - total)
+    small = np.exp(x - top)
+    sums = small.sum(axis=axes, keepdims=True)
+    total, share = top + np.log(sums), small / sums
     return total, share, share * (1 + np.abs(x) + np.abs(total))
 
 

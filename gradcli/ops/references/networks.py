@@ -121,7 +121,7 @@ def layer_norm(m: Any, x: Any, weight: Any, bias: Any, normalized_shape: Any, ep
 
 @of("rms_norm")
 def rms_norm(m: Any, x: Any, weight: Any, normalized_shape: Any, eps: Any) -> Any:
-    added = m.one / 2**52 if eps is None else eps
+    added = m.one / 2 ** (23 if m.precision == "float32" else 52) if eps is None else eps
 
     def scaled(row: list[Any]) -> list[Any]:
         size = m.sqrt(total(m, [v * v for v in row]) / len(row) + added)

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
 from gradcli.ops.wholes.products import product, turned
 
-_TERMS = 20  # of the series, for norms of at most 1/2
+_ROWS, _COLUMNS = 4, 5  # of the series' terms, for norms of at most 1/2: the last is x**19/19!
 _MOST = 60  # squarings
 
 
@@ -20,19 +20,43 @@ def _halvings(x: Any) -> int:
     return max(0, int(np.ceil(np.log2(max(norm, 2.0**-60)))) + 1)
 
 
-def _series(x: Any, h: Any, k: Any) -> tuple[Any, Any, Any, Any]:
-    """Of a matrix whose norm is at most 1/2."""
-    eye, zero = np.eye(x.shape[-1], dtype=x.dtype), np.zeros(x.shape, x.dtype)
-    e, by_h = np.broadcast_to(eye, x.shape), None if h is None else zero
-    by_k = both = None if k is None else zero
-    for i in range(_TERMS, 0, -1):
-        if k is not None:
-            both = (product(x, both) + product(h, by_k) + product(k, by_h)) / i
-            by_k = (product(x, by_k) + product(k, e)) / i
-        if h is not None:
-            by_h = (product(x, by_h) + product(h, e)) / i
-        e = eye + product(x, e) / i
-    return e, by_h, by_k, both
+# A matrix with its derivatives in two directions, and in both; None for directions that are not asked for.
+Parts = tuple[Any, Any, Any, Any]
+
+
+def _times(x: Parts, y: Parts) -> Parts:
+    """The product, and its derivatives by the rule of products."""
+    (a, a_h, a_k, a_both), (b, b_h, b_k, b_both) = x, y
+    by_h = None if a_h is None else product(a_h, b) + product(a, b_h)
+    by_k = None if a_k is None else product(a_k, b) + product(a, b_k)
+    both = None if a_both is None else product(a_both, b) + product(a, b_both) + product(a_h, b_k) + product(a_k, b_h)
+    return product(a, b), by_h, by_k, both
+
+
+def _plus(x: Parts, y: Parts, factor: Any) -> Parts:
+    a, b, c, d = (p if p is None else p + factor * q for p, q in zip(x, y, strict=True))
+    return a, b, c, d
+
+
+def _series(x: Any, h: Any, k: Any) -> Parts:
+    """Of a matrix whose norm is at most 1/2: rows of few powers, and Horner's rule for the rows (M. Paterson and L. Stockmeyer, 1973)."""
+    zero = np.zeros(x.shape, x.dtype)
+    none = None if h is None else zero, None if k is None else zero, None if k is None else zero
+    one: Parts = (np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), *none)
+    powers: list[Parts] = [one, (x, h, k, none[2])]
+    while len(powers) <= _COLUMNS:
+        powers.append(_times(powers[-1], powers[1]))
+    factors, total = _factors(x.dtype), (zero, *none)
+    for row in reversed(range(_ROWS)):
+        total = _times(total, powers[_COLUMNS]) if row < _ROWS - 1 else total
+        for power, factor in zip(powers, factors[row * _COLUMNS : (row + 1) * _COLUMNS], strict=False):
+            total = _plus(total, power, factor)
+    return total
+
+
+def _factors(dtype: Any) -> Any:
+    """1/n!"""
+    return 1 / np.multiply.accumulate(np.maximum(np.arange(_ROWS * _COLUMNS, dtype=dtype), 1))
 
 
 def _parts(x: Any, h: Any = None, k: Any = None) -> tuple[Any, Any, Any, Any]:
@@ -41,16 +65,10 @@ def _parts(x: Any, h: Any = None, k: Any = None) -> tuple[Any, Any, Any, Any]:
     scale = LONG_DOUBLE(2.0) ** -count
     x = x * scale
     h, k = (None if d is None else np.broadcast_to(d, np.broadcast_shapes(d.shape, x.shape)) * scale for d in (h, k))
-    e, by_h, by_k, both = _series(x, h, k)
+    found = _series(x, h, k)
     for _ in range(count):
-        if both is not None:
-            both = product(e, both) + product(both, e) + product(by_h, by_k) + product(by_k, by_h)
-        if by_k is not None:
-            by_k = product(e, by_k) + product(by_k, e)
-        if by_h is not None:
-            by_h = product(e, by_h) + product(by_h, e)
-        e = product(e, e)
-    return e, by_h, by_k, both
+        found = _times(found, found)
+    return found
 
 
 def _bounds(x: Any, h: Any, k: Any = None) -> tuple[Any, Any]:

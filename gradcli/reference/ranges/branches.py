@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Leaf, Number, Path, Sum, behind
 from gradcli.reference.ranges.intervals import ONE, ZERO, Interval, add, multiply, rational
-from gradcli.reference.ranges.shapes import JUMP, KINK
+from gradcli.reference.ranges.shape import JUMP, KINK
 from gradcli.reference.ranges.values import NONE, At, Event, Events, Value, join
 
 _MOST = 48  # truths of paths that are taken apart

@@ -102,7 +102,7 @@ class Cell:
         return bool(self.cells.recorder.decide(self))
 
     def __int__(self) -> int:
-        return int(self.cells.recorder.whole(self))
+        return int(self.cells.recorder.place(self))
 
     __index__ = __int__
 

@@ -21,8 +21,9 @@ from gradcli.reference.ranges.intervals import (
     whole_power,
 )
 from gradcli.reference.ranges.norms import bounded
-from gradcli.reference.ranges.samples import sampled
-from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE, SHAPES, Found
+from gradcli.reference.ranges.samples import COST_OF_BALLS, COST_OF_SAMPLES, in_balls, sampled
+from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE, Found
+from gradcli.reference.ranges.shapes import COSTS, SHAPES
 from gradcli.reference.ranges.values import NONE, Event, Ledger, Limits, Table, Value
 
 
@@ -119,12 +120,14 @@ class Evaluation:
             if x is None:
                 return Value(None, events)
             given.append(x)
-        shape = SHAPES.get(cell.name)
-        if shape is None:
+        own = hasattr(cell.function, "by_mpmath")  # that of a record, whatever it is called
+        shape = None if own else SHAPES.get(cell.name)
+        self.ledger.work += COST_OF_BALLS if shape is None else COSTS.get(cell.name, 0)
+        found = shape(*given) if shape is not None else in_balls(cell, given)
+        if found is None:
             self.ledger.uncertified.add(cell.name)
+            self.ledger.work += COST_OF_SAMPLES
             found = Found(sampled(cell, given))
-        else:
-            found = shape(*given)
         if found.kind is not None:
             events |= {Event(found.kind, cell, found.soft)}
         return Value(found.interval, events)

@@ -11,7 +11,7 @@ from gradcli.reference.ranges.boxes import Box, Sides, round_numbers, with_side
 from gradcli.reference.ranges.cells import Call, Cell, Choice, Compared, Product, Step, behind
 from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import Interval
-from gradcli.reference.ranges.shapes import DOMAIN, JUMP, KINK, POLE
+from gradcli.reference.ranges.shape import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.target import Target
 from gradcli.reference.ranges.values import Event
 

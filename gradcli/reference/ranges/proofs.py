@@ -17,7 +17,7 @@ from gradcli.reference.ranges.intervals import Interval, middle
 from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.patterns import Patterns
 from gradcli.reference.ranges.polynomials import vanishes, without_squares
-from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE
+from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.target import Target
 
 WORK = 600_000  # cells that are evaluated for one relation

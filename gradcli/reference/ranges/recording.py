@@ -169,7 +169,7 @@ class Recorder(Algebra):
             self._truths, self._planned = before
         return found
 
-    def whole(self, x: Cell) -> int:
+    def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
         while isinstance(x, Choice):
             x = next(p.result for p in x.paths if all(self.decide(truth) is holds for truth, holds in p.truths))

@@ -1,4 +1,4 @@
-"""Ranges of functions that neither stand in `shapes` nor are known to balls: some values, and room around them. No proof."""
+"""Ranges of functions that do not stand in `shapes`: in balls, by their references; or some values and room around them, no proof."""
 
 from __future__ import annotations
 
@@ -8,22 +8,43 @@ from typing import Any
 
 from flint import arb
 
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import Call
-from gradcli.reference.ranges.intervals import EVERYTHING, Interval
+from gradcli.reference.ranges.intervals import EVERYTHING, Interval, around
+from gradcli.reference.ranges.shape import DOMAIN, Found, ball_of
 
+COST_OF_BALLS, COST_OF_SAMPLES = 300, 2_000  # in cells
 _POINTS = 9
 _ROOM = 0.25  # of the spread of the values, on both sides
+
+
+def in_balls(call: Call, given: Sequence[Interval]) -> Found | None:
+    """The range of a function by its reference in balls; None if that is not computed there, or proves nothing."""
+    from gradcli.reference.ball import Ball, Undecidable
+    from gradcli.reference.balls import Balls
+    from gradcli.reference.symbolic.translate import program_of
+
+    m = Balls()
+    if not all(end.is_finite() for x in given for end in x):
+        return Found(EVERYTHING, DOMAIN)
+    try:
+        value = program_of(call.function, len(given)).run(m, tuple(Ball(ball_of(x)) for x in given))[0]
+    except Undecidable:
+        return None if all(x[0] == x[1] for x in given) else Found(EVERYTHING, DOMAIN)
+    except (ArithmeticError, ValueError, TypeError, AttributeError, Unsupported):
+        return None
+    if m.uncertified or not isinstance(value, Ball):
+        return None
+    return Found(around(value.ball)) if value.ball.is_finite() else Found(EVERYTHING, DOMAIN)
 
 
 def sampled(call: Call, given: Sequence[Interval]) -> Interval:
     """About what a function is between some ends."""
     import mpmath
-    import sympy
 
-    from gradcli.reference.symbolic.translate import Steps
+    from gradcli.reference.symbolic.translate import program_of
 
-    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(len(given)))
-    steps = Steps([call.function(*symbols)], symbols)
+    steps = program_of(call.function, len(given))
     m = mpmath.MPContext()
     m.dps = 30
     values = []

@@ -6,39 +6,13 @@ Names are those of sympy's classes in small letters. Functions that are not here
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from flint import acb, arb
+from flint import arb
 
-from gradcli.reference.ranges.intervals import (
-    EVERYTHING,
-    INFINITE,
-    MINUS_INFINITE,
-    ONE,
-    ZERO,
-    Interval,
-    high,
-    low,
-    power,
-)
-
-DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
-
-
-class Found(NamedTuple):
-    """The range of a function over intervals.
-
-    interval  None where it is defined nowhere
-    kind      what is the matter somewhere: DOMAIN, POLE or JUMP
-    soft      whether that is at an end of an argument only
-    """
-
-    interval: Interval | None
-    kind: str | None = None
-    soft: bool = False
-
-
-Shape = Callable[..., Found]
+from gradcli.reference.ranges.gammas import digamma, gamma, log_gamma, polygamma
+from gradcli.reference.ranges.intervals import EVERYTHING, INFINITE, MINUS_INFINITE, ONE, ZERO, Interval, high, low, power
+from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE, Found, Shape, of_balls, valley
 
 
 def _monotone(
@@ -70,22 +44,6 @@ def _monotone(
         lower = limits[0] if first is None else low(function(first))
         upper = limits[1] if last is None else high(function(last))
         return Found((max(lower, limits[0]), min(upper, limits[1])), kind, soft)
-
-    return shape
-
-
-def _valley(function: Callable[[arb], arb], where: Callable[[], arb]) -> Shape:
-    """A function that falls up to a point and rises beyond."""
-
-    def shape(x: Interval) -> Found:
-        a, b = x
-        point = where()
-        top = max(high(function(a)), high(function(b)))
-        if a > point:
-            return Found((low(function(a)), top))
-        if b < point:
-            return Found((low(function(b)), top))
-        return Found((low(function(point)), top))
 
     return shape
 
@@ -145,73 +103,6 @@ def _between_poles(x: Interval, function: Callable[[arb], arb], first: arb, fall
     return Found((low(ends[0]), high(ends[1])))
 
 
-def _gamma_point() -> arb:
-    """Where gamma is least among the positive numbers: the zero of digamma, which rises there."""
-    x = arb("1.4616321449683623412626595423257213284681962040064463512959884")
-    return arb(x.mid(), arb("1e-55"))
-
-
-def _gamma(x: Interval) -> Found:
-    if x[0] > 0:
-        return _valley(arb.gamma, _gamma_point)(x)
-    if x[0] == 0 and x[1] > 0:
-        ends = [arb.gamma(x[1])] if x[1] < arb("1.46") else [arb.gamma(_gamma_point())]
-        return Found((low(ends[0]), INFINITE), POLE, True)
-    return _in_balls(arb.gamma, POLE, lambda y: y.contains_integer())(x)
-
-
-def _log_gamma(x: Interval) -> Found:
-    if x[0] > 0:
-        return _valley(arb.lgamma, _gamma_point)(x)
-    if x[0] == 0 and x[1] > 0:
-        ends = [arb.lgamma(x[1])] if x[1] < arb("1.46") else [arb.lgamma(_gamma_point())]
-        return Found((low(ends[0]), INFINITE), POLE, True)
-    return _in_balls(lambda y: arb(arb.gamma(y).__abs__()).log(), POLE, lambda y: y.contains_integer())(x)
-
-
-def _digamma(x: Interval) -> Found:
-    if x[0] > 0:
-        return Found((low(x[0].digamma()), high(x[1].digamma()) if x[1].is_finite() else INFINITE))
-    if x[0] == 0 and x[1] > 0:
-        return Found((MINUS_INFINITE, high(x[1].digamma()) if x[1].is_finite() else INFINITE), POLE, True)
-    return _in_balls(arb.digamma, POLE, lambda y: y.contains_integer())(x)
-
-
-def _polygamma(order: Interval, x: Interval) -> Found:
-    whole = order[0].unique_fmpz()
-    assert whole is not None
-    n = int(whole)
-    if n == 0:
-        return _digamma(x)
-
-    def function(y: arb) -> arb:
-        return acb(y).polygamma(n).real
-
-    if x[0] >= 0 and x[1] > 0:
-        far = ZERO if not x[1].is_finite() else function(x[1])
-        near = (INFINITE if n % 2 else MINUS_INFINITE) if x[0] == 0 else function(x[0])
-        found = (low(far), high(near)) if n % 2 else (low(near), high(far))
-        return Found(found, POLE if x[0] == 0 else None, x[0] == 0)
-    return _in_balls(function, POLE, lambda y: y.contains_integer())(x)
-
-
-def _in_balls(function: Callable[..., arb], kind: str | None = None, trouble: Callable[[arb], bool] = lambda y: False) -> Shape:
-    """A function of which nothing is known but balls."""
-
-    def shape(*given: Interval) -> Found:
-        balls = [ball_of(x) for x in given]
-        found = function(*balls) if all(x.is_finite() for x in balls) else arb.nan()
-        bad = not found.is_finite() or any(map(trouble, balls))
-        return Found((low(found), high(found)) if not bad else EVERYTHING, kind if bad else None)
-
-    return shape
-
-
-def ball_of(x: Interval) -> arb:
-    """The smallest ball around an interval."""
-    return x[0] if x[0] == x[1] else x[0].union(x[1])
-
-
 def _powers(x: Interval, y: Interval) -> Found:
     a, b = x
     kind, soft = None, False
@@ -252,6 +143,9 @@ def _minus_one() -> arb:
 
 _HALF_PI = (-arb(2), arb(2))
 
+COSTS = dict.fromkeys(("gamma", "loggamma", "digamma", "zeta", "besselj", "bessely", "besseli", "besselk"), 20) | {
+    "polygamma": 60
+}  # in cells
 SHAPES: dict[str, Shape] = {
     "exp": _monotone(arb.exp, within=(ZERO, INFINITE)),
     "log": _monotone(arb.log, _zero, open_=True),
@@ -269,27 +163,27 @@ SHAPES: dict[str, Shape] = {
     "erfinv": _monotone(arb.erfinv, _minus_one, _one, open_=True),
     "shi": _monotone(arb.shi),
     "lambertw": _monotone(arb.lambertw, lambda: -(arb(-1).exp()), within=(-ONE, INFINITE)),
-    "cosh": _valley(arb.cosh, _zero),
+    "cosh": valley(arb.cosh, _zero),
     "sin": _sine,
     "cos": _cosine,
     "tan": _tangent,
     "cot": _cotangent,
-    "gamma": _gamma,
-    "loggamma": _log_gamma,
-    "digamma": _digamma,
-    "polygamma": _polygamma,
+    "gamma": gamma,
+    "loggamma": log_gamma,
+    "digamma": digamma,
+    "polygamma": polygamma,
     "pow": _powers,
     "atan2": _angle,
-    "si": _in_balls(arb.si),
-    "ci": _in_balls(arb.ci, POLE),
-    "chi": _in_balls(arb.chi, POLE),
-    "ei": _in_balls(arb.ei, POLE),
-    "li": _in_balls(arb.li, POLE),
-    "zeta": _in_balls(lambda s, a=None: arb.zeta(s) if a is None else arb.zeta(s, a), POLE),
-    "besselj": _in_balls(lambda n, x: arb.bessel_j(x, n)),
-    "bessely": _in_balls(lambda n, x: arb.bessel_y(x, n), POLE),
-    "besseli": _in_balls(lambda n, x: arb.bessel_i(x, n)),
-    "besselk": _in_balls(lambda n, x: arb.bessel_k(x, n), POLE),
+    "si": of_balls(arb.si),
+    "ci": of_balls(arb.ci, POLE),
+    "chi": of_balls(arb.chi, POLE),
+    "ei": of_balls(arb.ei, POLE),
+    "li": of_balls(arb.li, POLE),
+    "zeta": of_balls(arb.zeta, POLE, most=2),
+    "besselj": of_balls(lambda n, x: arb.bessel_j(x, n)),
+    "bessely": of_balls(lambda n, x: arb.bessel_y(x, n), POLE),
+    "besseli": of_balls(lambda n, x: arb.bessel_i(x, n)),
+    "besselk": of_balls(lambda n, x: arb.bessel_k(x, n), POLE),
     "nan": lambda: Found(None, DOMAIN),
     "inf": lambda: Found(None, POLE),
     "-inf": lambda: Found(None, POLE),

@@ -12,7 +12,7 @@ from gradcli.reference.ranges.cells import Call, Cell, Leaf, Product, Sum, behin
 from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.intervals import EVERYTHING, Interval, high, low, middle, multiply
 from gradcli.reference.ranges.making import Cells
-from gradcli.reference.ranges.shapes import DOMAIN, JUMP, POLE
+from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.slopes import Slopes
 from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits
 

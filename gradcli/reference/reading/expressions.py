@@ -296,7 +296,7 @@ class Expressions:
         if key in self._met:
             return self._met[key][0]
         values = [a if isinstance(a, (tuple, str)) else self.arrays.of(a) for a in arguments]
-        parameters = [self.named(values[0])] if node.primes else values
+        parameters = [Algebra.map(self.named, values[0])] if node.primes else values
 
         def finish(y: Any) -> Any:
             result = self._primed(self.arrays.of(y), parameters[0], node.primes) if node.primes else y

@@ -128,6 +128,13 @@ class Steps:
         return [values[p] for p in self.results]
 
 
+@cache
+def program_of(function: Any, count: int) -> Steps:
+    """A function of sympy's, or one that a record has made, of so many numbers."""
+    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
+    return Steps([function(*symbols)], symbols)
+
+
 def _arguments(node: Any) -> tuple[Any, ...]:
     return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
 
