@@ -38,9 +38,9 @@ def _solved(inverse: Any, off: Any, right: Any) -> Any:
     """
     size = np.abs(inverse)
     first = size @ right
-    reach = np.max(np.sum(size @ off, axis=-1, keepdims=True), axis=-2, keepdims=True)
+    reach = np.max(np.sum(size @ off, axis=-1, keepdims=True), axis=-2, keepdims=True, initial=0.0)
     rest = np.where(reach < 1, reach / (1 - reach), np.inf)
-    return np.where(np.isfinite(rest), (first + rest * np.max(first, axis=-2, keepdims=True)) * (1 + rest), np.inf)
+    return np.where(np.isfinite(rest), (first + rest * np.max(first, axis=-2, keepdims=True, initial=0.0)) * (1 + rest), np.inf)
 
 
 @on_arrays
