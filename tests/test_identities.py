@@ -17,7 +17,7 @@ MATRICES = [(np.array([[2.0, 0.3], [0.1, 1.5]]),) * 3]
 
 
 def points(pattern: str) -> list[tuple[object, ...]]:
-    return list(MATRICES if "det(" in pattern else VECTORS if "sum(" in pattern or "softmax(" in pattern else SCALARS)
+    return list(MATRICES if "det(" in pattern else VECTORS if re.search(r"sum\(|prod\(|softmax\(|@", pattern) else SCALARS)
 
 
 def value(text: str, point: tuple[object, ...]) -> np.ndarray:

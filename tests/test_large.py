@@ -89,7 +89,7 @@ def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(text: str, valu
 
 def test_what_long_doubles_lose_is_computed_entry_by_entry() -> None:
     """tanh's derivative far out is what is left of 1 - 1; here the truth is a handful of digits of mpmath's."""
-    x, y = X[:4000].copy(), Y[:4000].copy()
+    x, y = X.copy(), Y.copy()
     x[7], y[7] = 3.0, -0.7
     found: list[float] = []
     check, record = judged("sum(tanh((x*y*(x - y))**3))", {"x": x, "y": y}, lambda g: found.append(float(g["x"][7])))

@@ -82,3 +82,20 @@ def test_a_true_zero_has_no_digits_to_lose() -> None:
 @pytest.mark.parametrize("text", ["sin(x)**3 + tanh(x)/x", "exp(x) - 1", "log(1 + x)"])
 def test_nothing_is_proposed_where_nothing_is_lost(text: str) -> None:
     assert gradcli.evaluate(text, x=2.0, formula=False).check.repairs == []
+
+
+ARRAYS = [
+    ("sum(log(1 + exp(x)))", [1000.0, 1.0, 2.0], ["log(1 + exp(x)) as softplus(x)"]),
+    ("mean(exp(x) - 1)", [1e-9, 2e-9], ["exp(x) - 1 as expm1(x)"]),
+    ("sum(sqrt(x + 1) - sqrt(x))", [1e20, 1e15], ["sqrt(x + 1) - sqrt(x) as 1/(sqrt(x + 1) + sqrt(x))"]),
+    ("sqrt(x @ x)", [1e200, 1e200], []),
+    ("sum(x**2)/sum(x)", [1e200, 1e200], []),
+    ("log(prod(x))", [1e-200, 1e-200], []),
+]
+
+
+@pytest.mark.parametrize(("text", "x", "repairs"), ARRAYS, ids=[row[0] for row in ARRAYS])
+def test_parts_of_functions_of_arrays(text: str, x: list[float], repairs: list[str]) -> None:
+    record = gradcli.evaluate(text, x=np.array(x), formula=False)
+    assert record.check.verdict.word in BAD or record.check.loses
+    assert record.check.repairs == repairs or not repairs

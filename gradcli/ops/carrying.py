@@ -49,8 +49,8 @@ def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     size = m.abs(x)
-    grown = 0.0 if is_exact(e) else e / (size - e)  # of the logarithm of x, at most
-    steep = (m.abs(y) + f) * grown
+    farther = 0.0 if is_exact(e) else e / (size - e)  # of the logarithm of x, at most
+    steep = (m.abs(y) + f) * farther
     if not is_exact(f):
         steep = steep + f * m.abs(m.log(size))
     if is_exact(e):
@@ -74,6 +74,11 @@ def rising(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 def root(m: Any, out: Any, x: Any, error: Any) -> Any:
     return error / (out + m.sqrt(m.maximum(x - error, 0.0)))
+
+
+def grown(m: Any, out: Any, error: Any) -> Any:
+    """Of an exponential, whose exponent is so far off; one that has underflown is less than the least normal number."""
+    return (out + 2.0**-1022) * m.expm1(error)
 
 
 def logarithm(m: Any, x: Any, error: Any, base: float = math.e) -> Any:

@@ -256,6 +256,8 @@ def _roots() -> tuple[Identity, ...]:
         Identity("cbrt(a**3)", "a"),
         Identity("sqrt(sum(a**2))", "norm(a)"),
         Identity("sqrt(sum(a*a))", "norm(a)"),
+        Identity("sqrt(a @ a)", "norm(a)"),
+        Identity("log(prod(a))", "sum(log(a))", "a > 0"),
         Identity("abs(a)*abs(b)", "abs(a*b)"),
         Identity("sqrt(a)*sqrt(a)", "a"),
     )

@@ -22,6 +22,7 @@ from gradcli.ops.spec import Op
 
 _LETTERS = "abc"
 _LARGEST_SUM = 60  # nodes of a sum that is put over one line
+_OF_VECTORS = ("sum(", "prod(", "softmax(", "@")
 _ARRAY = 3  # entries of a letter within a reduction, where its shape is of no account
 
 
@@ -82,7 +83,7 @@ def _kind(node: Expr) -> object:
 
 def _shape(pattern: str) -> int:
     """How many axes the letters of a pattern have."""
-    return 2 if "det(" in pattern else 1 if "sum(" in pattern or "softmax(" in pattern else 0
+    return 2 if "det(" in pattern else 1 if any(word in pattern for word in _OF_VECTORS) else 0
 
 
 def applied(matcher: Matcher, node: Expr, value_of: Callable[[Expr], object], table: Table | None = None) -> Iterator[Expr]:

@@ -53,6 +53,8 @@ def _quantities(node: Expr) -> list[Expr]:
     leaves = [part for part in order if part.is_leaf]
     if len(order) > _MOST_NODES:
         return []
+    if any(part.shape for part in order):
+        return []
     if len(leaves) == 1:
         return [leaf for leaf in leaves if not leaf.shape]
     return [part for part in order[:-1] if part.op is not None and not part.shape and not any(n.is_leaf for n in _between(node, part))][:2]

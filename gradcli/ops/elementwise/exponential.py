@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import logarithm, power, root
+from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
@@ -104,12 +104,12 @@ cbrt = elementwise(
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
     algebra="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
-    carries=lambda m, out, x, e: out * m.expm1(e),
+    carries=lambda m, out, x, e: grown(m, out, e),
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
     symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, doc="2 to the power x.", ulps=3,
-    carries=lambda m, out, x, e: out * m.expm1(e * math.log(2)),
+    carries=lambda m, out, x, e: grown(m, out, e * math.log(2)),
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
@@ -185,7 +185,7 @@ exp_square: Op = elementwise(
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
     doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4, means=lambda x, c: exp(c * x**2),
-    carries=lambda m, out, x, e, c: out * m.expm1(abs(c) * (2 * m.abs(x) + e) * e),
+    carries=lambda m, out, x, e, c: grown(m, out, abs(c) * (2 * m.abs(x) + e) * e),
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,

@@ -149,9 +149,9 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
 
 def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
     def joined(low: Any, high: Any) -> Any:
-        if m.plain(low) > m.plain(high):
+        if m.surely(lambda: m.plain(low) > m.plain(high)):
             low, high = high, low
-        return high if m.plain(high) - m.plain(high) != 0 else high + m.log1p(m.exp(low - high))
+        return high if not -math.inf < m.plain(high) < math.inf else high + m.log1p(m.exp(low - high))
 
     if not x.ndim:
         return x

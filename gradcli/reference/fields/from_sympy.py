@@ -19,6 +19,16 @@ def is_function(name: str) -> bool:
 
 
 @cache
+def is_odd(name: str) -> bool:
+    """Whether sympy knows that a function of -x is the opposite of that of x."""
+    x = sympy.Dummy("x", real=True)
+    try:
+        return bool(getattr(sympy, name)(-x) == -getattr(sympy, name)(x))
+    except (TypeError, ValueError):
+        return False
+
+
+@cache
 def _slope(name: str, place: int, parameters: tuple[int | None, ...]) -> tuple[Any, tuple[Any, ...]]:
     """sympy's derivative of a function by one of its arguments, of symbols but for whole numbers, and these."""
     symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(len(parameters)))

@@ -13,7 +13,6 @@ from gradcli.reference.fields.powers import Powers
 
 _ANGLES = 4  # terms of a sum whose sine is expanded
 _EXPONENTS = 12  # terms of a sum whose exponential is a product
-_ODD = frozenset({"asin", "atan", "erf", "erfi", "erfinv", "Si", "Shi"})
 
 
 class Functions(Powers):
@@ -268,8 +267,10 @@ class Functions(Powers):
         return lambda *arguments: self.call(name, *arguments)
 
     def call(self, name: str, *arguments: Any) -> Element:
+        from gradcli.reference.fields.from_sympy import is_odd
+
         elements = tuple(self.of(x).lowest() for x in arguments)
-        if name in _ODD and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0:
+        if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and is_odd(name):
             return -self.call(name, -elements[0])
         field = self.field
         place = field.place(("call", name, *(x.key for x in elements)), lambda: Call(name, elements, self))
