@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Leaf, Number, Path, Sum, behind
 from gradcli.reference.ranges.intervals import ONE, ZERO, Interval, add, multiply, rational
-from gradcli.reference.ranges.shape import JUMP, KINK
+from gradcli.reference.ranges.shape import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.values import NONE, At, Event, Events, Value, join
 
 _MOST = 48  # truths of paths that are taken apart
@@ -56,6 +56,8 @@ def _narrowed(path: Path, cell: Choice, at: At) -> Value | None:
     known: dict[Cell, Interval] = {}
     for truth, holds in _facts(path):
         x, y = truth.args
+        if any(e.kind in (DOMAIN, POLE) for e in at.table[truth].events):
+            continue  # where a side is no number, nothing follows for the others
         if truth.equality:
             if holds and not (_limit(known, at, x, y, True, True)):
                 return None

@@ -144,8 +144,8 @@ class Evaluation:
     def _compared(self, cell: Compared, table: Table) -> Value:
         x, y = (table[a] for a in cell.args)
         events = x.events | y.events
-        if x.interval is None or y.interval is None:
-            return Value(None, events)
+        if x.interval is None or y.interval is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
+            return Value((ZERO, ONE), events)  # what is no number is not less, nor greater
         (a, b), (c, d) = x.interval, y.interval
         if cell.equality:
             truth = (ONE, ONE) if a == b == c == d else (ZERO, ZERO) if b < c or d < a else (ZERO, ONE)
