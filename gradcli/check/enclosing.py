@@ -36,12 +36,13 @@ class Enclosed(NamedTuple):
 
     def mark(self, checks: Sequence[VariableCheck | None]) -> None:
         """Write into verdicts whether they are proved, and the enclosure of the worst entry of each."""
-        from gradcli.reference.ball import ends
+        from gradcli.reference.ball import ends, width
 
         for check, balls in zip(checks, self.enclosures, strict=True):
             if check is None:
                 continue
             check.certified, check.by_mpmath = not self.by_mpmath, list(self.by_mpmath)
+            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
             if check.worst is not None:
                 worst: Any = balls[check.worst.index]
                 check.enclosure = None if isinstance(worst, bool) else ends(worst)

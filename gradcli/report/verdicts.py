@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
 from enum import IntEnum
 from typing import Any
 
@@ -65,6 +64,7 @@ class VariableCheck:
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
     certified: bool | None = None  # whether the verdict is proved, by enclosures
     enclosure: tuple[str, str] | None = None  # of the worst entry's true value
+    within: int | None = None  # the power of ten that the width of no enclosure exceeds; None where all are exact
     by_mpmath: list[str] = field(default_factory=list)  # functions without rigorous bounds, for which nothing is proved
     lost: int | None = None  # bits of the worst entry that are lost, from 20 on
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
@@ -96,10 +96,8 @@ def certainty(checks: Sequence[VariableCheck]) -> str:
     """How narrow the enclosures are that prove some verdicts; empty where one of these is not proved."""
     if not checks or not all(check.certified for check in checks):
         return ""
-    exact = Context(prec=200)
-    widths = [exact.subtract(Decimal(high), Decimal(low)) for low, high in (check.enclosure for check in checks if check.enclosure)]
-    widest = max(widths, default=Decimal(0))
-    return f", certified: within 1e{widest.adjusted() + 1:+03d}, " if widest else ", certified: exact, "
+    widest = max((check.within for check in checks if check.within is not None), default=None)
+    return ", certified: exact, " if widest is None else f", certified: within 1e{widest:+03d}, "
 
 
 ALGEBRA, POINTS = "algebra", "points"  # what has decided a claim that is a formula

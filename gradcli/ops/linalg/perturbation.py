@@ -115,6 +115,8 @@ def log_determinant(m: Any, out: Any, x: Any, e: Any) -> Any:
 def adjugate(m: Any, out: Any, x: Any, e: Any) -> Any:
     """The determinant times the inverse, where there is one; else by the rows that each cofactor is made of."""
     off = m.filled(e, x)
+    if not np.size(x):
+        return off
     inverse_ = _inverse(x)
     moved, relative = _solved(inverse_, off, off @ np.abs(inverse_)), _relative_determinant(x, off)[..., None, None]
     size = np.abs(np.linalg.det(x))[..., None, None]
