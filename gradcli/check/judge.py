@@ -98,6 +98,8 @@ class Judge:
         self.decided = True
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
+        for check in [*results.values(), *([] if checked is None else [checked])]:
+            check.witness = passes.text.witness
         if proof is not None:
             proof.mark([*results.values(), checked])
         return checked, results

@@ -36,6 +36,11 @@ class Text:
         self.value: Array | None = None  # at the last precision
         self.hides_kinks = False  # whether kinks may have been met that only the graph's tape notes
 
+    @property
+    def witness(self) -> str:
+        """What the reference has read: the text, or the graph that was made of it."""
+        return "graph" if self.missing or self.value is None else "text"
+
     def tape(self, m: Any) -> tuple[ReferenceTape, Array] | None:
         """The result on a tape, and its value; None where the text is not read. Raises FailedError in enclosures, and OtherShapeError."""
         self.value = None
