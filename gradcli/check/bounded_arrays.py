@@ -163,14 +163,14 @@ class Arrays(Arithmetic):
         return found if op.facts.linear else found + self._underflow(op, out, values)
 
     def _underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """What is lost beneath the normal numbers, though no operand is zero or infinite; adding loses nothing there."""
+        """What is lost beneath the normal numbers, though no operand is infinite, nor zero unless others are multiplied; adding loses nothing."""
         lost = np.abs(out) < self.smallest_normal
         if not np.any(lost):
             return 0.0
         factor: Any = 1.0  # of a product within the operation, such as that of silu
         for value in values:
             if _is_float(value):
-                inside = np.isfinite(value) & (value != 0)
+                inside = np.isfinite(value) & ((value != 0) | (op.accuracy.rounds is not None))
                 lost = lost & (inside if op.elementwise else np.any(inside))
                 factor = np.maximum(factor, np.abs(value)) if op.elementwise else max(factor, np.size(value) / max(1, np.size(out)))
         return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, NUMBER, SYMBOL, Token
+from gradcli.language.tokens import END, SYMBOL, Token
 from gradcli.language.tree import Expression
 
 
@@ -40,12 +39,11 @@ class Part(NamedTuple):
 
 
 def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
-    """Two dots that a number or a name stands before: no range is read anywhere."""
-    for (kind, text, start), after in pairwise(tokens):
-        end = start + len(text)
-        if after.start == end and after.text.startswith(".") and (text == "." or (kind == NUMBER and text.endswith("."))):
+    """Two dots between numbers or names: a range, which is read behind ``for x in`` of an assert only."""
+    for _, text, start in tokens:
+        if text == "..":
             raise ParseError(
-                "a range 'a..b' is not read here", span=Span(end - 1, end + 1), source=source,
+                "a range 'a..b' is not read here", span=Span(start, start + 2), source=source,
                 help="write x[a:b] for a slice, linspace(a, b, 5) for points",
             )  # fmt: skip
 

@@ -45,7 +45,10 @@ class Statements:
         """The value of the expression at a place; ``wanted`` are names whose values are asked for besides."""
         root = self.scope.lowered[place]
         before = [frame for frame in self.scope.lowered[:place] if _is_whole(frame) and isinstance(frame.statement, Binding)]
-        for frame in self._needed(before, root, wanted):
+        last = {id(frame.statement): frame for frame in before}  # a statement that waited for values was run for each of these
+        needed = self._needed([frame for frame in before if last[id(frame.statement)] is frame], root, wanted)
+        self._hold(needed)
+        for frame in needed:
             self._bind(frame)
         self._outside([*self._mentioned(root.expression), *wanted])
         return self.expressions.value(root, self.names)
@@ -60,6 +63,16 @@ class Statements:
                 names |= self._mentioned(frame.expression)
                 needed.append(frame)
         return needed[::-1]
+
+    def _hold(self, needed: list[Frame]) -> None:
+        """Raises Unsupported where a name's last binding here is not what it stands for: one that a value from outside has replaced."""
+        bound = {frame.statement.name: frame.statement for frame in needed if isinstance(frame.statement, Binding)}
+        for name, statement in bound.items():
+            node = self.scope.names.get(name)
+            if node is not None and self.scope.bindings.get(node, statement) is not statement:
+                raise Unsupported(f"the name {name!r}, which is bound again")
+            if name in self.scope.outside and node is self.scope.leaves.get(name) and node not in self.scope.bindings:
+                raise Unsupported(f"the name {name!r}, which was given a value")
 
     def _mentioned(self, expression: Expression) -> set[str]:
         """The names in an expression, and in the program's functions that stand in it."""
