@@ -163,7 +163,7 @@ class Arrays(Arithmetic):
         return found if op.facts.linear else found + self._underflow(op, out, values)
 
     def _underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """What is lost beneath the normal numbers, though no operand is infinite, nor zero unless others are multiplied; adding loses nothing."""
+        """What is lost beneath the normal numbers, though no operand is infinite, nor zero unless others are multiplied; sums lose none."""
         lost = np.abs(out) < self.smallest_normal
         if not np.any(lost):
             return 0.0

@@ -74,13 +74,15 @@ class Passes:
         """A pass in a context.
 
         read     whether the reference is that of the text, where it is read, or that of the graph
-        probing  whether kinks of inner derivatives are looked at from all sides, for what they choose
+        probing  whether to go on where values are not finite, and to look at kinks of inner derivatives from all sides
         Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
         """
         judge = self.judge
         table = forward_exact(m, judge.root, self.own_leaves, judge.precision, judge.zeros)
         run = self._run(m, table, probing) if read else self._on_graph(m, table, probing)
         reference = run.tape.slopes(run.y, exact_array(m, judge.seed, "float"), self.nodes)
+        if not probing and not _are_finite(m, [Algebra.map(plain, run.y), *reference]):
+            raise Unsupported("values that are not finite")
         return Pass(run, reference, table[judge.root].array, gradients_exact(m, table, judge.root, self.nodes, judge.seed))
 
     def _run(self, m: Any, table: Mapping[Expr, Any], probing: bool) -> Run:
@@ -115,6 +117,10 @@ class Passes:
         if self._whole is None:
             self._whole = _whole(judge, numbers)
         return None if self._whole is False else self._whole.evaluate(m, judge.leaves)
+
+
+def _are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
+    return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 
 def _whole(judge: Asked, m: Any) -> Any:

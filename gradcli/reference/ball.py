@@ -254,7 +254,7 @@ def width(balls: Iterable[Ball]) -> int | None:
     """A power of ten that is not below the width of any enclosure; None where all are exact."""
     radii = [ball.ball.rad().man_exp() for ball in balls if not ball.ball.is_exact()]
     sizes = [int(exponent) + int(mantissa).bit_length() + 1 for mantissa, exponent in radii]
-    return math.ceil(max(sizes) * math.log10(2)) if sizes else None
+    return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
 
 
 def _text(x: Decimal) -> str:
