@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -278,3 +279,31 @@ def test_what_has_no_rigorous_bounds_is_named(bound, monkeypatch):
 def test_several_queries_and_bindings(call_cli):
     done = call_cli("bound", "-", "x=0..1", "--format", "jsonl", stdin="y = x**2\ny\ny + 1\n")
     assert [json.loads(line)["value"] for line in done.stdout.splitlines()] == [[0.0, 1.0], [1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "box", "value", "slopes"),
+    [
+        ("copysign(x, 1)", ["x=-1..2"], [0, 2], {"x": [-1, 1]}),
+        ("copysign(x, y)", ["x=-1..2", "y=-1.5..1"], [-2, 2], {"x": [-1, 1], "y": [0, 0]}),
+        ("x**y", ["x=-2..-1", "y=0..3"], [-8, 4], {"x": [-4, 12]}),  # at whole numbers y only
+        ("x**y", ["x=-2..-1", "y=2..2"], [1, 4], {"x": [-4, -2]}),
+        ("x**y", ["x=-1..2", "y=1..1"], [-1, 2], {}),
+    ],
+)
+def test_signs_and_whole_exponents_belong_to_a_range(call_cli: Any, text: str, box: list[str], value: Any, slopes: Any) -> None:
+    found = json.loads(call_cli("bound", text, *box, "--format", "json").stdout)
+    assert found["value"] == pytest.approx(value, abs=1e-9)
+    for name, slope in slopes.items():
+        assert found["grad"][name] == pytest.approx(slope, abs=1e-9)
+
+
+def test_what_jumps_has_no_lipschitz_constant(call_cli: Any) -> None:
+    found = json.loads(call_cli("bound", "floor(x)", "x=0..3", "--lipschitz", "--format", "json").stdout)
+    assert found["lipschitz"] == {"1": None, "2": None, "inf": None}
+
+
+def test_what_has_no_bounds_says_so(call_cli: Any) -> None:
+    done = call_cli("bound", "eigvalsh([[x, 0], [0, 1]])[0]", "x=0..1")
+    assert done.returncode == 2
+    assert "its range is not known: eigh" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import mpmath
@@ -41,3 +42,17 @@ def test_the_line_of_the_verdict(call_cli):
     done = call_cli("eval", "x**2", "x=3", "--dtype", "float32")
     line = "  check    agree, certified: exact, with sympy's derivative, to 8 digits\n"
     assert done.stdout.endswith(line), "exact, and no more than a float32 shows"
+
+
+@pytest.mark.parametrize(("text", "name", "wanted"), [("abs(x)", "x=0", "0.0"), ("max(x)", "x=1,1", ["0.5", "0.5"])])
+def test_digits_at_a_kink_are_those_of_the_choice_and_not_proved(call_cli, text, name, wanted):
+    record = json.loads(call_cli("eval", text, name, "--precision", "20", "--format", "jsonl").stdout)
+    assert record["precise"]["x"] == wanted
+    assert record["precise_certified"] is False
+
+
+def test_each_digit_is_certain(call_cli):
+    record = json.loads(call_cli("eval", "exp(x)*sin(x)", "x=1", "--precision", "1500", "--format", "jsonl").stdout)
+    with M.workdps(1510):
+        assert record["precise"]["value"] == M.nstr(M.exp(1) * M.sin(1), 1500)
+    assert record["precise_certified"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -177,3 +178,10 @@ def test_a_wrong_rule_is_found_over_a_box(call_cli, monkeypatch):
 @pytest.mark.parametrize("given", [["x=1"], ["x"], ["x=1..0"], ["x=0..1", "--over", "x=0..2"]])
 def test_what_is_no_box(call_cli, given):
     assert call_cli("check", "-e", "x**2", "--over", *given).returncode == 2
+
+
+def test_a_range_of_what_nothing_mentions_is_refused(call_cli: Any) -> None:
+    done = call_cli("check", "-e", "abs(xs)", "xs=1", "--over", "x=0..1")
+    assert done.returncode == 2
+    assert "nothing that is checked mentions 'x', whose range is given by --over" in done.stderr
+    assert "leave x out" in done.stderr

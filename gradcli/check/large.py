@@ -195,7 +195,8 @@ class Compared:
             check.max_abs_error, check.max_rel_error = float(np.max(finite)), float(np.max(compared))
             check.digits = _digits(check.max_rel_error)
             rank = np.where(np.isfinite(relative), relative, np.inf)
-            worst = int(np.argmax(np.where(self.wrong, rank, -1.0) if self.wrong.any() else compared))
+            first = ~self.finite if verdict is Verdict.UNDEFINED else np.where(self.wrong, rank, -1.0) if self.wrong.any() else compared
+            worst = int(np.argmax(first))
             place = tuple(int(p) for p in np.unravel_index(worst, self.shape)) if self.shape else ()
             check.worst = Worst(place, float(self.computed[worst]), float(self.right[worst]))
             check.mask = self.wrong.reshape(self.shape) if check.wrong else None
@@ -213,7 +214,8 @@ class Compared:
                 return Verdict.UNDETERMINED, reason
             return Verdict.MISMATCH, self._not_finite()
         if not self.finite.all():
-            return Verdict.UNDEFINED, f"the true value is not finite at {int((~self.finite).sum())} entries"
+            count = int((~self.finite).sum())
+            return Verdict.UNDEFINED, f"the true value is not finite at {count:,} {'entry' if count == 1 else 'entries'}"
         return (Verdict.ILL_CONDITIONED, self._too_large()) if lost.any() else (Verdict.AGREE, None)
 
     def _not_finite(self) -> str | None:

@@ -89,8 +89,10 @@ def _ranges(program: Program, lowered: Lowered, asked: AskedBounds, record: Boun
         grad = None if place is None else found.grad[place]
         record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound(grad, names)
     record.certified = not found.uncertified
-    record.lipschitz = dict(found.norms) if asked.lipschitz else None
     record.notes = [*_places(program, function, found.places, names)]
+    if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
+        jumps = any(note.kind == "jump" for note in record.notes)
+        record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
     for name, part in zip(["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True):
         if part is not None:
             record.notes += _of_range(name, part, names, record.notes)

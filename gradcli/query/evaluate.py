@@ -156,9 +156,13 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if options.digits is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
 
-        record.precise, record.precise_certified = to_digits(scope, root, wrt, record.seed, options.digits)
+        record.precise, record.precise_certified = to_digits(
+            scope, root, wrt, record.seed, options.digits, record.grad or {}
+        )  # fmt: skip
         if not record.precise_certified:
-            record.warnings.append("the digits of --precision stay when the precision is doubled: they are not proved, as FLINT's would be")
+            record.warnings.append(
+                "digits of --precision that are not proved: at kinks they are a choice, without enclosures those that stay"
+            )
     if options.over and options.check:
         from gradcli.query.over import held
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,11 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
+from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 
+NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those that are asked for
 _WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
@@ -30,26 +32,35 @@ class Digits(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """The value and the gradients that are asked for, in any context."""
+    """The value and the gradients that are asked for, in any context; ``computed`` are those of the engine, which chooses at kinks."""
 
     root: Expr
     wrt: dict[str, Expr]
     leaves: dict[Expr, Any]
     seed: Any
     precision: str
+    computed: Mapping[str, Any]
 
-    def arrays(self, m: Any) -> dict[str, np.ndarray]:
+    def arrays(self, m: Any) -> tuple[dict[str, np.ndarray], bool]:
+        """The numbers, and whether some of them are choices at kinks."""
         tape = ReferenceTape(m, self.leaves, self.precision)
         nodes = list(self.wrt.values())
         y = tape.run(self.root, nodes)
         slopes = tape.slopes(y, exact_array(m, self.seed, "float"), nodes)
-        return {"value": Algebra.map(plain, y), **dict(zip(self.wrt, slopes, strict=True))}
+        kinks = active_kinks(tape, nodes)
+        for (name, x), slope in zip(self.wrt.items(), slopes, strict=True):
+            for i in kinks[x]:
+                slope.reshape(-1)[i] = m.mpf(float(np.ravel(self.computed[name])[i]))
+        return {"value": Algebra.map(plain, y), **dict(zip(self.wrt, slopes, strict=True))}, any(kinks.values())
 
 
-def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits: int) -> Digits:
-    """The value and the gradients to that many right digits. Raises EvaluationError where the reference has no value."""
+def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits: int, computed: Mapping[str, Any] = NOTHING) -> Digits:
+    """The value and the gradients to that many right digits; at kinks the gradient that was computed, which is a choice.
+
+    Raises EvaluationError where the reference has no value.
+    """
     leaves = {node: scope.values[node] for node in definition_order(root, list(wrt.values())) if node.is_leaf}
-    asked = _Question(root, wrt, leaves, seed, scope.precision)
+    asked = _Question(root, wrt, leaves, seed, scope.precision, computed)
     return _enclosed(asked, digits) or Digits(_settled(asked, digits), False)
 
 
@@ -68,13 +79,13 @@ def _enclosed(asked: _Question, digits: int) -> Digits | None:
         m.dps = balls.dps + _GUARD
         try:
             with balls.working():
-                found = asked.arrays(balls)
+                found, chosen = asked.arrays(balls)
                 numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
         except Undecidable:
             continue
         except _WITHOUT_BALLS:
             return None
-        return None if balls.uncertified else Digits(numbers, True)
+        return None if balls.uncertified else Digits(numbers, not chosen)
     return None
 
 
@@ -99,7 +110,7 @@ def _settled(asked: _Question, digits: int) -> dict[str, Any]:
     m.dps = digits + _GUARD
     for _ in range(_TRIES):
         try:
-            found = asked.arrays(m)
+            found, _ = asked.arrays(m)
         except _WITHOUT_REFERENCE as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
         now = {name: _written(array, lambda x: str(m.nstr(x, digits))) for name, array in found.items()}

@@ -18,7 +18,7 @@ from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, composition, elementwise
 
 copysign = elementwise(
-    "copysign", "x y", np.copysign, lambda m, x, y: -x if (x < 0) != (y < 0) else x,
+    "copysign", "x y", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves={"x": ("x", "out")}, ulps=0,
     extended=extended.COPYSIGN,
     signed=frozenset({"y"}),

@@ -104,7 +104,10 @@ class Recorder(Algebra):
         """An operation on arrays of cells, entry by entry of all its branches."""
 
         def run() -> list[Any]:
-            result = op.reference(self, *arrays, **static)
+            try:
+                result = op.reference(self, *arrays, **static)
+            except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
+                raise Unsupported(f"{op.name} of these operands: {str(error) or type(error).__name__}") from None
             parts = result if isinstance(result, tuple) else (result,)
             return [np.asarray(part, dtype=object) for part in parts]
 

@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb
 
 from gradcli.reference.ranges.gammas import digamma, gamma, log_gamma, polygamma
-from gradcli.reference.ranges.intervals import EVERYTHING, INFINITE, MINUS_INFINITE, ONE, ZERO, Interval, high, low, power
+from gradcli.reference.ranges.intervals import EVERYTHING, INFINITE, MINUS_INFINITE, ONE, ZERO, Interval, high, low, power, whole_power
 from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE, Found, Shape, of_balls, valley
 
 
@@ -103,16 +103,27 @@ def _between_poles(x: Interval, function: Callable[[arb], arb], first: arb, fall
     return Found((low(ends[0]), high(ends[1])))
 
 
+_MOST_EXPONENTS = 16  # whole numbers of an interval, for each of which numbers below 0 have a power
+
+
 def _powers(x: Interval, y: Interval) -> Found:
     a, b = x
-    kind, soft = None, False
-    if b < 0:
+    if a >= 0:
+        pole = a == 0 and y[0] < 0
+        return Found(power(x, y), POLE if pole else None, pole)
+    if not all(end.is_finite() for end in y):
+        return Found(EVERYTHING, DOMAIN)
+    first, last = (int(end.unique_fmpz() or 0) for end in (y[0].ceil(), y[1].floor()))
+    if last - first >= _MOST_EXPONENTS:
+        return Found(EVERYTHING, DOMAIN)
+    whole = y[0] == y[1] == first  # below 0, the function is that power, and has no value in between whole numbers
+    parts = [] if whole or b < 0 else [power((ZERO, b), y)]
+    parts += [whole_power(x if whole else (a, min(b, ZERO)), n) for n in range(first, last + 1)]
+    pole = b >= 0 and y[0] < 0
+    kind = POLE if pole else None if whole else DOMAIN
+    if not parts:
         return Found(None, DOMAIN)
-    if a < 0:
-        kind, a = DOMAIN, ZERO
-    elif a == 0 and y[0] < 0:
-        kind, soft = POLE, True
-    return Found(power((a, b), y), kind, soft)
+    return Found((min(low for low, _ in parts), max(high for _, high in parts)), kind, pole)
 
 
 def _angle(y: Interval, x: Interval) -> Found:
