@@ -23,8 +23,9 @@ from gradcli.ops.spec import Op
 from gradcli.query import catalogue
 from gradcli.reference import incomplete_balls
 from gradcli.reference.algebra import number
-from gradcli.reference.ball import Ball, Undecidable, of_mpmath
+from gradcli.reference.ball import Ball, of_mpmath
 from gradcli.reference.balls import Balls
+from gradcli.reference.enclosures import Undecidable
 from gradcli.reference.real_functions import RealFunctions
 from gradcli.reference.symbolic.translate import smooth_function
 

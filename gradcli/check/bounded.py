@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ class Bounded(Operand):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(np.shape(self.value)) if not isinstance(self.value, Operand) else self.value.shape  # type: ignore[attr-defined]
+        return getattr(self.value, "shape", ())
 
     @property
     def ndim(self) -> int:
@@ -55,7 +56,7 @@ class Bounded(Operand):
         return self.arithmetic.apply(op, operands, static)
 
 
-class Arithmetic:
+class Arithmetic(ABC):
     """How values are computed, and bounds on their errors.
 
     unit   the rounding error of the precision that is judged, relative to a number
@@ -68,15 +69,17 @@ class Arithmetic:
         self.total = self.unit + UNIT
         self.smallest, self.smallest_normal = float(info.smallest_subnormal), float(info.smallest_normal)
 
+    @abstractmethod
     def is_zero(self, value: Any) -> bool:
-        raise NotImplementedError
+        """Whether nothing of a value is anything but zero."""
 
+    @abstractmethod
     def names(self, op: Op, static: Mapping[str, Any]) -> Any:
         """NumPy's functions for these values, the operation itself and the rounding error: what rules of records are given."""
-        raise NotImplementedError
 
+    @abstractmethod
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        raise NotImplementedError
+        """An operation on values with errors, or on numbers of the program: its result with a bound on its error."""
 
     def allowed(self, part: Bounded) -> Any:
         """How far what is judged may be from the truth, both of which are no farther from the value here than its error.

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradcli.check.comparison import Comparison
-from gradcli.check.passes import Pass, Passes
+from gradcli.check.passes import Pass, Passes, are_finite
 from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.enclosures import Undecidable, has_flint
 from gradcli.reference.inner_kinks import has_inner
 from gradcli.reference.kinks import active_kinks
 
@@ -50,11 +51,10 @@ class Enclosed(NamedTuple):
 
 def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) -> Enclosed | None:
     """The verdict by balls; None where they leave something open. ``m`` is a context of mpmath, for what is compared afterwards."""
-    try:
-        from gradcli.reference.ball import Undecidable
-        from gradcli.reference.balls import Balls
-    except ImportError:
+    if not has_flint():
         return None
+    from gradcli.reference.balls import Balls
+
     judge = passes.judge
     balls = Balls()
     for m.dps in digits:
@@ -118,8 +118,7 @@ def _is_regular(found: Pass, passes: Passes) -> bool:
     """Whether everything is finite, and no kink is near."""
     tape = found.run.tape
     balls = tape.m
-    arrays = [found.value, *found.reference, found.engine_value, *found.engine]
-    if not all(isinstance(x, bool) or balls.isfinite(x) for array in arrays for x in np.ravel(array)):
+    if not are_finite(balls, [found.engine_value, *found.engine]):  # the reference is, or the pass has ended
         return False
     inner = tape.scalars.events and has_inner(passes.judge.root)
     return not inner and not any(active_kinks(tape, list(passes.nodes)).values())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.reference.enclosures import Undecidable, has_flint
 
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
@@ -20,11 +21,10 @@ def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> l
 
     None where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate (None).
     """
-    try:
-        from gradcli.reference.ball import Undecidable
-        from gradcli.reference.balls import Balls
-    except ImportError:
+    if not has_flint():
         return None
+    from gradcli.reference.balls import Balls
+
     balls = Balls()
     for balls.dps in _DIGITS:
         try:

@@ -81,7 +81,7 @@ class Passes:
         table = forward_exact(m, judge.root, self.own_leaves, judge.precision, judge.zeros)
         run = self._run(m, table, probing) if read else self._on_graph(m, table, probing)
         reference = run.tape.slopes(run.y, exact_array(m, judge.seed, "float"), self.nodes)
-        if not probing and not _are_finite(m, [Algebra.map(plain, run.y), *reference]):
+        if not probing and not are_finite(m, [Algebra.map(plain, run.y), *reference]):
             raise Unsupported("values that are not finite")
         return Pass(run, reference, table[judge.root].array, gradients_exact(m, table, judge.root, self.nodes, judge.seed))
 
@@ -119,7 +119,8 @@ class Passes:
         return None if self._whole is False else self._whole.evaluate(m, judge.leaves)
 
 
-def _are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
+def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
+    """Whether all numbers of some arrays of scalars are finite."""
     return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 

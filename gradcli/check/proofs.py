@@ -12,6 +12,7 @@ from gradcli.check.judge import Judge
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
+from gradcli.reference.enclosures import has_flint
 from gradcli.reference.fields.decision import Decision
 
 _REMEMBERED = 512
@@ -27,9 +28,7 @@ def decision(judge: Judge, claim: Given) -> Decision:
     by_leaf = judge.seed_leaf is not None and judge.seed_leaf in leaves
     wrt = None if claim.of == "value" else judge.wrt[claim.of]
     question = Question(judge.root, wrt, claim.formula, judge.seed_leaf if by_leaf else judge.seed, leaves, judge.precision)
-    try:
-        import flint  # noqa: F401
-    except ImportError:
+    if not has_flint():
         return Decision.OPEN
     alike = entries_alike(question)
     key = _structure(question, alike)

@@ -8,6 +8,7 @@ multi-precision numbers, sympy's expressions, text.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -23,19 +24,20 @@ Values = dict[Expr, Any]
 V = TypeVar("V")
 
 
-class Domain(Generic[V]):
+class Domain(ABC, Generic[V]):
     """One reading of graphs. An operation of several results is, in any domain, something that `part` takes apart."""
 
     def leaf(self, node: Expr) -> V:
-        """What takes its value from outside."""
-        raise NotImplementedError
+        """What takes its value from outside. Not asked for leaves that the table has from the start, which may be all."""
+        raise LookupError(f"no value for {node.payload}")
 
+    @abstractmethod
     def constant(self, node: Expr) -> V:
-        raise NotImplementedError
+        """A number or an array that stands in the text."""
 
+    @abstractmethod
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """An operation on operands that are known; None stands for one that was left out."""
-        raise NotImplementedError
 
     def part(self, node: Expr, whole: Any, place: int) -> V:
         """One result of an operation that has several."""

@@ -16,9 +16,7 @@ from typing import Any
 import flint
 from flint import arb
 
-
-class Undecidable(Exception):
-    """A branch that the enclosures leave open at this precision."""
+from gradcli.reference.enclosures import Undecidable
 
 
 class Ball:

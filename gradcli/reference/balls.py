@@ -13,7 +13,8 @@ from typing import Any
 import flint
 from flint import arb
 
-from gradcli.reference.ball import Ball, Undecidable, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
+from gradcli.reference.ball import Ball, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
+from gradcli.reference.enclosures import Undecidable
 from gradcli.reference.real_functions import RealFunctions, is_certain, sharpened
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 

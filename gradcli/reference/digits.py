@@ -12,6 +12,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.enclosures import Undecidable, has_flint
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain
@@ -66,12 +67,11 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
 
 def _enclosed(asked: _Question, digits: int) -> Digits | None:
     """The digits on which both ends of every enclosure agree; None where FLINT does not decide."""
-    try:
-        from gradcli.reference.ball import Undecidable
-        from gradcli.reference.balls import Balls
-    except ImportError:
+    if not has_flint():
         return None
     import mpmath
+
+    from gradcli.reference.balls import Balls
 
     balls, m = Balls(), mpmath.MPContext()
     for attempt in range(_TRIES):
@@ -91,8 +91,6 @@ def _enclosed(asked: _Question, digits: int) -> Digits | None:
 
 def _certain(m: Any, x: Any, digits: int) -> str:
     """A number's digits. Raises Undecidable where its enclosure leaves one of them open, and ValueError where it is not finite."""
-    from gradcli.reference.ball import Undecidable
-
     if not x.ball.is_finite():
         raise ValueError("not a finite number")
     low, high = (m.nstr(m.ldexp(*map(int, end.man_exp())), digits) for end in (x.ball.lower(), x.ball.upper()))

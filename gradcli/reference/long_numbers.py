@@ -9,8 +9,9 @@ import numpy as np
 from flint import arb
 
 from gradcli.ops.extended import LONG_DOUBLE
-from gradcli.reference.ball import Ball, Undecidable, as_arb, made
+from gradcli.reference.ball import Ball, as_arb, made
 from gradcli.reference.balls import Balls
+from gradcli.reference.enclosures import Undecidable
 
 _BITS = 70  # that have to be certain
 _DIGITS_OF_MPMATH = 40

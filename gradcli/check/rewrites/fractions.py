@@ -9,6 +9,7 @@ from typing import Any
 from gradcli.check.rewrites.parts import Inexact, Term, factors, is_product, is_sum, merged_factors, number, product, role, total
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.elementwise import exponential
+from gradcli.reference.enclosures import has_flint
 
 _MOST_NODES, _MOST_ATOMS, _MOST_TERMS, _HIGHEST = 60, 9, 40, 12
 
@@ -17,9 +18,7 @@ Pair = tuple[Any, Any]  # numerator and denominator
 
 def as_fractions(graph: Graph, node: Expr) -> Iterator[Expr]:
     """A node over a common denominator, in factors and multiplied out."""
-    try:
-        import flint  # noqa: F401
-    except ImportError:
+    if not has_flint():
         return
     found = Polynomials.of(node)
     if found is None:

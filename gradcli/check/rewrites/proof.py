@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.enclosures import Undecidable, has_flint
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
@@ -57,7 +58,7 @@ def _nearness(judge: Judge, root: Expr, way: Expr, step: int, enough: float) -> 
                 if not defined:
                     return None
                 nearness = max(_apart(m, x, y) for x, y in defined)
-        except _open():
+        except Undecidable:
             continue
         except _WITHOUT_VALUE:
             return np.inf
@@ -68,26 +69,17 @@ def _nearness(judge: Judge, root: Expr, way: Expr, step: int, enough: float) -> 
 
 def _contexts() -> Iterator[Any]:
     """Contexts of more and more digits: balls, if FLINT is there."""
-    try:
+    if has_flint():
         from gradcli.reference.balls import Balls
-    except ImportError:
-        import mpmath
 
-        for digits in _DIGITS:
-            m = mpmath.MPContext()
-            m.dps = digits
-            yield m
+        yield from map(Balls, _DIGITS)
         return
+    import mpmath
+
     for digits in _DIGITS:
-        yield Balls(digits)
-
-
-def _open() -> tuple[type[Exception], ...]:
-    try:
-        from gradcli.reference.ball import Undecidable
-    except ImportError:
-        return ()
-    return (Undecidable,)
+        m = mpmath.MPContext()
+        m.dps = digits
+        yield m
 
 
 def _enclosures(m: Any, judge: Judge, root: Expr, step: int) -> list[np.ndarray]:

@@ -14,6 +14,7 @@ from gradcli.check.rewrites.parts import Factor, Inexact, Term, number, product,
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
+from gradcli.reference.enclosures import has_flint
 
 _TERMS = 48  # powers that are known of a series
 _MOST = 14  # terms that are written
@@ -24,15 +25,11 @@ _MOST_NODES = 40
 
 def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
     """A node as a polynomial in the quantity that it is a function of, or in its inverse."""
-    if node.shape or node.op is None:
+    if node.shape or node.op is None or not has_flint():
         return
-    try:
-        import flint
-    except ImportError:
-        return
+    import flint
+
     for quantity in _quantities(node):
-        if quantity.shape:
-            continue
         size = abs(float(value_of(quantity)))
         if not (0 < size <= _NEAR or _FAR <= size < math.inf):
             continue
@@ -41,7 +38,7 @@ def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Itera
             domain = Laurent(far=size >= _FAR)
             found = interpret(_between(node, quantity), domain, {quantity: domain.variable()})[node]
             yield _polynomial(graph, found, quantity, size if size <= _NEAR else 1 / size, far=size >= _FAR)
-        except (_NoSeries, Inexact, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError):
+        except _WITHOUT_SERIES:
             continue
         finally:
             flint.ctx.cap = before
@@ -56,8 +53,8 @@ def _quantities(node: Expr) -> list[Expr]:
     if any(part.shape for part in order):
         return []
     if len(leaves) == 1:
-        return [leaf for leaf in leaves if not leaf.shape]
-    return [part for part in order[:-1] if part.op is not None and not part.shape and not any(n.is_leaf for n in _between(node, part))][:2]
+        return leaves
+    return [part for part in order[:-1] if part.op is not None and not any(n.is_leaf for n in _between(node, part))][:2]
 
 
 def _between(node: Expr, quantity: Expr) -> list[Expr]:
@@ -74,6 +71,10 @@ def _between(node: Expr, quantity: Expr) -> list[Expr]:
 
 class _NoSeries(Exception):
     """Something that has no series with rational coefficients here."""
+
+
+# FLINT raises NotImplementedError for a function whose series is not rational there, and the others for what has none
+_WITHOUT_SERIES = (_NoSeries, Inexact, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError)
 
 
 class _Series:

@@ -1,105 +1,27 @@
-"""Derivatives as formulas in the form that is asked for, as they come, on standard output."""
+"""Derivatives as formulas in the form that is asked for."""
 
 from __future__ import annotations
 
-import sys
-from typing import Protocol
-
-from gradcli.cli.write.writers import is_styled, put
-from gradcli.report.derivative_record import DerivativeRecord, as_dict
+from gradcli.cli.write.record_writers import Documents, JsonArray, JsonLines, RecordWriter, escaping
+from gradcli.cli.write.writers import is_styled
+from gradcli.report.derivative_record import as_dict
 
 
-class DerivativeWriter(Protocol):
-    """Takes records as they come."""
-
-    def show(self, record: DerivativeRecord) -> None: ...
-
-    def end(self) -> None:
-        """The end of the output."""
-
-
-def derivative_writer(kind: str, color: str) -> DerivativeWriter:
+def derivative_writer(kind: str, color: str) -> RecordWriter:
     """The writer of a format; what the encoding of standard output lacks is escaped. rich is imported for a terminal only."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
+    escaping()
     if kind == "json":
-        return JsonArray()
+        return JsonArray(as_dict)
     if kind == "jsonl":
-        return JsonLines()
+        return JsonLines(as_dict)
     if kind == "latex":
-        return Latex()
+        from gradcli.report.derivative_sheet import latex_of
+
+        return Documents(latex_of)
     if is_styled(color):
         from gradcli.cli.write.terminal import DerivativeTerminal
 
         return DerivativeTerminal(forced=color == "always")
-    return PlainText()
+    from gradcli.report.derivative_sheet import text_of
 
-
-def _complain(record: DerivativeRecord) -> None:
-    """What is wrong, beside the output."""
-    from gradcli.report.text import error_text
-
-    print(error_text(record), file=sys.stderr, flush=True)
-
-
-class JsonArray:
-    """One record as an object, several as an array, at the end."""
-
-    def __init__(self) -> None:
-        self.records: list[DerivativeRecord] = []
-
-    def show(self, record: DerivativeRecord) -> None:
-        self.records.append(record)
-
-    def end(self) -> None:
-        from gradcli.report.dictionaries import encoded
-
-        found = [as_dict(record) for record in self.records]
-        put(encoded(found[0] if len(found) == 1 else found, 2) + "\n")
-
-
-class JsonLines:
-    """A record a line."""
-
-    def show(self, record: DerivativeRecord) -> None:
-        from gradcli.report.dictionaries import encoded
-
-        put(encoded(as_dict(record)) + "\n")
-
-    def end(self) -> None:
-        pass
-
-
-class PlainText:
-    """Text for pipes and files: unstyled and unwrapped, a blank line between records."""
-
-    def __init__(self) -> None:
-        self.first = True
-
-    def show(self, record: DerivativeRecord) -> None:
-        from gradcli.report.derivative_sheet import text_of
-
-        if record.error is not None:
-            _complain(record)
-            return
-        put(("" if self.first else "\n") + text_of(record))
-        self.first = False
-
-    def end(self) -> None:
-        sys.stdout.flush()
-
-
-class Latex:
-    """Formulas for a document."""
-
-    def show(self, record: DerivativeRecord) -> None:
-        from gradcli.report.derivative_sheet import latex_of
-
-        if record.error is not None:
-            _complain(record)
-        else:
-            put(latex_of(record))
-
-    def end(self) -> None:
-        sys.stdout.flush()
+    return Documents(text_of, between="\n")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
 from rich.cells import cell_len
@@ -22,6 +23,7 @@ from gradcli.report.verdicts import Verdict
 if TYPE_CHECKING:
     from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
+    from gradcli.report.derivative_sheet import Line
 
 COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
@@ -54,54 +56,59 @@ class Styled:
         return Text.assemble((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
 
 
-class DerivativeTerminal(Styled):
+class Labelled(Styled):
+    """Records as a title and lines with labels before them, for a person."""
+
+    def titled(self, record: Any, title: Sequence[str]) -> bool:
+        """The title of a record; whether there is more to show: else the error is."""
+        self.between()
+        if record.error is not None:
+            show_error(self.errors, error_text(record))
+            return False
+        self.console.print(Text("\n".join(title), style="bold"), soft_wrap=True)
+        return True
+
+    def line(self, line: Line, width: int) -> None:
+        style = "bold cyan" if line.kind == "formula" else ""
+        label = f"  {line.label}{' ' * (width - display_width(line.label))}"
+        self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
+
+    def end(self) -> None:
+        self.console.file.flush()
+
+
+class DerivativeTerminal(Labelled):
     """Derivatives as formulas, for a person."""
 
     def show(self, record: DerivativeRecord) -> None:
         from gradcli.report import derivative_sheet as sheet
 
-        self.between()
-        if record.error is not None:
-            show_error(self.errors, error_text(record))
+        if not self.titled(record, sheet.title(record)):
             return
-        self.console.print(Text("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
         lines = sheet.lines_of(record)
         width = sheet.label_width(lines)
         for line in lines:
             if line.kind == "verdict" and record.check is not None:
                 word = record.check.worst.word
                 self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
-                continue
-            style = "bold cyan" if line.kind == "formula" else ""
-            label = f"  {line.label}{' ' * (width - display_width(line.label))}"
-            self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
-        self.console.file.flush()
-
-    def end(self) -> None:
+            else:
+                self.line(line, width)
         self.console.file.flush()
 
 
-class BoundTerminal(Styled):
+class BoundTerminal(Labelled):
     """Ranges over a box, for a person."""
 
     def show(self, record: BoundRecord) -> None:
         from gradcli.report import bound_sheet as sheet
         from gradcli.report.derivative_sheet import label_width
 
-        self.between()
-        if record.error is not None:
-            show_error(self.errors, error_text(record))
+        if not self.titled(record, sheet.title(record)):
             return
-        self.console.print(Text("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
         lines = sheet.lines_of(record)
         width = label_width(lines)
         for line in lines:
-            style = "bold cyan" if line.kind == "formula" else ""
-            label = f"  {line.label}{' ' * (width - display_width(line.label))}"
-            self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
-        self.console.file.flush()
-
-    def end(self) -> None:
+            self.line(line, width)
         self.console.file.flush()
 
 

@@ -136,7 +136,7 @@ class Arrays:
         """A number that floats have exactly; of another the program has taken a rounded one, which nobody knows here."""
         if isinstance(entry, (bool, int, np.bool_, np.integer)):
             return entry
-        from gradcli.reference.ball import Undecidable
+        from gradcli.reference.enclosures import Undecidable
 
         found = plain(entry)
         rounded = float(found)

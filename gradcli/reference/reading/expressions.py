@@ -7,7 +7,7 @@ A loop over the nodes of an expression, with an explicit stack of the bodies of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradcli.language import names as things
 from gradcli.language.frames import Frame
@@ -30,26 +30,19 @@ from gradcli.language.tree import (
 )
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.reading.arrays import Arrays, scalar
+from gradcli.reference.reading.callees import Callees, Derive, Unknown
 from gradcli.reference.reading.calls import Calls, Several
 from gradcli.reference.reading.dialects import Dialects
-from gradcli.reference.reading.libraries import DIVERGENCE, MATH, NUMBERS, NUMPY, ROOTS, TORCH, DType, Function, Module, found_in, is_drawn
+from gradcli.reference.reading.libraries import NUMBERS, ROOTS, DType, Function, Module, found_in
 from gradcli.reference.reading.methods import Method, attribute, called
-from gradcli.reference.reading.names import Line, line_of
 from gradcli.reference.reading.objects import (
     Bound,
     Instance,
     attribute_of,
     bare_class,
-    class_at,
-    constructed,
-    divergence,
-    itself_called,
-    method_called,
 )
 from gradcli.reference.reading.subscripts import Range, subscripted
-from gradcli.reference.scalars import plain
 
-Derive = Callable[[str, Any, Any, Any], Any]  # kind, y, x and a vector: the tape's own derivative
 _INFIX = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floor_divide", "%": "remainder", "**": "pow", "@": "matmul", "==": "equal",
     "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "and": "logical_and", "&": "logical_and",
@@ -58,16 +51,8 @@ _INFIX = {
 _PREFIX = {"|": "abs", "√": "sqrt", "∛": "cbrt", "not": "logical_not", "~": "logical_not"}
 _OF_CONDITIONS = frozenset({"and", "or", "&", "|"})
 _WHOLE: dict[str, Callable[[int, int], int]] = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}
-_DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
-_FOLDED = {"max": "maximum", "min": "minimum", "Max": "maximum", "Min": "minimum"}
 _CONSTANTS = {"π": "pi", "E": "e", "oo": "inf"}
 _MOST = 2**53
-
-
-class Unknown(NamedTuple):
-    """A name that stands for no value: a function without a prefix, perhaps."""
-
-    name: str
 
 
 class Body:
@@ -84,7 +69,7 @@ class Expressions:
     def __init__(self, scope: Scope, arrays: Arrays, derive: Derive, named: Callable[[Any], Any]) -> None:
         self.scope, self.arrays, self.derive, self.named = scope, arrays, derive, named
         self.calls = Calls(arrays)
-        self.dialects = Dialects(scope, self.calls)
+        self.callees = Callees(self.calls, Dialects(scope, self.calls), derive)
         self.names: Mapping[str, Any] = {}
         self._stack: list[Body] = []
         self._met: dict[
@@ -216,74 +201,7 @@ class Expressions:
             raise Unsupported("a prime of what is no function of the program")
         if isinstance(callee, Attribute) and callee.name == "size" and not isinstance(target, (Function, Module)):
             return called(self.calls, Method("size", body.results[callee.base.place]), arguments, keywords)
-        if isinstance(target, Unknown):
-            return self._of_name(target.name, node, body, arguments, keywords)
-        if isinstance(target, Method):
-            return self._of_method(target, node, body, arguments, keywords)
-        if isinstance(target, Function):
-            return self._of_library(target, node, body, arguments, keywords)
-        return self._of_object(target, arguments, keywords)
-
-    def _of_object(self, target: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        if isinstance(target, Instance):
-            return itself_called(self.calls, target, arguments, keywords)
-        if isinstance(target, Bound):
-            return method_called(self.calls, target, arguments, keywords)
-        if isinstance(target, Module) and (of := class_at(target)) is not None:
-            return constructed(self.calls, *of, arguments, keywords)
-        raise Unsupported("a call of what is no function")
-
-    def _of_name(self, name: str, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        if name in _DERIVATIVES:
-            return self._derivative(name, arguments, keywords)
-        if name in _FOLDED and (len(arguments) > 1 or name in ("Max", "Min")):
-            if keywords:
-                raise Unsupported(f"{name} of several values with more")
-            result = self.arrays.of(arguments[0])
-            for other in arguments[1:]:
-                result = self.calls.operation(_FOLDED[name], result, self.arrays.of(other))
-            return result
-        if name == "Abs":
-            return self.calls.operation("abs", *arguments)
-        if name in ("float", "int", "bool", "where") and len(arguments) == 1:
-            raise Unsupported(f"{name} of one value")
-        if name == DIVERGENCE:
-            return divergence(self.calls, arguments)
-        if line_of(name, NUMPY) is None and line_of(name, TORCH) is None and (of := bare_class(name)) is not None:
-            return constructed(self.calls, *of, arguments, keywords)
-        return self._of_line(self.dialects.bare(name, body.frame, arguments, keywords), arguments, keywords)
-
-    def _of_method(self, method: Method, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        made = called(self.calls, method, arguments, keywords)
-        if made is not NotImplemented:
-            return made
-        if _is_pair(node, body):
-            line = line_of(f"Tensor.{method.name}", TORCH) or line_of(method.name, TORCH)
-            if line is None:
-                raise Unsupported(f"the method {method.name!r}")
-            return self._of_line(line, [method.base, *arguments], keywords)
-        line, _ = self.dialects.method(method.name, body.frame, method.base, arguments, keywords)
-        return self._of_line(line, [method.base, *arguments], keywords)
-
-    def _of_library(self, function: Function, node: Call, body: Body, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        line = line_of(function.name, function.library)
-        if function.name == DIVERGENCE:
-            return divergence(self.calls, arguments)
-        if line is None:
-            raise Unsupported(f"{function.library}.{function.name}")
-        if function.name == "where" and len(arguments) == 1:
-            raise Unsupported("where of one value")
-        made = self._of_line(line, arguments, keywords)
-        of_list = function.name in ("as_tensor", "asarray") and isinstance(arguments[:1][0] if arguments else None, (list, tuple))
-        stops = function.library == TORCH and (function.name == "tensor" or of_list)
-        if function.library == MATH:
-            stops = self.dialects.only(body.frame) == TORCH
-        return Algebra.map(plain, made) if stops else made
-
-    def _of_line(self, line: Line, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        if is_drawn(line.function):
-            raise Unsupported("random numbers, which only the program knows")
-        return self.calls.call(line, arguments, keywords)
+        return self.callees.called(target, node, body.frame, arguments, keywords)
 
     def _inlined(self, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A call of a function of the program: its body, with the arguments in place of the parameters."""
@@ -311,22 +229,6 @@ class Expressions:
         for _ in range(primes):
             y = self.derive("vjp", y, x, None)
         return y
-
-    def _derivative(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        vector = keywords.get("seed" if name in ("grad", "vjp") else "v")
-        if len(arguments) == 3:
-            vector = arguments.pop()
-        if len(arguments) != 2:
-            raise Unsupported(f"{name} of so many arguments")
-        y, x = (self.arrays.of(a) for a in arguments)
-        return self.derive(_DERIVATIVES[name], y, x, None if vector is None else self.arrays.of(vector))
-
-
-def _is_pair(node: Call, body: Body) -> bool:
-    """Whether ``.values`` or ``.indices`` follows a call, which PyTorch's results have."""
-    nodes = body.frame.expression.nodes
-    after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
-    return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 
 
 _RULES: dict[type[Node], Callable[[Expressions, Any, Body], Any]] = {
