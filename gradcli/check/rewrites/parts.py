@@ -204,9 +204,9 @@ def product(graph: Graph, coefficient: Fraction, parts: Sequence[Factor]) -> Exp
         above.insert(0, constant(graph, p))
     if q != 1:
         below.insert(0, constant(graph, q))
-    result = _multiplied(above)
+    result = multiplied(above)
     if below:
-        result = result / _multiplied(below)
+        result = result / multiplied(below)
     return -result if coefficient < 0 else result
 
 
@@ -217,7 +217,8 @@ def _is_float(value: Fraction) -> bool:
         return False
 
 
-def _multiplied(nodes: Sequence[Expr]) -> Expr:
+def multiplied(nodes: Sequence[Expr]) -> Expr:
+    """The product of nodes, as they come."""
     result = nodes[0]
     for node in nodes[1:]:
         result = result * node

@@ -15,6 +15,7 @@ from gradcli.check.rewrites.parts import (
     is_sum,
     merged_factors,
     merged_terms,
+    multiplied,
     product,
     scaled,
     terms,
@@ -61,7 +62,7 @@ def _paired(graph: Graph, node: Expr) -> Iterator[Expr]:
     for x in above:
         rest = _without(above, [x])
         if len(below) == 1 and rest:
-            yield _signed(graph, coefficient, x / (below[0] / _times(rest)))
+            yield _signed(graph, coefficient, x / (below[0] / multiplied(rest)))
 
 
 def _ordered(graph: Graph, coefficient: Fraction, above: Sequence[Expr], below: Sequence[Expr]) -> Iterator[Expr]:
@@ -72,16 +73,16 @@ def _ordered(graph: Graph, coefficient: Fraction, above: Sequence[Expr], below: 
         yield _signed(graph, coefficient, result)
     elif len(above) > 2:
         for order in itertools.islice(itertools.permutations(above), 1, 7):
-            yield _signed(graph, coefficient, _times(order))
+            yield _signed(graph, coefficient, multiplied(order))
 
 
 def _chained(quotients: Sequence[Expr], above: Sequence[Expr], below: Sequence[Expr]) -> Iterator[Expr]:
-    result = _times(quotients)
+    result = multiplied(quotients)
     for x in below:
         result = result / x
-    yield result * _times(above) if above else result
+    yield result * multiplied(above) if above else result
     if above:
-        other = _times(above) * _times(quotients)
+        other = multiplied(above) * multiplied(quotients)
         for x in below:
             other = other / x
         yield other
@@ -267,13 +268,6 @@ def _without(nodes: Sequence[Expr], some: Sequence[Expr]) -> list[Expr]:
     for node in some:
         left.remove(node)
     return left
-
-
-def _times(nodes: Sequence[Expr]) -> Expr:
-    result = nodes[0]
-    for node in nodes[1:]:
-        result = result * node
-    return result
 
 
 def _signed(graph: Graph, coefficient: Fraction, node: Expr) -> Expr:
