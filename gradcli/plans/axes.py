@@ -58,9 +58,10 @@ class Item:
            axes, or whole numbers that items say (``parts``); "number": a constant, ``node``; "put": the first operand where the index along
            the axis ``over`` is the second, and zero elsewhere
     axes   the axes that its value varies along
+    present  of an operation: which operands are given
     """
 
-    __slots__ = ("axes_", "fold", "kind", "node", "op", "operands", "over_", "parts", "static", "what")
+    __slots__ = ("axes_", "fold", "kind", "node", "op", "operands", "over_", "parts", "present", "static", "what")
 
     def __init__(
         self,
@@ -75,11 +76,12 @@ class Item:
         over: Sequence[Axis] = (),
         node: Expr | None = None,
         parts: Sequence[Axis | Item | None] = (),
+        present: Sequence[bool] = (),
     ) -> None:
         self.what, self.kind, self.op, self.static, self.fold, self.node = what, kind, op, static or {}, fold, node
         self.axes_, self.over_ = tuple(axes), tuple(over)
         self.operands = tuple(operands)
-        self.parts = tuple(parts)
+        self.parts, self.present = tuple(parts), tuple(present)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -165,7 +167,7 @@ class Indices:
 
     # -- entries --------------------------------------------------------------------------------------------------
 
-    def map(self, op: Op, views: Sequence[View], static: Any, kind: str) -> View:
+    def map(self, op: Op, views: Sequence[View], static: Any, kind: str, present: Sequence[bool] = (True, True)) -> View:
         """An operation on entries. Raises Conflict where an array would meet itself."""
         places = self._broadcast(views)
         operands = [view.item for view in views]
@@ -174,14 +176,14 @@ class Indices:
                 if one.what == "put":
                     value, place = one.operands
                     picked = self.picked_item(other, one.over[0], place)
-                    return View(self.put_item(self.map_items(op, (value, picked), static, kind), place, one.over[0]), places)
-        return View(self.map_items(op, operands, static, kind), places)
+                    return View(self.put_item(self.map_items(op, (value, picked), static, kind, present), place, one.over[0]), places)
+        return View(self.map_items(op, operands, static, kind, present), places)
 
-    def map_items(self, op: Op, operands: Sequence[Item], static: Any, kind: str) -> Item:
-        key = (op, tuple(operands), tuple(static.items()))
+    def map_items(self, op: Op, operands: Sequence[Item], static: Any, kind: str, present: Sequence[bool]) -> Item:
+        key = (op, tuple(operands), tuple(static.items()), tuple(present))
         if key not in self._known:
             axes = [axis for operand in operands for axis in operand.axes]
-            self._known[key] = self._new(Item("map", dict.fromkeys(axes), kind, op=op, static=static, operands=operands))
+            self._known[key] = self._new(Item("map", dict.fromkeys(axes), kind, op=op, static=static, operands=operands, present=present))
         return self._known[key]
 
     def _broadcast(self, views: Sequence[View]) -> Axes:
@@ -282,7 +284,7 @@ class Indices:
             return self._known[key]
         if item.what == "map":
             assert item.op is not None
-            return self.map_items(item.op, [self.picked_item(o, axis, index) for o in item.operands], item.static, item.kind)
+            return self.map_items(item.op, [self.picked_item(o, axis, index) for o in item.operands], item.static, item.kind, item.present)
         raise NoLoop
 
     def put(self, view: View, index: View, axis: int, extent: int) -> View:

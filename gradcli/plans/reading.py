@@ -94,7 +94,7 @@ class Reader:
         self.made[node] = self.indices.items[begin:]
 
     def _view(self, node: Expr, op: Op) -> View:
-        if op.outputs != 1 or (op.elementwise and not op.text.c_of(node.static)) or not (op.elementwise or op.loops.axes):
+        if op.outputs != 1 or (op.elementwise and not op.text.in_c([o is not None for o in node.operands], **node.static)) or not (op.elementwise or op.loops.axes):
             raise NoLoop
         if op.rewriting.adds == "products" and not _is_small(node):
             raise NoLoop
@@ -103,7 +103,7 @@ class Reader:
             views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
             try:
                 if op.elementwise:
-                    return self.indices.map(op, views, node.static, node.kind)
+                    return self.indices.map(op, views, node.static, node.kind, [o is not None for o in node.operands])
                 assert op.loops.axes is not None
                 found: View = op.loops.axes(self.indices, *views, **node.static)
                 return found
@@ -124,9 +124,5 @@ class Reader:
 
 def _is_small(node: Expr) -> bool:
     """Whether all axes of a product of matrices but the longest are short."""
-    extents = sorted([n for operand in node.operands if operand is not None for n in operand.shape], reverse=True)
-    x, y = (operand.shape for operand in node.operands if operand is not None)
-    inner = x[-1] if x else 1
-    outside = math.prod(node.shape)
-    longest = max([inner, *node.shape], default=1)
-    return bool(extents) and inner * outside // max(longest, 1) <= LARGEST_CORE
+    inner = node.operand.shape[-1] if node.operand.shape else 1
+    return inner * math.prod(node.shape) // max(inner, *node.shape, 1) <= LARGEST_CORE
