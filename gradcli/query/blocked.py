@@ -11,14 +11,14 @@ from gradcli.errors import EvaluationError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import numpy_dtype
-from gradcli.query.options import Place
+from gradcli.query.options import Options
 
 
-def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place: Place | None) -> tuple[Any, dict[str, Any]]:
+def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options) -> tuple[Any, dict[str, Any]]:
     """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files.
 
-    seed   the cotangent of the root; ones, if None
-    place  gives the array that takes a result, or None for a new one
+    seed      the cotangent of the root; ones, if None
+    options   of which ``place`` gives the array that takes a result, or None for a new one
     """
     from gradcli.plans.plan import Plan
 
@@ -29,10 +29,10 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place:
         cotangent = scope.graph.leaf("seed", root.shape)
         leaves.append(cotangent)
         values.append(seed)
-    plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent)
+    plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent, backend=options.backend, threads=options.threads)
     dtype = numpy_dtype("float", scope.precision)
     shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
-    places = [None if place is None else place(name, shape, dtype) for name, shape in shapes.items()]
+    places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
     try:
         results = plan(values, [None if p is None else np.asarray(p) for p in places])
     except MemoryError:

@@ -127,7 +127,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         from gradcli.query.blocked import by_plan
 
         record.seed, record.seed_given = _seed(program, root, options)
-        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
+        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options)
         if first_nonfinite(record.value) is not None:
             record.warnings += nonfinite_of_large(scope, order)
     else:
