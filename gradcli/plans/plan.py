@@ -23,10 +23,11 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.plans.assembly import Compiled, compiled, delivered
-from gradcli.plans.backend import ONCE, chosen, work_of
+from gradcli.plans.backend import ONCE, chosen
 from gradcli.plans.folding import Folder
 from gradcli.plans.schedule import Loop, Step, schedule
 from gradcli.plans.unrolling import unrolled
+from gradcli.plans.work import work_of
 
 _DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the engine holds all intermediate values
 

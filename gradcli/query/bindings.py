@@ -14,7 +14,7 @@ from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, Usage
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
-from gradcli.plans.backend import BACKENDS
+from gradcli.plans.backend import BACKENDS, insist
 
 MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
 OPTIONS = (  # of evaluate
@@ -110,8 +110,11 @@ def dialect_of(dialect: Any) -> str | None:
 
 
 def backend_of(backend: Any) -> str:
-    """One of those who run loops. Raises InputTypeError."""
-    return _one_of("backend", backend, BACKENDS)
+    """One of those who run loops. Raises InputTypeError, and NativeError for native code without a compiler."""
+    word = _one_of("backend", backend, BACKENDS)
+    if word == "native":
+        insist(word)
+    return word
 
 
 def _one_of(option: str, word: Any, allowed: tuple[str, ...]) -> str:
@@ -165,6 +168,13 @@ def count_of(name: str, value: Any) -> int:
 def threads_of(threads: Any) -> int | None:
     """At most how many threads. Raises InputTypeError."""
     return None if threads is None else count_of("threads", threads)
+
+
+def refuse_loops(mode: str, backend: str, threads: int | None) -> None:
+    """Raise for options about loops where all is done array by array."""
+    for option, given in (("backend", backend != "auto"), ("threads", threads is not None)):
+        if given and mode != "grad":
+            raise UsageError(f"'{option}' is about a value and its gradient, not the mode '{mode}'", help=f"leave {option} out")
 
 
 def flag_of(name: str, value: Any) -> bool:

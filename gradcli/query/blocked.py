@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,16 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.query.options import Options
+
+_LARGE = 1 << 17  # entries of an array
+
+
+def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache.
+
+    Native code that is asked for is made for any array.
+    """
+    return any(node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE) for node in order if node.shape)
 
 
 def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options) -> tuple[Any, dict[str, Any]]:

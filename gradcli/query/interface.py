@@ -75,6 +75,7 @@ def evaluate(
         programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
         state = given.state_of(random_state)
         who, most = given.backend_of(backend), given.threads_of(threads)
+        given.refuse_loops(mode, who, most)
     for name, value in values.items():
         programs.values[name] = array = given.value_of(name, value)
         limits.check_shape(array.shape)
