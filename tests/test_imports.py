@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "language", "graph", "ops", "errors"),
     "report": ("report", "errors", "notation"),
-    "files": ("files", "report.verdicts", "ops.calling.prefixes", "errors", "limits"),
+    "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",

@@ -33,14 +33,16 @@ def compiled(
     assume_finite: bool,
     checked: bool,
     exact: bool = False,
+    threads: int | None = None,
     functions: Mapping[Nest, Callable[..., Any]] | None = None,
 ) -> Compiled:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
-    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
+    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``. At most so many
+    ``threads`` share a loop.
     """
-    source = Source(precision, assume_finite=assume_finite, exact=exact)
+    source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
     Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
     return function

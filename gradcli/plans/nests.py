@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.plans.axes import Axis, Item, View
 from gradcli.plans.reading import Reader
 from gradcli.plans.schedule import BLOCK_THRESHOLD
@@ -52,6 +52,12 @@ class Nest:
 
 
 Step = Expr | Nest
+
+
+def planned(roots: Sequence[Expr]) -> list[Step]:
+    """What the roots need, as nests and operations on whole arrays, in order."""
+    order = reachable(roots)
+    return Planner(roots, order, Reader(order)).steps()
 
 
 class Planner:

@@ -76,13 +76,12 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], is_whole: frozenset[Expr]) -> None:
+    def __init__(self, order: Sequence[Expr]) -> None:
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
-        self.cut: set[Expr] = set()  # computed by a loop, and read again along other axes by another
         for node in order:
-            if node.op is not None and node not in is_whole:
+            if node.op is not None:
                 self._read(node, node.op)
 
     def _read(self, node: Expr, op: Op) -> None:
@@ -117,8 +116,6 @@ class Reader:
     def _operand(self, node: Expr, apart: set[Expr]) -> View:
         if node in self.views and node not in apart:
             return self.views[node]
-        if node in self.views:
-            self.cut.add(node)
         return self.indices.read(node)
 
 

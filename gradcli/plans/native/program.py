@@ -19,12 +19,8 @@ def _header(name: str) -> str:
     return (files("gradcli.plans.native") / name).read_text(encoding="utf-8")
 
 
-def written(nests: Sequence[Nest], *, checked: bool) -> list[NestWriter]:
-    return [NestWriter(nest, f"nest{place}", checked=checked) for place, nest in enumerate(nests)]
-
-
-def compiled(nests: Sequence[Nest], precision: str, *, checked: bool) -> list[CompiledNest]:
+def compiled(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
     """Functions of all nests. Raises NativeError where there is no compiler."""
-    writers = written(nests, checked=checked)
+    writers = [NestWriter(nest, f"nest{place}", checked=True) for place, nest in enumerate(nests)]
     code = library("\n".join([_header(_HEADERS[precision]), *(writer.text() for writer in writers)]))
-    return [CompiledNest(writer, getattr(code, writer.name), precision) for writer in writers]
+    return [CompiledNest(writer, getattr(code, writer.name), precision, threads) for writer in writers]
