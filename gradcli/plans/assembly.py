@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.linalg.products import matmul
 from gradcli.plans.blocks import LoopWriter
 from gradcli.plans.nests import Nest

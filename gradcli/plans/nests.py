@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr
 from gradcli.plans.axes import Axis, Item, View
-from gradcli.plans.reading import Reader
+from gradcli.plans.reading import Reader, in_order
 from gradcli.plans.schedule import BLOCK_THRESHOLD
 
 _SLICES = 16  # of which an outer axis has at least as many, if there is another
@@ -56,7 +56,7 @@ Step = Expr | Nest
 
 def planned(roots: Sequence[Expr]) -> list[Step]:
     """What the roots need, as nests and operations on whole arrays, in order."""
-    order = reachable(roots)
+    order = in_order(roots)
     return Planner(roots, order, Reader(order)).steps()
 
 

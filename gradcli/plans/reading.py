@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.graph.interpret import Transcription, interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.spec import Op
@@ -15,6 +15,20 @@ from gradcli.plans.axes import Conflict, Indices, Item, NoLoop, View
 from gradcli.plans.schedule import over_threshold
 
 LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the longest axis are BLAS's
+
+
+def in_order(roots: Sequence[Expr]) -> list[Expr]:
+    """The nodes that roots need, operands first, by what they are made of: they may be of several graphs, whose indices say nothing."""
+    found: dict[Expr, None] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, is_ready = stack.pop()
+        if is_ready:
+            found[node] = None
+        elif node not in found:
+            stack.append((node, True))
+            stack += [(operand, False) for operand in reversed(node.operands) if operand is not None and operand not in found]
+    return list(found)
 
 
 class Expander(Transcription[Expr]):
@@ -25,7 +39,7 @@ class Expander(Transcription[Expr]):
         self.done: dict[Expr, Expr] = {}
 
     def expanded(self, roots: Sequence[Expr]) -> list[Expr]:
-        interpret(reachable(roots), self, self.done)
+        interpret(in_order(roots), self, self.done)
         return [self.done[root] for root in roots]
 
     def leaf(self, node: Expr) -> Expr:

@@ -22,8 +22,9 @@ _FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "maximum": np.
 class CompiledNest:
     """A nest as a function of arrays."""
 
-    def __init__(self, writer: NestWriter, function: Callable[..., int], precision: str) -> None:
+    def __init__(self, writer: NestWriter, function: Callable[..., int], precision: str, threads: int | None) -> None:
         nest = writer.nest
+        self.threads = threads
         self.function = function
         self.function.restype = ctypes.c_int
         self.function.argtypes = [ctypes.c_void_p, *[ctypes.c_longlong] * 4]
@@ -53,7 +54,10 @@ class CompiledNest:
                 raise MemoryError
             return ()
 
-        (together if self.is_shared and chunks > 1 else in_turn)(run, self.slices, self.chunk)
+        if self.is_shared and chunks > 1:
+            together(run, self.slices, self.chunk, self.threads)
+        else:
+            in_turn(run, self.slices, self.chunk)
         if checks is not None and sums:
-            checks += sums
+            checks.append(np.add.reduce(sums[0]))
         return [fold.reduce(total, axis=0) for total, (_, fold) in zip(totals, self.totals, strict=True)]

@@ -24,6 +24,7 @@ _PARAMETERS = "void *const *a, long long n, long long begin, long long end, long
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
 Part = Axis | Item | None
+Key = tuple[Item, tuple[int, ...]] | str  # a value: of an item at places, or of an entry of an array
 
 
 class NestWriter:
@@ -37,7 +38,7 @@ class NestWriter:
         self.pointers: dict[Expr, str] = {}
         self.lines: list[str] = []
         self.depth = 1
-        self.names: dict[tuple[Item, tuple[int, ...]], str] = {}  # of values in the loops that are open
+        self.names: dict[Key, str] = {}  # of values in the loops that are open
         self.buffers: dict[tuple[Item, tuple[int, ...]], str] = {}
         self.totals = {view.item: (node, view) for node, view in nest.totals.items()}
         self.is_blocked = self.layout.lane is nest.outer
@@ -182,22 +183,25 @@ class NestWriter:
         if item.what == "number":
             assert item.node is not None
             return str(int(item.node.payload)) if item.kind != FLOAT else number_in_c(item.node.payload)
-        key = item, self._key(item.axes, slot)
-        if key not in self.names:
-            if item in self.nest.given:
-                node, view = self.nest.given[item]
-                self._name(key, item, self._entry(node, view.places, slot))
-            elif item.what == "read":
-                assert item.node is not None
-                self._name(key, item, self._entry(item.node, item.parts, slot))
-            else:
-                return self._buffer(item, slot)
-        return self.names[key]
+        if item in self.nest.given or item.what == "read":
+            return self._read(item, slot)
+        return self.names.get((item, self._key(item.axes, slot))) or self._buffer(item, slot)
+
+    def _read(self, item: Item, slot: Slot) -> str:
+        if item.what == "read":
+            assert item.node is not None
+            text = self._entry(item.node, item.parts, slot)
+        else:
+            node, view = self.nest.given[item]
+            text = self._entry(node, view.places, slot)
+        if text not in self.names:
+            self._name(text, item, text)
+        return self.names[text]
 
     def _entry(self, node: Expr, parts: Sequence[Part], slot: Slot) -> str:
         return f"{self.pointers[node]}[{self._offset(parts, node.shape, slot)}]"
 
-    def _name(self, key: tuple[Item, tuple[int, ...]], item: Item, text: str) -> None:
+    def _name(self, key: Key, item: Item, text: str) -> None:
         name = self.names[key] = self._new("v")
         kind = {FLOAT: "real", BOOL: "_Bool"}.get(item.kind, "long long")
         self._add(f"const {kind} {name} = {text};")
