@@ -43,7 +43,7 @@ def row_of(group: Group, result: Result) -> Row:
         seconds={name: found[name].seconds if name in found else None for name in (group.ours, group.plain, *group.peers)},
         ratio=None if best is None else ratio(ours, best),
         first=ours.first,
-        compiling=None if ours.first is None or time is None else ours.first - time,
+        compiling=None if ours.first is None or time is None else max(0.0, ours.first - time),
         peak=None if ours.peak is None else ours.peak / workload.traffic,
         share=None if time is None or copying is None else workload.traffic / time / (memory.contestant.items / copying),
         notes=tuple(_notes(result.standings)),
