@@ -114,7 +114,9 @@ class LoopWriter:
             source.add(f"{source.constant(give)}({memory})", 2)
         given = "".join(f"{made}, " for made in lists)
         source.add(f"return ({given})", 2)
-        source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if shared else in_turn)}({name}, {rows}, {step})")
+        several = shared and source.threads != 1
+        most = f", {source.threads}" if several and source.threads else ""
+        source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if several else in_turn)}({name}, {rows}, {step}{most})")
 
     def _step(self, size: int) -> tuple[int, bool]:
         """The rows of a block, and whether threads share the blocks; ``size`` bytes are at work for each entry."""

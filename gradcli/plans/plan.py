@@ -23,9 +23,13 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.plans.assembly import Compiled, compiled, delivered
+from gradcli.plans.backend import ONCE, chosen
 from gradcli.plans.folding import Folder
+from gradcli.plans.nests import Nest, planned
+from gradcli.plans.reading import Expander
 from gradcli.plans.schedule import Loop, Step, schedule
 from gradcli.plans.unrolling import unrolled
+from gradcli.plans.work import work_of
 
 _DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the engine holds all intermediate values
 
@@ -36,12 +40,28 @@ class Plan:
     leaves  those that take values, in order; ``seed`` may be one of them
     wrt     the leaves to differentiate with respect to
     seed    the cotangent of the root: ones, if None
+    backend who runs the loops: "numpy", "native", or "auto", for which a count decides (backend.py)
+    threads that share the loops, at most; None for as many as there are cores. They change no bit
+    calls   for how many it is made
     """
 
-    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr], precision: str, seed: Expr | None = None) -> None:
+    def __init__(
+        self,
+        root: Expr,
+        wrt: Sequence[Expr],
+        leaves: Sequence[Expr],
+        precision: str,
+        seed: Expr | None = None,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        calls: int = ONCE,
+    ) -> None:
         self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
-        self.precision = precision
+        self.precision, self.threads = precision, threads
         roots, risky = self._folded(assume_finite=True)
+        self.work = work_of(roots)
+        self.backend = chosen(backend, self.work, calls)
         self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
         if self._unrolled is None:
             self._speculative = self._compiled(roots, risky)
@@ -81,18 +101,31 @@ class Plan:
         return self._compiled(*self._folded(assume_finite=True))
 
     def _compiled(self, roots: Sequence[Expr], risky: bool) -> Compiled:
+        if self.backend == "native":
+            return self._native(roots)
         steps = schedule(roots)
         self._in_blocks = _nothing_but_loops(steps)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
         # where a cotangent of zeros ends the sweep, and the program goes on
         ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
         checked = risky or has_floats or (ends and bool(self.wrt))
-        return compiled(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked)
+        return compiled(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
+
+    def _native(self, roots: Sequence[Expr]) -> Compiled:
+        from gradcli.plans.native.program import compiled as in_c
+
+        self._in_blocks = False
+        roots = Expander(Graph(self.root.graph.limits)).expanded(roots)
+        steps = planned(roots)
+        nests = [step for step in steps if isinstance(step, Nest)]
+        functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
+        return compiled(self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions)
 
     @cached_property
     def _conservative(self) -> Compiled:
         roots, _ = self._folded(assume_finite=False)
-        return compiled(self.leaves, roots, schedule(roots), self.precision, assume_finite=False, checked=False)
+        steps = schedule(roots)
+        return compiled(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads)
 
     def _interpreted(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """By the forward pass and the sweep, array by array."""

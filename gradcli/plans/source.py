@@ -24,8 +24,9 @@ _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False) -> None:
+    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False, threads: int | None = None) -> None:
         self.precision = precision
+        self.threads = threads  # at most, that share a loop; None for as many as there are cores
         self.dtype = numpy_dtype(FLOAT, precision)
         self.assume_finite = assume_finite
         self.exact = exact
