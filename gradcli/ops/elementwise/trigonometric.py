@@ -17,14 +17,14 @@ from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=2,
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=4,
     parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=2,
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=4,
     parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
