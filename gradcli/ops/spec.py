@@ -42,7 +42,14 @@ class Carrier:
         return False
 
 
-GROUPS: dict[str, type[Fixed]] = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch, "loops": Loops}
+GROUPS: dict[str, type[Fixed]] = {
+    "text": Text,
+    "facts": Facts,
+    "rewriting": Rewriting,
+    "accuracy": Accuracy,
+    "torch": Torch,
+    "loops": Loops,
+}
 _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
 _TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = Text(), Facts(), Rewriting(), Accuracy(), Loops()  # of operations that say nothing of these
 

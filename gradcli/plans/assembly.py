@@ -182,7 +182,6 @@ class Writer:
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
 
-
     def _is_stored(self, node: Expr) -> bool:
         """Whether a loop has written a node's value into an array of its own."""
         return node in self.nested if self.functions else in_blocks(node)

@@ -1,7 +1,7 @@
 """The index form of a graph: every entry of a result as an expression of indices along named axes.
 
-A node of the graph has a shape, whose extents say nothing of each other. Here an `Axis` is shared by all that runs along it: an operation on
-entries makes the axes of its operands one, a reduction ends one, a transpose changes nothing but the order of names. What is left of a
+A node of the graph has a shape, whose extents say nothing of each other. Here an `Axis` is shared by all that runs along it: an operation
+on entries makes the axes of its operands one, a reduction ends one, a transpose changes nothing but the order of names. What is left of a
 program is operations on entries, reductions along axes, and reading (`Item`), which loops can do in any order (nests.py).
 """
 
@@ -301,4 +301,3 @@ class Indices:
     def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
         axes = dict.fromkeys([*value.axes, *index.axes, axis])
         return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
-

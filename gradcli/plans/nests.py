@@ -1,14 +1,14 @@
 """Nests of loops: what a program computes entry by entry, a slice of one long axis after the other.
 
-Items (axes.py) that run along one axis, the outer one, are computed slice by slice: rows of a table, say, or entries of a vector. What a slice
-needs fits into the cache; it is read once and written once. A sum along the outer axis adds up over slices, and what needs it is computed by
-a later nest, which computes again, rather than reads, what the earlier one had of the slice: memory holds inputs, outputs, and a few slices.
+Items (axes.py) that run along one axis, the outer one, are computed slice by slice: rows of a table, say, or entries of a vector. What a
+slice needs fits into the cache; it is read once and written once. A sum along the outer axis adds up over slices, and what needs it is
+computed by a later nest, which computes again, rather than reads, what the earlier one had of the slice: memory holds inputs, outputs, and
+a few slices.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr

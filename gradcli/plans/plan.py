@@ -119,7 +119,9 @@ class Plan:
         steps = planned(roots)
         nests = [step for step in steps if isinstance(step, Nest)]
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
-        return compiled(self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions)
+        return compiled(
+            self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions
+        )
 
     @cached_property
     def _conservative(self) -> Compiled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradcli.graph.interpret import Transcription, interpret
@@ -100,14 +101,13 @@ class Reader:
 
     def _read(self, node: Expr, op: Op) -> None:
         begin = len(self.indices.items)
-        try:
+        with suppress(NoLoop):
             self.views[node] = self._view(node, op)
-        except NoLoop:
-            pass
         self.made[node] = self.indices.items[begin:]
 
     def _view(self, node: Expr, op: Op) -> View:
-        if op.outputs != 1 or (op.elementwise and not op.text.in_c([o is not None for o in node.operands], **node.static)) or not (op.elementwise or op.loops.axes):
+        present = [operand is not None for operand in node.operands]
+        if op.outputs != 1 or not (op.text.in_c(present, **node.static) if op.elementwise else op.loops.axes):
             raise NoLoop
         if op.rewriting.adds == "products" and not _is_small(node):
             raise NoLoop
@@ -116,7 +116,7 @@ class Reader:
             views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
             try:
                 if op.elementwise:
-                    return self.indices.map(op, views, node.static, node.kind, [o is not None for o in node.operands])
+                    return self.indices.map(op, views, node.static, node.kind, present)
                 assert op.loops.axes is not None
                 found: View = op.loops.axes(self.indices, *views, **node.static)
                 return found
@@ -136,4 +136,5 @@ class Reader:
 def _is_small(node: Expr) -> bool:
     """Whether all axes of a product of matrices but the longest are short."""
     inner = node.operand.shape[-1] if node.operand.shape else 1
-    return inner * math.prod(node.shape) // max(inner, *node.shape, 1) <= LARGEST_CORE
+    entries: int = math.prod(node.shape)
+    return bool(inner * entries // max(inner, *node.shape, 1) <= LARGEST_CORE)

@@ -1,7 +1,7 @@
 """The loops inside of a nest: what is computed of one slice, one loop over its entries after the other.
 
-Loops over axes of a slice that are short are written out, entry by entry. What is left of an item's axes is the space of its loop: items of one
-space share a loop (`Stage`) unless one needs what another has summed up along it. The innermost loop is carried out in vector registers
+Loops over axes of a slice that are short are written out, entry by entry. What is left of an item's axes is the space of its loop: items of
+one space share a loop (`Stage`) unless one needs what another has summed up along it. The innermost loop is carried out in vector registers
 (the lane): along an axis of the slice whose entries are neighbours in memory, if it is long, and over a block of slices otherwise.
 """
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
@@ -115,7 +115,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     return (-(cotangent * expm1(out) + exp(out) * rest),)
 
 
-log_softmax = structural(
+log_softmax: Op = structural(
     "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
     carries=carried.log_softmax, rounds=carried.log_softmax_rounds, parts=_log_softmax_of_entries, raised=_log_softmax_raised,

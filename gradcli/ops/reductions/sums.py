@@ -143,7 +143,8 @@ prod = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    compounds=True, integral=True, extended=extended.PROD, folds="mul", axes=looping.along("mul"), backward=pytorch.by_axis("Prod", "Prod.1"),
+    compounds=True, integral=True, extended=extended.PROD, folds="mul",
+    axes=looping.along("mul"), backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ _FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "maximum": np.
 class CompiledNest:
     """A nest as a function of arrays."""
 
-    def __init__(self, writer: NestWriter, function: Callable[..., int], precision: str, threads: int | None) -> None:
+    def __init__(self, writer: NestWriter, function: Any, precision: str, threads: int | None) -> None:
         nest = writer.nest
         self.threads = threads
         self.function = function

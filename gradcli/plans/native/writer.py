@@ -15,8 +15,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, FLOAT
 from gradcli.ops.text import number_in_c
 from gradcli.plans.axes import Axis, Item
-from gradcli.plans.nests import Nest
 from gradcli.plans.native.sums import START, Sum, joined
+from gradcli.plans.nests import Nest
 from gradcli.plans.stages import Layout, Stage
 
 TYPES = {FLOAT: "real", BOOL: "unsigned char"}
