@@ -23,4 +23,4 @@ def compiled(nests: Sequence[Nest], precision: str, threads: int | None) -> list
     """Functions of all nests. Raises NativeError where there is no compiler."""
     writers = [NestWriter(nest, f"nest{place}", checked=True) for place, nest in enumerate(nests)]
     code = library("\n".join([_header(_HEADERS[precision]), *(writer.text() for writer in writers)]))
-    return [CompiledNest(writer, getattr(code, writer.name), precision, threads) for writer in writers]
+    return [CompiledNest(writer, getattr(code, writer.function), precision, threads) for writer in writers]
