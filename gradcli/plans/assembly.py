@@ -22,7 +22,7 @@ from gradcli.plans.source import Source, fills_buffers, makes_new
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
-def compiled(
+def written(
     leaves: Sequence[Expr],
     roots: Sequence[Expr],
     steps: Sequence[Step],
@@ -32,8 +32,8 @@ def compiled(
     checked: bool,
     exact: bool = False,
     threads: int | None = None,
-) -> Compiled:
-    """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
+) -> Source:
+    """The text of a function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
     shape). The checks are numbers that are all finite if the results are, and none unless ``checked``. At most so many
@@ -41,6 +41,11 @@ def compiled(
     """
     source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
     Writer(source, roots, steps, checked=checked).write(leaves)
+    return source
+
+
+def compiled(source: Source) -> Compiled:
+    """The function of that text."""
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
     return function
 
