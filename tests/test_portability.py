@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli import cache_folder
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel, pieces
@@ -234,13 +235,13 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     for name in ("GRADCLI_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "")
-    assert verdict_cache.folder() == Path(user) / ".cache" / "gradcli"
+    assert cache_folder.folder() == Path(user) / ".cache" / "gradcli"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert verdict_cache.folder() == Path(user) / ".cache" / "gradcli"
+    assert cache_folder.folder() == Path(user) / ".cache" / "gradcli"
     monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["nobody"])
-    assert verdict_cache.folder() is None
+    assert cache_folder.folder() is None
     monkeypatch.delenv("HOME")
-    assert verdict_cache.folder() is None
+    assert cache_folder.folder() is None
     assert verdict_cache.recalled(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
     assert len(verdict_cache.code(Path(verdict_cache.__file__).parent)) == 64

@@ -25,9 +25,10 @@ def show_cache(
 
 def run(clear: bool) -> int:
     """Print where the cache is and what it holds, empty it if that is asked for, and give the exit code. Raises OutputError."""
+    from gradcli import cache_folder
     from gradcli.check import verdict_cache
 
-    folder = verdict_cache.folder()
+    folder = cache_folder.folder()
     if folder is None:
         print("there is no folder for a cache: set GRADCLI_CACHE_DIR")
         return FINE

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.cache_folder import folder
+
 _PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich")
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
@@ -21,8 +23,6 @@ DEPENDS = (
 
 def surroundings() -> dict[str, Any]:
     """Names and what is known of them, as JSON has it."""
-    from gradcli.check.verdict_cache import folder
-
     double = np.finfo(np.longdouble)
     return {
         **{package: _version(package) for package in _PACKAGES},
