@@ -20,7 +20,8 @@ def product(x: Any, y: Any) -> Any:
     """x @ y of matrices, batch axes before them, as well as long doubles have it: off by no more than sums of products are."""
     if x.dtype == y.dtype == np.float64:
         return np.matmul(x, y)
-    m, n, p = *x.shape[-2:], y.shape[-1]
+    m, n = x.shape[-2:]
+    p = y.shape[-1]
     if m * n * p > _PAIRED * (m * n + n * p + m * p):
         left, right = _sliced(x, -1), _sliced(y, -2)
         if left is not None and right is not None:
