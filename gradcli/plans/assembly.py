@@ -24,7 +24,7 @@ Step = Expr | Loop | Nest
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
-def compiled(
+def written(
     leaves: Sequence[Expr],
     roots: Sequence[Expr],
     steps: Sequence[Step],
@@ -35,8 +35,8 @@ def compiled(
     exact: bool = False,
     threads: int | None = None,
     functions: Mapping[Nest, Callable[..., Any]] | None = None,
-) -> Compiled:
-    """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
+) -> Source:
+    """The text of a function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
     shape). The checks are numbers that are all finite if the results are, and none unless ``checked``. At most so many
@@ -44,6 +44,11 @@ def compiled(
     """
     source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
     Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
+    return source
+
+
+def compiled(source: Source) -> Compiled:
+    """The function of that text."""
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
     return function
 

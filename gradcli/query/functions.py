@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
-from gradcli.query.specialized import Specialized, by_name
+from gradcli.query.placeholders import placeholder
+from gradcli.query.specialized import Specialized, by_name, refuse_unknown
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
@@ -84,7 +85,7 @@ class Function:
                 parts.append(value.shape)
             else:
                 bindings[name] = array = self._array(name, value)
-                parts.append((array.dtype.kind, array.shape))
+                parts.append(self._kind(array))
         if seed is not None:
             with np.errstate(all="ignore"):
                 seed = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
@@ -94,6 +95,38 @@ class Function:
         if compiled is None or compiled.consulted:
             compiled = self._compiled(key, bindings, seed)
         return compiled(bindings, seed, out)
+
+    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """Compile ahead for values of these shapes; gives the function.
+
+        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole numbers is a shape (of floats), what has a
+                       ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
+        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
+        """
+        options = ("seed",) if "seed" in self.options else ()
+        asked = {option: named.pop(option, None) for option in options}
+        given.refuse_unknown(named, self._words, options, "prepare")
+        specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
+        values, unknown = {}, set()
+        for name, spec in specs.items():
+            empty = placeholder(name, spec, self._float)
+            values[name] = self._array(name, spec) if empty is None else empty
+            if empty is not None:
+                unknown.add(name)
+        seed = asked.get("seed")
+        if seed is not None:
+            empty = placeholder("seed", seed, self._float)
+            seed = numbers(seed, "the seed", copy=False) if empty is None else empty
+        key = (*values, *map(self._kind, values.values()), *([] if seed is None else [seed.shape]))
+        self._compiled(key, values, seed, unknown)
+        return self
+
+    def plan(self) -> Listing:
+        """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
+        made = {id(found.plan): found for found in self._plans.values()}.values()
+        return Listing(
+            "\n\n".join(found.text() for found in made) or "nothing is compiled yet: call the function, or prepare it for shapes"
+        )
 
     def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
         """The values by the names that the expression has for them."""
@@ -114,19 +147,48 @@ class Function:
         with np.errstate(all="ignore"):  # what is too large for float32 is infinite
             return array.astype(self._float, copy=False)
 
-    def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any) -> Specialized:
-        """The plan for values of these shapes, and where the text makes constants of values, for these values."""
+    def _kind(self, array: Any) -> Any:
+        """What of a value a plan is made for."""
+        return array.shape if array.dtype is self._float else (array.dtype.kind, array.shape)
+
+    def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> Specialized:
+        """The plan for values of these shapes, and where the text makes constants of values, for these values.
+
+        It is made for names in their order, so that it is the same however a call orders them; ``unknown`` are those of which there is a
+        shape only.
+        """
         known = self._plans.get(key)
         if known is not None:
+            refuse_unknown(known.consulted, unknown)
             key = (*key, *(bindings[name].tobytes() for name in known.consulted))
         found = self._plans.get(key)
         if found is None:
             if len(self._plans) >= _PLANS:
                 self._plans.clear()
-            found = self._plans[key] = Specialized(self, bindings, seed)
+            names, places = sorted(bindings), dict(zip(bindings, key[len(bindings) :], strict=False))
+            if names == list(bindings):
+                found = Specialized(self, bindings, seed, unknown)
+            else:
+                ordered = (*names, *map(places.__getitem__, names), *key[2 * len(names) : 2 * len(names) + (seed is not None)])
+                found = self._compiled(ordered, {name: bindings[name] for name in names}, seed, unknown).called_with(list(bindings))
+            self._plans[key] = found
             if found.consulted and known is None:
                 self._plans[(*key, *(bindings[name].tobytes() for name in found.consulted))] = found
         return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in another process too, compiles for itself."""
+        made = (self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads)
+        return type(self), made
+
+
+class Listing(str):
+    """Text that a prompt shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class Value(Function):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,24 +45,29 @@ class _Watching(Scope):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.consulted: set[str] = set()
+        self.unknown: Collection[str] = ()  # of which there is a shape only
 
     def evaluate(self, node: Expr) -> Any:
-        self.consulted.update(leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf)
+        names = {leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf}
+        self.consulted |= names
+        refuse_unknown(names, self.unknown)
         return super().evaluate(node)
 
 
 class Specialized:
     """The plan of a function for values of given names, shapes and dtypes."""
 
-    def __init__(self, asked: Asked, bindings: Mapping[str, Any], seed: Any) -> None:
+    def __init__(self, asked: Asked, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> None:
         limits = asked.limits.with_room_for(max((value.size for value in bindings.values()), default=0))
         self.scope = scope = _Watching(limits, asked.dtype, needed=True)
+        scope.unknown = unknown
         for name, value in bindings.items():
             scope.outside[name] = value
             scope.bind_value(name, value)
         self.query = query = _last_query(Program(scope), asked)
         root = query.value
         self.consulted = sorted(scope.consulted & set(bindings))
+        refuse_unknown(self.consulted, unknown)  # whatever became of the first refusal
         options = Options(wrt=asked.wrt)
         wrt = variables(scope, reachable([root]), options, query.static_uses).nodes if root.kind == FLOAT else {}
         self.wrt = list(wrt)
@@ -78,6 +84,9 @@ class Specialized:
         self.all_in_order = self.names == list(bindings)
         drawn = [leaf for leaf, name in leaves.items() if name not in self.names]
         self.fixed = [scope.values[leaf] for leaf in drawn]
+        self.kinds = {name: value.dtype for name, value in bindings.items()}
+        self.has_order = asked.wrt is not None
+        self.seeded = seed is not None
         self.whole = any(bindings[name].dtype.kind in "iu" for name in self.names)
         self.dtype = numpy_dtype(FLOAT, asked.dtype)
         seeds = [] if seed is None else [scope.graph.leaf("seed", root.shape)]
@@ -86,6 +95,24 @@ class Specialized:
             root, list(wrt.values()), order, asked.dtype, seeds[0] if seeds else None,
             backend=asked.backend, threads=asked.threads, calls=OFTEN,
         )  # fmt: skip
+        scope.values.clear()  # arrays of the first call live as long as the caller wants
+        scope.outside.clear()
+
+    def called_with(self, names: Sequence[str]) -> Specialized:
+        """The same where a call has the names in another order, in which gradients are given, unless an order was asked for."""
+        other = copy(self)
+        other.all_in_order = self.names == list(names)
+        if not self.has_order:
+            order = {name: place for place, name in enumerate(names)}
+            other.places = sorted(self.places, key=lambda place: order.get(place[1], len(order)))
+        return other
+
+    def text(self) -> str:
+        """The program, with what it takes and gives in the order in which it does."""
+        taken = [f"{name} {self.kinds[name]} {self.scope.leaves[name].shape}" for name in self.names]
+        taken += ["numbers of the program"] * bool(self.fixed) + ["the seed"] * self.seeded
+        given = ["the value", *(f"the gradient by {name}" for name in self.wrt)]
+        return f"takes {', '.join(taken) or 'nothing'}\ngives {', '.join(given)}\n{self.plan.text()}"
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         values = [*bindings.values()] if self.all_in_order else [bindings[name] for name in self.names]
@@ -132,6 +159,13 @@ class Specialized:
             if array.flags.c_contiguous and not any(np.may_share_memory(array, value) for value in values)
         }
         return [straight.get(name) for name in self.wrt]
+
+
+def refuse_unknown(consulted: Iterable[str], unknown: Collection[str]) -> None:
+    """Raise for names whose values decide what is computed, and of which there is a shape only."""
+    for name in sorted(consulted):
+        if name in unknown:
+            raise UsageError(f"the value of '{name}' decides what is computed: its shape is not enough", help=f"give it a value: {name}=1")
 
 
 def by_name(name: str) -> str:

@@ -19,8 +19,8 @@ def _header(name: str) -> str:
     return (files("gradcli.plans.native") / name).read_text(encoding="utf-8")
 
 
-def compiled(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
+def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
     """Functions of all nests. Raises NativeError where there is no compiler."""
     writers = [NestWriter(nest, f"nest{place}", checked=True) for place, nest in enumerate(nests)]
     code = library("\n".join([_header(_HEADERS[precision]), *(writer.text() for writer in writers)]))
-    return [CompiledNest(writer, getattr(code, writer.name), precision, threads) for writer in writers]
+    return [CompiledNest(writer, getattr(code, writer.function), precision, threads) for writer in writers]
