@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradcli
 from gradcli.errors import NativeError
 from gradcli.plans.native import cache, compiler, flags, running
 
@@ -216,6 +217,24 @@ def test_what_does_not_compile(watched: Watched) -> None:
         assert "error: " in (told.value.note or "")
         assert watched.compiled == 1
     assert twice_of_4() == 8
+
+
+@needs_compiler
+def test_where_a_compiler_works_and_then_fails_numpy_computes_unless_native_code_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert REAL is not None
+    read = tmp_path / "read"
+    fails = f"cat > {read}; grep -q gradcli_probe {read} || {{ echo error: no space left; exit 1; }}"
+    text = f'case " $* " in *" - "*) {fails};; *) : > {read};; esac\nexec {shlex.join(REAL.command)} "$@" < {read}'
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", text)))
+    x = np.linspace(-1, 1, 1 << 18)
+    by_numpy, by_any, native = (gradcli.value_and_grad("sum(exp(-x*x)*sin(x))", backend=name) for name in ("numpy", "auto", "native"))
+    assert by_any(x=x)[1]["x"].tolist() == by_numpy(x=x)[1]["x"].tolist()
+    assert "no C compiler works" in by_any.plan()
+    with pytest.raises(NativeError) as told:
+        native(x=x)
+    assert told.value.note == "error: no space left"
 
 
 # -- flags ---------------------------------------------------------------------------------------------------------------
