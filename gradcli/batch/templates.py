@@ -32,6 +32,7 @@ _TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that a
 _ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
 Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
+Term = tuple[bool, tuple[str, ...], list[str]]  # whether it is subtracted, and its pieces
 
 
 class Template:
@@ -136,7 +137,7 @@ def joined(between: Sequence[str], words: Sequence[str]) -> str:
     return "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
 
 
-def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
+def terms(text: str) -> Iterator[Term]:
     """The terms of a sum, in pieces; each with whether it is subtracted."""
     between, words = pieces(text)
     seen: dict[tuple[str, int], tuple[int, tuple[str, bool, str] | None]] = {}

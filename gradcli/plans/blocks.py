@@ -198,7 +198,7 @@ class LoopWriter:
 
     def _sines(self) -> dict[Expr, Expr]:
         """Sines and cosines that are worth computing together, each with their argument."""
-        if not self.source.assume_finite or self.source.precision != "float64" or not sines.pays():
+        if not self.source.assume_finite or self.source.precision != "float64":
             return {}
         return {node: node.operand for node in self.loop.nodes if node.op in (trigonometric.sin, trigonometric.cos)}
 
@@ -211,7 +211,7 @@ class LoopWriter:
             if node is not None:
                 self.written.add(node)
         scratch = [self._register(FLOAT) for _ in range(sines.SCRATCH)]
-        function = self.source.constant(sines.sine_and_cosine)
+        function = self.source.constant(sines.way())
         self.body.append(f"{function}({', '.join([self._operand(angle), *targets, *scratch])})")
         self.free[FLOAT] += scratch
         if angle in self.held and self.last_use[angle] < len(self.loop.nodes):

@@ -25,6 +25,8 @@ from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.plans.assembly import Compiled, compiled, delivered, written
 from gradcli.plans.backend import ONCE, because, chosen
 from gradcli.plans.folding import Folder
+from gradcli.plans.nests import Nest, planned
+from gradcli.plans.reading import Expander
 from gradcli.plans.schedule import Loop, Step, schedule
 from gradcli.plans.source import Source
 from gradcli.plans.unrolling import unrolled, unrolled_text
@@ -107,6 +109,8 @@ class Plan:
         return compiled(self._written(*self._folded(assume_finite=True)))
 
     def _written(self, roots: Sequence[Expr], risky: bool) -> Source:
+        if self.backend == "native":
+            return self._native(roots)
         steps = schedule(roots)
         self._in_blocks = _nothing_but_loops(steps)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
@@ -114,6 +118,18 @@ class Plan:
         ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
         checked = risky or has_floats or (ends and bool(self.wrt))
         return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
+
+    def _native(self, roots: Sequence[Expr]) -> Source:
+        from gradcli.plans.native.program import compiled as in_c
+
+        self._in_blocks = False
+        roots = Expander(Graph(self.root.graph.limits)).expanded(roots)
+        steps = planned(roots)
+        nests = [step for step in steps if isinstance(step, Nest)]
+        functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
+        return written(
+            self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions
+        )
 
     @cached_property
     def _conservative(self) -> Compiled:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
+from gradcli.errors import GradcliError, ShapeError, Source, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -41,17 +41,32 @@ _WORD = re.compile(r"[^\W\d]\w*")
 def records(
     program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None, stream: bool = False
 ) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one template are compiled once.
+    """The results of a program as its lines come; with a cache, queries and bindings of one template are compiled once.
 
     Of a ``stream`` no line is read before the results of those before it are there.
     """
-    limits = program.scope.limits
+    scope = program.scope
+    held = scope.held
     for source in program.sources(lines, name, stream=stream):
-        record = None if cache is None else cache.in_scope(program.scope, source, options)
-        if record is not None:
+        record = None
+        if cache is not None:
+            if not stream and held.take(source, scope):
+                continue
+            if held.texts and not cache.batches(scope, options):
+                yield from _of_sources(program, held.release(), options)
+            record = cache.in_scope(scope, source, options)
+        if record is None:
+            yield from _of_sources(program, [*held.release(), source], options)
+        else:
             yield record
-            continue
-        for statement in parse_statements(source, limits.length):
+    if cache is not None and held.texts and not cache.batches(scope, options):
+        yield from _of_sources(program, held.release(), options)
+
+
+def _of_sources(program: Program, sources: Iterable[Source], options: Options) -> Iterator[Record]:
+    """The results of logical lines in the ordinary way."""
+    for source in sources:
+        for statement in parse_statements(source, program.scope.limits.length):
             record = run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record

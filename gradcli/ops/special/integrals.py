@@ -82,6 +82,7 @@ sinc = elementwise(
     symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=4,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
+    c="g_sinc({0})",
 )
 si = elementwise(
     "Si", "x", lambda x: scipy_special("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
