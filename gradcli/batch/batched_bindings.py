@@ -63,15 +63,15 @@ class BatchedBindings:
         self.slots, self.outer, self.mentioned = slots, outer, mentioned
         self.groups = groups  # each after those that it is made of
         self.nodes = nodes  # no fewer than the ordinary way makes
+        self._values, self._whole, self._constants = slots.values.tolist(), slots.whole.tolist(), slots.constants.tolist()
 
     def lookup(self, name: str) -> Number | None:
         """What a name stands for in a query; those that are looked up are noted as mentioned."""
-        slots = self.slots
-        slot = slots.index.get(name)
-        if slot is None or slots.constants[slot]:
+        slot = self.slots.index.get(name)
+        if slot is None or self._constants[slot]:
             return self.outer(name)
         self.mentioned.add(name)
-        return Number(float(slots.values[slot]), bool(slots.whole[slot]), slots.ranks[slot])
+        return Number(self._values[slot], self._whole[slot], self.slots.ranks[slot])
 
     def carried(self, found: Found) -> Found | None:
         """A value and its gradient, by the numbers that bindings are made of. None if it is not finite, or there is none."""
@@ -88,10 +88,10 @@ class BatchedBindings:
                 needed[column[wanted]] = True
         if not np.isfinite(adjoints).all():
             return None
-        others = {name: number for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
-        ranked = [(number.rank, name, slopes[name]) for name, number in others.items()]
-        ranked += [(slots.ranks[slot], slots.names[slot], adjoints[slot]) for slot in np.flatnonzero(needed & slots.variables).tolist()]
-        gradient = {name: slope for _, name, slope in sorted(part for part in ranked if part[0] is not None)}
+        ranks = {slots.names[slot]: slots.ranks[slot] for slot in np.flatnonzero(needed & slots.variables).tolist()}
+        ranks |= {name: number.rank for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
+        ranked = sorted((rank, name) for name, rank in ranks.items() if rank is not None)
+        gradient = {name: slopes[name] if (slot := slots.index.get(name)) is None else adjoints[slot] for _, name in ranked}
         return (value, gradient) if gradient else None
 
 

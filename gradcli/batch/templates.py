@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +107,7 @@ class Templates:
         return Reading(template, list(names), [float(words[place]) for place in family.taken.values()])
 
 
+@lru_cache(_MOST)
 def _constant(word: str) -> int | str:
     """What makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
     return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))

@@ -6,21 +6,18 @@ of them at once, in columns (batch/batched_bindings.py), and they are never run 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import Source
-from gradcli.language.tokens import PLAIN_NUMBER, PYTHON_WORDS, RESERVED
+from gradcli.language.tokens import PYTHON_WORDS, RESERVED
 
 if TYPE_CHECKING:
     from gradcli.language.scope import Scope
 
 _LONGEST = 4_096  # characters of a line
-_LINE = re.compile(
-    rf"\s*+(?:([A-Za-z_]\w*+)\s*+=(?!=)\s*+(?:([+-]?{PLAIN_NUMBER})\s*+(?=\#|\Z)|([-+*/(),.\w\s]++)))?+(?:\#[^\n]*+\n?+)?+",
-    re.ASCII,
-)  # a number, or what functions and operators make of names and numbers; or nothing; and a comment
+_ARITHMETIC = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.+-*/(), \t\r\n"  # what names and numbers are joined by
+_NUMBER = "0123456789.eE+- \t\r\n"
 _WORDS = RESERVED | PYTHON_WORDS | {"assert", "const", "from", "import"}  # with which other statements begin
 
 
@@ -41,19 +38,28 @@ class HeldBindings:
     def take(self, source: Source, scope: Scope) -> bool:
         """Hold a line back, if it is one of those that are."""
         text = source.text
-        match = _LINE.fullmatch(text) if len(text) <= _LONGEST and type(source) is Source else None
-        if match is None or ("#" in text and "dialect" in text):
+        name, equals, value = text.partition("=")
+        if "#" in text:
+            if "dialect" in text or "\n" in text.partition("#")[2][:-1]:
+                return False
+            if text.lstrip().startswith("#"):
+                return True  # nothing to run
+            value = value.partition("#")[0]
+        name = name.strip()
+        if not equals or value.strip(_ARITHMETIC) or not value.strip() or not name.isidentifier() or not name.isascii():
             return False
-        name, number, _ = match.groups()
-        if name is None:
-            return True  # a comment, which is nothing to run
-        if name in self.places or name in _WORDS or self.batched is not None or (self.texts and source.name != self.name):
+        if len(text) > _LONGEST or type(source) is not Source or self.batched is not None or name in self.places or name in _WORDS:
             return False
-        if any(name in table for table in _taken(scope)):
+        if name in scope.names or name in scope.outside or name in scope.functions or name in scope.dialect.seen.roots:
             return False
-        self.name = source.name
+        if name in scope.leaves or name in scope.objects or name in scope.imported or name in scope.failed or name in scope.lost:
+            return False  # it stands for something already: a second binding is more than a value
+        if not self.texts:
+            self.name = source.name
+        elif source.name != self.name:
+            return False
         self.places[name] = len(self.texts)
-        self.numbers.append(None if number is None else int(number) if number.lstrip("+-").isdigit() else float(number))
+        self.numbers.append(None if value.strip(_NUMBER) else _number(value))
         self.texts.append(text)
         self.lines.append(source.first_line)
         return True
@@ -71,9 +77,10 @@ class HeldBindings:
         return sources
 
 
-def _taken(scope: Scope) -> tuple[Mapping[str, Any], ...]:
-    """Tables of names that stand for something already: a second binding of them is more than a value."""
-    return (
-        scope.names, scope.leaves, scope.functions, scope.objects, scope.imported, scope.failed, scope.lost, scope.outside,
-        scope.dialect.seen.roots,
-    )  # fmt: skip
+def _number(text: str) -> float | None:
+    """A number with a sign or without one; None for what has to be computed."""
+    plain = text.strip()
+    try:
+        return int(plain) if plain.lstrip("+-").isdigit() and len(plain) < 300 else float(plain)
+    except ValueError:
+        return None

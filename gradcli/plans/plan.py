@@ -109,8 +109,8 @@ class Plan:
         return compiled(self._written(*self._folded(assume_finite=True)))
 
     def _written(self, roots: Sequence[Expr], risky: bool) -> Source:
-        if self.backend == "native":
-            return self._native(roots)
+        if self.backend == "native" and (source := self._native(roots)) is not None:
+            return source
         steps = schedule(roots)
         self._in_blocks = _nothing_but_loops(steps)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
@@ -119,13 +119,16 @@ class Plan:
         checked = risky or has_floats or (ends and bool(self.wrt))
         return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
 
-    def _native(self, roots: Sequence[Expr]) -> Source:
-        from gradcli.plans.native.program import compiled as in_c
+    def _native(self, roots: Sequence[Expr]) -> Source | None:
+        """The program with its nests in C; None if it has none."""
+        from gradcli.plans.native.program import in_c
 
-        self._in_blocks = False
         roots = Expander(Graph(self.root.graph.limits)).expanded(roots)
         steps = planned(roots)
         nests = [step for step in steps if isinstance(step, Nest)]
+        if not nests:
+            return None
+        self._in_blocks = False
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
         return written(
             self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions

@@ -127,7 +127,7 @@ class Layout:
         for item in totals:
             operand = item.operands[0]
             if operand in levels:
-                levels[item] = levels[operand]
+                levels[item] = levels[operand] + self._waits(item, operand)
         return levels
 
     def _stages(self) -> list[Stage]:

@@ -24,7 +24,7 @@ class CompiledNest:
 
     def __init__(self, writer: NestWriter, function: Any, text: str, precision: str, threads: int | None) -> None:
         nest = writer.nest
-        self.__name__, self.text = writer.name, text
+        self.__name__, self.text = writer.function, text
         self.threads = threads
         self.function = function
         self.function.restype = ctypes.c_int

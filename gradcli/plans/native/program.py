@@ -19,9 +19,10 @@ def _header(name: str) -> str:
     return (files("gradcli.plans.native") / name).read_text(encoding="utf-8")
 
 
-def compiled(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
+def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
     """Functions of all nests. Raises NativeError where there is no compiler."""
     writers = [NestWriter(nest, f"nest{place}", checked=True) for place, nest in enumerate(nests)]
     texts = [writer.text() for writer in writers]
     code = library("\n".join([_header(_HEADERS[precision]), *texts]))
-    return [CompiledNest(writer, getattr(code, writer.name), text, precision, threads) for writer, text in zip(writers, texts, strict=True)]
+    functions = [getattr(code, writer.function) for writer in writers]
+    return [CompiledNest(*made, precision, threads) for made in zip(writers, functions, texts, strict=True)]
