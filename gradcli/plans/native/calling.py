@@ -51,8 +51,9 @@ class CompiledNest:
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
         def run(begin: int, end: int, step: int) -> tuple[()]:
-            if self.function(pointers, self.slices, begin, end, begin // self.chunk):
-                raise MemoryError
+            for first in range(begin, end, step):  # each chunk has totals of its own, also where one thread does all
+                if self.function(pointers, self.slices, first, min(first + step, end), first // self.chunk):
+                    raise MemoryError
             return ()
 
         if self.is_shared and chunks > 1:
