@@ -50,7 +50,7 @@ def records(
     for source in program.sources(lines, name, stream=stream):
         record = None
         if cache is not None:
-            if not stream and held.take(source, scope):
+            if not stream and held.take(source, scope.knows):
                 continue
             if held.texts and not cache.batches(scope, options):
                 yield from _of_sources(program, held.release(), options)

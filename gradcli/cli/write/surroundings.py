@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich")
+_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
 DEPENDS = (
