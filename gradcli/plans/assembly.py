@@ -37,9 +37,26 @@ def compiled(
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
     shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
     """
+    function: Compiled = np.errstate(all="ignore")(
+        written(leaves, roots, steps, precision, assume_finite=assume_finite, checked=checked, exact=exact)
+    )
+    return function
+
+
+def written(
+    leaves: Sequence[Expr],
+    roots: Sequence[Expr],
+    steps: Sequence[Step],
+    precision: str,
+    *,
+    assume_finite: bool,
+    checked: bool,
+    exact: bool = False,
+) -> Compiled:
+    """The same function, for those who have silenced NumPy's warnings themselves."""
     source = Source(precision, assume_finite=assume_finite, exact=exact)
     Writer(source, roots, steps, checked=checked).write(leaves)
-    function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
+    function: Compiled = source.compiled("program")
     return function
 
 
