@@ -45,7 +45,6 @@ def written(
     shape). The checks are numbers that are all finite if the results are, and none unless ``checked``. At most so many
     ``threads`` share a loop.
     """
-<<<<<<< HEAD
     source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
     Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
     return source
@@ -54,28 +53,6 @@ def written(
 def compiled(source: Source) -> Compiled:
     """The function of that text."""
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
-=======
-    function: Compiled = np.errstate(all="ignore")(
-        written(leaves, roots, steps, precision, assume_finite=assume_finite, checked=checked, exact=exact)
-    )
-    return function
-
-
-def written(
-    leaves: Sequence[Expr],
-    roots: Sequence[Expr],
-    steps: Sequence[Step],
-    precision: str,
-    *,
-    assume_finite: bool,
-    checked: bool,
-    exact: bool = False,
-) -> Compiled:
-    """The same function, for those who have silenced NumPy's warnings themselves."""
-    source = Source(precision, assume_finite=assume_finite, exact=exact)
-    Writer(source, roots, steps, checked=checked).write(leaves)
-    function: Compiled = source.compiled("program")
->>>>>>> cthroughput
     return function
 
 

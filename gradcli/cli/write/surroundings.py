@@ -10,13 +10,9 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
 from gradcli.cache_folder import folder
 
-_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich")
-=======
 _PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
->>>>>>> cthroughput
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
 DEPENDS = (
