@@ -13,6 +13,7 @@ from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.spec import Op
 from gradcli.plans.axes import Conflict, Indices, Item, NoLoop, View
+from gradcli.plans.merging import merge_axes
 from gradcli.plans.schedule import over_threshold
 
 LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the longest axis are BLAS's
@@ -98,6 +99,8 @@ class Reader:
         for node in order:
             if node.op is not None:
                 self._read(node, node.op)
+        self.indices.unite_reads()
+        merge_axes(self.indices.items, list(self.views.values()))
 
     def _read(self, node: Expr, op: Op) -> None:
         begin = len(self.indices.items)
