@@ -143,7 +143,7 @@ class Indices:
     def __init__(self) -> None:
         self.items: list[Item] = []  # in the order in which they were made: operands first
         self._known: dict[Any, Item] = {}
-        self._along: dict[Axis, set[Item]] = {}
+        self._along: dict[Axis, set[Item | View]] = {}
 
     # -- what is there --------------------------------------------------------------------------------------------
 
@@ -195,11 +195,25 @@ class Indices:
             axes = [axis for axis in found if axis is not None]
             for axis in axes[1:]:
                 self.join(axes[0], axis)
-            places.append(axes[0].same if axes else None)
-        return tuple(places)
+            places.append(axes[0] if axes else None)
+        return self._apart(places)
+
+    def _apart(self, places: Sequence[Axis | None]) -> Axes:
+        """The axes of a shape's places. Raises Conflict if one stands in two of them: that would be a diagonal."""
+        found = tuple(None if axis is None else axis.same for axis in places)
+        axes = [axis for axis in found if axis is not None]
+        if len({*axes}) < len(axes):
+            raise Conflict
+        return found
+
+    def hold(self, view: View) -> None:
+        """Let the axes of a view's places be told apart from now on, also those along which it is only repeated."""
+        for axis in self._apart(view.places):
+            if axis is not None:
+                self._along.setdefault(axis, set()).add(view)
 
     def join(self, one: Axis, other: Axis) -> None:
-        """Make two axes one. Raises Conflict if an item has both."""
+        """Make two axes one. Raises Conflict if an item, or a view that is held, has both."""
         one, other = one.same, other.same
         if one is other:
             return

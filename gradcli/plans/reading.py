@@ -115,10 +115,8 @@ class Reader:
         for _ in range(len(node.operands) + 1):
             views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
             try:
-                if op.elementwise:
-                    return self.indices.map(op, views, node.static, node.kind, present)
-                assert op.loops.axes is not None
-                found: View = op.loops.axes(self.indices, *views, **node.static)
+                found = self._made(node, op, views, present)
+                self.indices.hold(found)
                 return found
             except Conflict:
                 computed = [o for o in node.operands if o is not None and o in self.views and o not in apart]
@@ -126,6 +124,13 @@ class Reader:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
         raise NoLoop
+
+    def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
+        if op.elementwise:
+            return self.indices.map(op, views, node.static, node.kind, present)
+        assert op.loops.axes is not None
+        found: View = op.loops.axes(self.indices, *views, **node.static)
+        return found
 
     def _operand(self, node: Expr, apart: set[Expr]) -> View:
         if node in self.views and node not in apart:
