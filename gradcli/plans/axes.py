@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradcli.graph.nodes import Expr
@@ -153,6 +154,16 @@ class Indices:
         if node.is_constant and not node.shape:
             return View(self._number(node), places)
         return View(self._new(Item("read", [a for a in places if a], node.kind, node=node, parts=places)), places)
+
+    def join_reads(self) -> None:
+        """Let arrays that are read again be read along the same axes, wherever no item would meet itself: loops over them can be one."""
+        first: dict[Expr, Item] = {}
+        for item in self.items:
+            if item.what == "read" and item.node is not None:
+                for one, other in zip(first.setdefault(item.node, item).parts, item.parts, strict=True):
+                    if isinstance(one, Axis) and isinstance(other, Axis):
+                        with suppress(Conflict):
+                            self.join(one, other)
 
     def _number(self, node: Expr) -> Item:
         if node not in self._known:

@@ -98,6 +98,7 @@ class Reader:
         for node in order:
             if node.op is not None:
                 self._read(node, node.op)
+        self.indices.join_reads()
 
     def _read(self, node: Expr, op: Op) -> None:
         begin = len(self.indices.items)
