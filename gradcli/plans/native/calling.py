@@ -22,8 +22,9 @@ _FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "maximum": np.
 class CompiledNest:
     """A nest as a function of arrays."""
 
-    def __init__(self, writer: NestWriter, function: Any, precision: str, threads: int | None) -> None:
+    def __init__(self, writer: NestWriter, function: Any, text: str, precision: str, threads: int | None) -> None:
         nest = writer.nest
+        self.__name__, self.text = writer.function, text
         self.threads = threads
         self.function = function
         self.function.restype = ctypes.c_int
@@ -50,8 +51,9 @@ class CompiledNest:
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
         def run(begin: int, end: int, step: int) -> tuple[()]:
-            if self.function(pointers, self.slices, begin, end, begin // self.chunk):
-                raise MemoryError
+            for first in range(begin, end, step):  # each chunk has totals of its own, also where one thread does all
+                if self.function(pointers, self.slices, first, min(first + step, end), first // self.chunk):
+                    raise MemoryError
             return ()
 
         if self.is_shared and chunks > 1:
