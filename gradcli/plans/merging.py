@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gradcli.plans.axes import Axis, Item, View
 
@@ -19,7 +20,7 @@ def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[
     seen: set[tuple[Axis, Axis]] = set()
     for parts in _accesses(items, views):
         there = [part for part in _same(parts) if part is not None]
-        for one, other in zip(there, there[1:], strict=False):
+        for one, other in pairwise(there):
             if isinstance(one, Axis) and isinstance(other, Axis) and (one, other) not in seen:
                 seen.add((one, other))
                 if _are_one(one, other, items, views):
