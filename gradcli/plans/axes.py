@@ -176,17 +176,6 @@ class Indices:
             self._along.setdefault(axis, set()).add(item)
         return item
 
-    def unite_reads(self) -> None:
-        """Let what is read more than once run along the same axes, wherever it does not meet itself: then one loop reads it."""
-        first: dict[Expr, Item] = {}
-        for item in self.items:
-            if item.what != "read" or item.node is None:
-                continue
-            for one, other in zip(first.setdefault(item.node, item).parts, item.parts, strict=True):
-                if isinstance(one, Axis) and isinstance(other, Axis):
-                    with suppress(Conflict):
-                        self.join(one, other)
-
     # -- entries --------------------------------------------------------------------------------------------------
 
     def map(self, op: Op, views: Sequence[View], static: Any, kind: str, present: Sequence[bool] = (True, True)) -> View:

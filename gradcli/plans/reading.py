@@ -99,12 +99,8 @@ class Reader:
         for node in order:
             if node.op is not None:
                 self._read(node, node.op)
-<<<<<<< HEAD
-        self.indices.unite_reads()
-        merge_axes(self.indices.items, list(self.views.values()))
-=======
         self.indices.join_reads()
->>>>>>> cbench
+        merge_axes(self.indices.items, list(self.views.values()))
 
     def _read(self, node: Expr, op: Op) -> None:
         begin = len(self.indices.items)
