@@ -32,6 +32,10 @@ class Deferred:
         """In doubles."""
         raise NotImplementedError
 
+    def filled(self, number: float) -> Any:
+        """A double at all places of its shape."""
+        raise NotImplementedError
+
     def put(self, places: Any, shape: Any) -> Any:
         """Entries added up at their places in an array of a shape."""
         raise NotImplementedError
@@ -49,6 +53,11 @@ def in_long(x: Any) -> Any:
 
 def in_double(x: Any) -> Any:
     return x.rough() if isinstance(x, Deferred) else np.asarray(x, np.float64)
+
+
+def filled(x: Any, number: float) -> Any:
+    """A double at all places of an array's shape."""
+    return x.filled(number) if isinstance(x, Deferred) else np.broadcast_to(number, np.shape(x))
 
 
 def as_array(x: Any) -> Any:

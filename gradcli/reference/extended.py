@@ -15,7 +15,20 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, Deferred, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole, as_array, in_double, in_long
+from gradcli.ops.extended import (
+    LONG_DOUBLE,
+    Deferred,
+    Entrywise,
+    Linear,
+    Mixed,
+    NotCovered,
+    Reduced,
+    Whole,
+    as_array,
+    filled,
+    in_double,
+    in_long,
+)
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
@@ -86,7 +99,7 @@ def pulled(
     """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
     start = np.broadcast_to(in_long(seed), root.shape)
     needed = _needed(order, wrt)
-    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
+    seeds: dict[Expr, Any] = {root: (start, filled(start, 0.0), filled(start, 1.0))}
     wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
@@ -239,7 +252,7 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
     rough = [_doubles(o) for o in operands]
     size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
     off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
-    reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    reached = [None if s is None else filled(s, 1.0) for s in slopes] if flows is None else flows(live, out, *operands, **static)
     unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
     return [
         None if s is None else (s, as_array(e) + unit * as_array(w), flow) for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
@@ -262,7 +275,7 @@ def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Par
     rough, error = _doubles(x), in_double(error)
     own = _unit_of(x) * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
     off = own if _alike(error) == 0 else own + rule.pull(rough, error, 1, **static)
-    return [(rule.pull(x, cotangent, -1, **static), off, np.broadcast_to(1.0, x.shape))]
+    return [(rule.pull(x, cotangent, -1, **static), off, filled(x, 1.0))]
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:

@@ -141,6 +141,9 @@ class Wide(Deferred, np.lib.mixins.NDArrayOperatorsMixin):
             return self.numbers.filled(self.held[0], 0.0, self.shape, "rough")
         return self.numbers.node("rough", self.shape, "rounded", (self,))
 
+    def filled(self, number: float) -> Wide:
+        return self.numbers.filled(number, 0.0, self.shape, "rough")
+
     @property
     def alike(self) -> float | None:
         return self.held[0] if self.what == "number" else None

@@ -18,11 +18,11 @@ from gradcli.plans.native import compiler
 BLOCK, AXES = 256, 8  # as in machine.c
 STEPS = 64  # of tables
 LOAD, GIVE = 0, 1
-STORE, SUM, MAX, MIN, PLACE = -1, 0, 1, 2, 3
+STORE, SUM, MAX, MIN, PLACE, ROUGHLY = -1, 0, 1, 2, 3, 4
 _NAMES = """
 load give add sub mul div pow neg abs sign sqrt cbrt exp expm1 log log1p sin cos tan atan sinh cosh tanh floor ceil trunc maximum minimum
 less less_equal equal not_equal known both either not where widen rough_where rough_add rough_sub rough_mul rough_div rough_neg rough_abs
-rough_sqrt rough_maximum rough_minimum rough_less rough_less_equal rough_equal rough_not_equal finite single
+rough_sqrt rough_maximum rough_minimum rough_less rough_less_equal rough_equal rough_not_equal finite single sincos
 """
 INSTRUCTIONS = {name: number for number, name in enumerate(_NAMES.split())}
 

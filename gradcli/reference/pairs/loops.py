@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ _MANY = 1 << 15  # entries from which on a loop has parts
 _PARTS = 8  # whatever the number of threads is
 _HOW = {"sum": native.SUM, "max": native.MAX, "min": native.MIN, "place": native.PLACE}
 _START = {"sum": 0.0, "max": -np.inf, "min": np.inf, "place": -np.inf}
+_BESIDE = {"sin": "cos", "cos": "sin"}  # what costs nothing more
 _SHARE = 16  # of the entries that a reduction leaves, at most, for parts to have cells of their own
 
 
@@ -62,9 +63,16 @@ def run(shape: Shape, cone: Sequence[Wide], wanted: Sequence[Wide]) -> list[Any]
     return [(r.high, r.low if r.node.kind == "pair" or r.how == native.PLACE else None) for r in results]
 
 
+def _how(x: Wide) -> int:
+    """How the results of a loop come to be: rough numbers and truths are joined as doubles."""
+    how = _HOW.get(x.what, native.STORE)
+    rough = how in (native.SUM, native.MAX, native.MIN) and x.operands[0].kind != "pair"
+    return how + native.ROUGHLY if rough else how
+
+
 def _result(x: Wide) -> Result:
     if x.what in _HOW:
-        return Result(x, np.full(x.shape, _START[x.what]), np.zeros(x.shape), _HOW[x.what])
+        return Result(x, np.full(x.shape, _START[x.what]), np.zeros(x.shape), _how(x))
     return Result(x, np.empty(x.shape), np.empty(x.shape if x.kind == "pair" else 0), native.STORE)
 
 
@@ -152,7 +160,8 @@ class Program:
             for o in x.operands:
                 if o not in inside:
                     self._read(o)
-            self._computed(x)
+            if x not in self._at:
+                self._computed(x, inside)
             self._given(ends.pop(x, ()), x, wanted)
             for o in {*x.operands, x}:
                 if last.get(o, -1) <= i and self._at[o] >= 0 and o not in ends:
@@ -174,20 +183,22 @@ class Program:
         self.code += [native.LOAD, self._at[x], len(self.loads), 0, 0]
         self.loads.append(x)
 
-    def _computed(self, x: Wide) -> None:
+    def _computed(self, x: Wide, inside: Collection[Wide]) -> None:
         places = [self._at[o] for o in x.operands]
         self._at[x] = self._register()
-        name = "widen" if x.what == "rounded" else x.what
-        self.code += [native.INSTRUCTIONS[name], self._at[x], *[*places, 0, 0][:3]]
+        other = _BESIDE.get(x.what)
+        twin = None if other is None else x.numbers.known.get((x.kind, x.shape, other, x.operands, None))
+        if twin is None or twin not in inside:
+            self.code += [native.INSTRUCTIONS["widen" if x.what == "rounded" else x.what], self._at[x], *[*places, 0, 0][:3]]
+            return
+        self._at[twin] = self._register()
+        both = (x, twin) if x.what == "sin" else (twin, x)
+        self.code += [native.INSTRUCTIONS["sincos"], self._at[both[0]], places[0], self._at[both[1]], 0]
 
     def _given(self, numbers: Sequence[int], x: Wide, wanted: Sequence[Wide]) -> None:
         """An operand of reductions, or what is stored itself."""
         for number in numbers:
-            how, place = _HOW.get(wanted[number].what, native.STORE), self._at[x]
-            if how != native.STORE and x.kind != "pair":
-                place = self._register()
-                self.code += [native.INSTRUCTIONS["widen"], place, self._at[x], 0, 0]
-                self._free.append(place)
+            how, place = _how(wanted[number]), self._at[x]
             self.code += [native.GIVE, 0, how, -number - 1, place]
 
     def _register(self) -> int:

@@ -14,7 +14,7 @@ typedef struct {
     whole dense; /* 1: its entries are the loop's, one after the other; 2: it has one entry */
 } array;
 
-enum { TO_SUM, TO_MAX, TO_MIN, TO_PLACE };
+enum { TO_SUM, TO_MAX, TO_MIN, TO_PLACE, TO_ROUGH_SUM, TO_ROUGH_MAX, TO_ROUGH_MIN };
 
 static const double NOTHING[BLOCK];
 
@@ -113,9 +113,54 @@ FOLD(plus, plus)
 FOLD(larger, larger)
 FOLD(smaller, smaller)
 
+/* doubles alone: what is no number makes the result none */
+INLINE double rough_plus(double a, double b) { return a + b; }
+INLINE double rough_larger(double a, double b) { return a != a || a > b ? a : b; }
+INLINE double rough_smaller(double a, double b) { return a != a || a < b ? a : b; }
+
+#define ROUGH_FOLD(NAME, JOIN)                                                                                            \
+    static pair NAME##_of(const double *high, const double *low, whole n) {                                               \
+        (void)low;                                                                                                        \
+        double h[LANES] = {0};                                                                                            \
+        whole first = n < LANES ? n : LANES, i = first;                                                                   \
+        for (whole k = 0; k < first; k++) h[k] = high[k];                                                                 \
+        for (; i + LANES <= n; i += LANES) {                                                                              \
+            _Pragma("omp simd") for (int k = 0; k < LANES; k++) h[k] = JOIN(h[k], high[i + k]);                           \
+        }                                                                                                                 \
+        for (whole k = 1; k < first; k++) h[0] = JOIN(h[0], h[k]);                                                        \
+        for (; i < n; i++) h[0] = JOIN(h[0], high[i]);                                                                    \
+        return (pair){h[0], 0};                                                                                           \
+    }                                                                                                                     \
+    static void NAME##_each(double *high, double *low, const double *h, const double *l, whole n) {                       \
+        (void)low; (void)l;                                                                                               \
+        _Pragma("omp simd") for (whole k = 0; k < n; k++) high[k] = JOIN(high[k], h[k]);                                  \
+    }
+
+ROUGH_FOLD(rough_plus, rough_plus)
+ROUGH_FOLD(rough_larger, rough_larger)
+ROUGH_FOLD(rough_smaller, rough_smaller)
+
+typedef struct {
+    pair (*of)(const double *, const double *, whole);
+    void (*each)(double *, double *, const double *, const double *, whole);
+} fold;
+
+static const fold FOLDS[] = {
+    {plus_of, plus_each}, {larger_of, larger_each}, {smaller_of, smaller_each}, {NULL, NULL},
+    {rough_plus_of, rough_plus_each}, {rough_larger_of, rough_larger_each}, {rough_smaller_of, rough_smaller_each},
+};
+
 /* the largest number and where it is first; of numbers that are no numbers, nothing */
 static void find(const array *cell, const double *high, whole flat, whole n) {
-    for (whole i = 0; i < n; i++)
+    double top[LANES];
+    for (int k = 0; k < LANES; k++) top[k] = cell->high[0];
+    whole i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        _Pragma("omp simd") for (int k = 0; k < LANES; k++) top[k] = high[i + k] > top[k] ? high[i + k] : top[k];
+    }
+    int more = i < n;
+    for (int k = 0; k < LANES; k++) more |= top[k] > cell->high[0];
+    for (i = 0; more && i < n; i++)
         if (high[i] > cell->high[0]) cell->high[0] = high[i], cell->low[0] = (double)(flat + i);
 }
 
@@ -132,16 +177,12 @@ static void reduce(whole how, const array *cells, const double *high, const doub
         run = run < n - i ? run : n - i;
         double *h = cells->high + w.at, *l = cells->low + w.at;
         if (step == 0) {
-            pair part = how == TO_SUM ? plus_of(high + i, low + i, run) : how == TO_MAX ? larger_of(high + i, low + i, run) : smaller_of(high + i, low + i, run);
-            pair old = {*h, *l};
-            part = how == TO_SUM ? plus(old, part) : how == TO_MAX ? larger(old, part) : smaller(old, part);
-            *h = part.high;
-            *l = part.low;
+            pair part = FOLDS[how].of(high + i, low + i, run);
+            FOLDS[how].each(h, l, &part.high, &part.low, 1);
         } else if (step == 1) {
-            (how == TO_SUM ? plus_each : how == TO_MAX ? larger_each : smaller_each)(h, l, high + i, low + i, run);
+            FOLDS[how].each(h, l, high + i, low + i, run);
         } else {
-            for (whole k = 0; k < run; k++)
-                (how == TO_SUM ? plus_each : how == TO_MAX ? larger_each : smaller_each)(h + k * step, l + k * step, high + i + k, low + i + k, 1);
+            for (whole k = 0; k < run; k++) FOLDS[how].each(h + k * step, l + k * step, high + i + k, low + i + k, 1);
         }
         i += run;
         if (cells->dense != 2) go(&w, run, axes, shape, cells->strides);
@@ -195,6 +236,13 @@ PAIR1(tanh)
 PAIR1(floor)
 PAIR1(ceil)
 PAIR1(trunc)
+LOOP(b_sincos, double *restrict h2 = (double *)bh, *restrict l2 = (double *)bl; SIMD {
+    turn r = pair_sincos(A);
+    rh[i] = r.sine.high;
+    rl[i] = r.sine.low;
+    h2[i] = r.cosine.high;
+    l2[i] = r.cosine.low;
+})
 LOOP(b_maximum, GIVES(larger(A, ((pair){ah[i] == ah[i] ? bh[i] : NAN, bl[i]}))))
 LOOP(b_minimum, GIVES(smaller(A, ((pair){ah[i] == ah[i] ? bh[i] : NAN, bl[i]}))))
 TRUTH(less, pair_less(A, B))
@@ -233,11 +281,13 @@ DOUBLE1(single, (double)(float)a)
 
 typedef void (*loop)(whole, double *restrict, double *restrict, const double *, const double *, const double *, const double *, const double *, const double *);
 
+#define SINCOS 54
+
 static const loop LOOPS[] = {
     NULL, NULL, b_add, b_sub, b_mul, b_div, b_pow, b_neg, b_abs, b_sign, b_sqrt, b_cbrt, b_exp, b_expm1, b_log, b_log1p, b_sin, b_cos,
     b_tan, b_atan, b_sinh, b_cosh, b_tanh, b_floor, b_ceil, b_trunc, b_maximum, b_minimum, b_less, b_less_equal, b_equal, b_not_equal, b_known,
     b_both, b_either, b_not, b_where, b_widen, b_rough_where, b_rough_add, b_rough_sub, b_rough_mul, b_rough_div, b_rough_neg, b_rough_abs, b_rough_sqrt,
-    b_rough_maximum, b_rough_minimum, b_rough_less, b_rough_less_equal, b_rough_equal, b_rough_not_equal, b_finite, b_single,
+    b_rough_maximum, b_rough_minimum, b_rough_less, b_rough_less_equal, b_rough_equal, b_rough_not_equal, b_finite, b_single, b_sincos,
 };
 
 /* What parts of a loop have found in the same cells, put together. */
@@ -246,7 +296,7 @@ void merge(whole how, double *high, double *low, const double *h, const double *
         if (h[0] > high[0]) high[0] = h[0], low[0] = l[0];
         return;
     }
-    (how == TO_SUM ? plus_each : how == TO_MAX ? larger_each : smaller_each)(high, low, h, l, n);
+    FOLDS[how].each(high, low, h, l, n);
 }
 
 /* Rows of x from `first` to `last` times y: n terms an entry, p columns. */
@@ -332,7 +382,8 @@ int run_program(whole length, const int32_t *program, whole blocks, whole consta
                     reduce(p[2], cells, of[p[4]].high, of[p[4]].low, flat, n, axes, shape);
                 }
             } else {
-                const block *a = of + p[2], *b = of + p[3], *c = of + p[4];
+                block *a = of + p[2], *b = of + p[3], *c = of + p[4];
+                if (p[0] == SINCOS) b->high = memory + 2 * p[3] * BLOCK, b->low = b->high + BLOCK; /* a second result */
                 r->high = memory + 2 * p[1] * BLOCK;
                 r->low = r->high + BLOCK;
                 LOOPS[p[0]](n, r->high, r->low, a->high, a->low, b->high, b->low, c->high, c->low);

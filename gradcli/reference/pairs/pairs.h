@@ -65,6 +65,12 @@ INLINE pair raw_add(pair a, pair b) {
     return fast_two_sum(v.high, t.low + v.low);
 }
 
+/* where a is at least twice as large as b */
+INLINE pair near_add(pair a, pair b) {
+    pair s = fast_two_sum(a.high, b.high);
+    return fast_two_sum(s.high, s.low + (a.low + b.low));
+}
+
 INLINE pair raw_mul(pair a, pair b) {
     pair p = two_prod(a.high, b.high);
     double rest = fma(a.low, b.high, fma(a.high, b.low, a.low * b.low));
@@ -176,18 +182,18 @@ INLINE pair exp_parts(pair x, double *power, pair *table) {
     *table = (pair){POWER_HIGH[at], POWER_LOW[at]};
     double h = r.high;
     double tail = 1.0 / 720 + h * (1.0 / 5040 + h * (1.0 / 40320 + h * (1.0 / 362880 + h * (1.0 / 3628800 + h * (1.0 / 39916800)))));
-    pair s = raw_add((pair)C_1_120, two_prod(h, tail));
-    s = raw_add((pair)C_1_24, raw_mul(r, s));
-    s = raw_add((pair)C_1_6, raw_mul(r, s));
-    s = raw_add(pair_of(0.5), raw_mul(r, s));
-    return raw_add(r, raw_mul(r, raw_mul(r, s)));
+    pair s = near_add((pair)C_1_120, two_prod(h, tail));
+    s = near_add((pair)C_1_24, raw_mul(r, s));
+    s = near_add((pair)C_1_6, raw_mul(r, s));
+    s = near_add(pair_of(0.5), raw_mul(r, s));
+    return near_add(r, raw_mul(r, raw_mul(r, s)));
 }
 
 INLINE pair raw_exp(pair x) {
     double power;
     pair table, q = exp_parts(x, &power, &table);
     table = raw_add(pair_of(1.0), table);
-    return scaled(raw_add(table, raw_mul(table, q)), power);
+    return scaled(near_add(table, raw_mul(table, q)), power);
 }
 
 INLINE pair raw_expm1(pair x) {
@@ -219,7 +225,7 @@ INLINE pair near_log1p(pair x) {
     double y = 2 * s + 2 * s * z * series;
     pair less = raw_expm1(pair_of(y));
     pair left = raw_div(raw_add(x, pair_neg(less)), raw_add(pair_of(1.0), less));
-    return raw_add(pair_of(y), raw_add(left, pair_of(-0.5 * left.high * left.high)));
+    return near_add(pair_of(y), near_add(left, pair_of(-0.5 * left.high * left.high)));
 }
 
 /* x = m*2^k with m near 1 */
@@ -256,14 +262,14 @@ INLINE void raw_sincos(pair x, pair *sine, pair *cosine) {
     pair z = raw_mul(d, d);
     double h = z.high;
     double ts = 1.0 / 362880 + h * (-1.0 / 39916800 + h * (1.0 / 6227020800.0 + h * (-1.0 / 1307674368000.0)));
-    pair s = raw_add(pair_neg((pair)C_1_5040), two_prod(h, ts));
-    s = raw_add((pair)C_1_120, raw_mul(z, s));
-    s = raw_add(pair_neg((pair)C_1_6), raw_mul(z, s));
-    s = raw_add(d, raw_mul(d, raw_mul(z, s)));
+    pair s = near_add(pair_neg((pair)C_1_5040), two_prod(h, ts));
+    s = near_add((pair)C_1_120, raw_mul(z, s));
+    s = near_add(pair_neg((pair)C_1_6), raw_mul(z, s));
+    s = near_add(d, raw_mul(d, raw_mul(z, s)));
     double tc = 1.0 / 40320 + h * (-1.0 / 3628800 + h * (1.0 / 479001600.0 + h * (-1.0 / 87178291200.0)));
-    pair c = raw_add(pair_neg((pair)C_1_720), two_prod(h, tc));
-    c = raw_add((pair)C_1_24, raw_mul(z, c));
-    c = raw_add(pair_of(-0.5), raw_mul(z, c));
+    pair c = near_add(pair_neg((pair)C_1_720), two_prod(h, tc));
+    c = near_add((pair)C_1_24, raw_mul(z, c));
+    c = near_add(pair_of(-0.5), raw_mul(z, c));
     c = raw_mul(z, c); /* cos(d) - 1 */
     pair a = {SINE_HIGH[at], SINE_LOW[at]}, b = {COSINE_HIGH[at], COSINE_LOW[at]};
     *sine = raw_add(a, raw_add(raw_mul(b, s), raw_mul(a, c)));
@@ -272,25 +278,23 @@ INLINE void raw_sincos(pair x, pair *sine, pair *cosine) {
 
 INLINE int turns_few(pair x) { return fabs(x.high) < 50000; }
 
-INLINE pair pair_sin(pair x) {
+typedef struct {
+    pair sine, cosine;
+} turn;
+
+INLINE turn pair_sincos(pair x) {
     pair s, c;
     int fits = turns_few(x);
     raw_sincos((pair){fits ? x.high : 0.0, fits ? x.low : 0.0}, &s, &c);
-    return in_range(pair_if(fits, s));
+    return (turn){in_range(pair_if(fits, s)), in_range(pair_if(fits, c))};
 }
 
-INLINE pair pair_cos(pair x) {
-    pair s, c;
-    int fits = turns_few(x);
-    raw_sincos((pair){fits ? x.high : 0.0, fits ? x.low : 0.0}, &s, &c);
-    return in_range(pair_if(fits, c));
-}
+INLINE pair pair_sin(pair x) { return pair_sincos(x).sine; }
+INLINE pair pair_cos(pair x) { return pair_sincos(x).cosine; }
 
 INLINE pair pair_tan(pair x) {
-    pair s, c;
-    int fits = turns_few(x);
-    raw_sincos((pair){fits ? x.high : 0.0, fits ? x.low : 0.0}, &s, &c);
-    return in_range(pair_if(fits, raw_div(s, c)));
+    turn t = pair_sincos(x);
+    return in_range(raw_div(t.sine, t.cosine));
 }
 
 INLINE pair with_sign(pair x, double of) { return (pair){of < 0 ? -x.high : x.high, of < 0 ? -x.low : x.low}; }
