@@ -32,6 +32,7 @@ class NestWriter(Body):
 
     def text(self) -> str:
         self._head()
+        begin = len(self.lines)
         block = self.layout.block
         self.open(f"for (long long i0 = begin; i0 < end; i0 += {block})")
         self.add(f"const int length = end - i0 < {block} ? (int)(end - i0) : {block};")
@@ -50,6 +51,7 @@ class NestWriter(Body):
         if self.checked:
             self.add(f"*check = {self._check};")
         self.add("return 0;")
+        self.lines[begin:begin] = [f'  long long d{stride} = {stride}; __asm__("" : "+r"(d{stride}));' for stride in sorted(self.strides)]
         return "\n".join([f"int {self.function}({_PARAMETERS}) {{", *self.lines, "}"])
 
     # -- arrays ---------------------------------------------------------------------------------------------------
