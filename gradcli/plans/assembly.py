@@ -165,7 +165,7 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"{source.scalar(root.kind)}({name})")
+                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (in_blocks(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:
