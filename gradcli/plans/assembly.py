@@ -182,7 +182,7 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"{source.scalar(root.kind)}({name})")
+                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (self._is_stored(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:

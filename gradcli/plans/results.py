@@ -1,8 +1,8 @@
 """Arrays for results, taken again when nobody has them any more.
 
-Memory that comes from the system costs a page fault for each of its pages: more than most of what is computed there. A plan keeps the arrays
-of its last two calls (the results of one are mostly at hand while the next one runs), and writes into one again once it is the only one that
-refers to it. Whoever has an array, a view of it or a buffer on it refers to it.
+Memory that comes from the system costs a page fault for each of its pages: more than most of what is computed there. A plan keeps the
+arrays of its last two calls (the results of one are mostly at hand while the next one runs), and writes into one again once it is the only
+one that refers to it. Whoever has an array, a view of it or a buffer on it refers to it.
 """
 
 from __future__ import annotations

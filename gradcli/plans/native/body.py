@@ -100,8 +100,8 @@ class Body:
         return " + ".join(reversed(terms)) or "0"
 
     def _stride(self, part: Part, stride: int) -> str:
-        """A distance in memory. That of neighbours in a lane is no constant, where compilers have no shuffles for it: they would rather have
-        no vectors at all than take together entries that are so far apart."""
+        """A distance in memory. That of neighbours in a lane is no constant where compilers have no shuffles for it: they would rather
+        have no vectors at all than take together entries that are so far apart."""
         is_lane = isinstance(part, Axis) and part.same is self.layout.lane
         if not is_lane or stride in _SHUFFLED:
             return str(stride)
