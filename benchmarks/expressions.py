@@ -29,6 +29,11 @@ def chain_record(terms: int) -> str:
     return json.dumps({"expr": chain(terms), "at": {f"x{i}": value for i, value in enumerate(chain_point(terms))}})
 
 
+def chain_program(terms: int) -> list[str]:
+    """The same as a program: a line for each name, and the chain."""
+    return [*(f"x{i} = {value}" for i, value in enumerate(chain_point(terms))), chain(terms)]
+
+
 def rosenbrock(x: Sequence[Any]) -> Any:
     """The same chain of the numbers of any library."""
     total: Any = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Container, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from gradcli.limits import Limits
 from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
 
+if TYPE_CHECKING:
+    from gradcli.batch.batched_bindings import BatchedBindings
+
+_MANY = 256  # bindings that take some time one by one
 _OFTEN = 3  # meetings of a template, after the first, from which on it is worth compiling
 _WORTH = 20  # queries in which a template is looked for in vain, in the time that one with a known template saves
 _PATIENCE = 1_000  # of them, without one that is known, after which templates are looked for only now and then:
@@ -38,9 +42,22 @@ class CompilationCache:
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
-        if options.freeze and any(name not in scope.names for name in options.freeze):
+        taken = Taken(scope.functions, scope.objects, scope.names, scope.held.places)
+        if options.freeze and any(name not in scope.names and name not in scope.held.places for name in options.freeze):
             return None
-        return self._record(source, of_scope(scope, options), Taken(scope.functions, scope.objects, scope.names), options)
+        batched: BatchedBindings | None = scope.held.batched
+        lookup = of_scope(scope, options) if batched is None else batched.lookup
+        return self._record(source, lookup, taken, options, batched=batched)
+
+    def batches(self, scope: Scope, options: Options) -> bool:
+        """Whether the bindings that are held back are many of few templates, so that they need not be run."""
+        held = scope.held
+        if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
+            from gradcli.batch.batched_bindings import batched
+
+            taken = Taken(scope.functions, scope.objects, scope.names)
+            held.batched = batched(held, self._templates, of_scope(scope, options), taken, options.freeze, scope.mentioned)
+        return held.batched is not None
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
@@ -49,15 +66,31 @@ class CompilationCache:
         self.mentioned = set()
         return self._record(source, of_values(values, options, self.mentioned), values, options, id)
 
-    def _record(self, source: Source, lookup: Lookup, functions: Container[str], options: Options, id: Any = None) -> Record | None:
-        usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length and type(source) is Source
+    def _is_for(self, options: Options) -> bool:
+        return options.bare and self.precision == "float64"
+
+    def _record(
+        self,
+        source: Source,
+        lookup: Lookup,
+        functions: Container[str],
+        options: Options,
+        id: Any = None,
+        batched: BatchedBindings | None = None,
+    ) -> Record | None:
+        usual = self._is_for(options) and len(source.text) <= self.limits.length and type(source) is Source
         if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
             return None
         text = source.text.strip(string.whitespace)
         if len(text) < LONG and self._in_vain():
             return None
         try:
-            found = self._gradient(text, lookup, functions) if len(text) < LONG else self._gradient_of_terms(text, lookup, functions)
+            if len(text) < LONG:
+                found = self._gradient(text, lookup, functions)
+            else:
+                found = self._gradient_of_terms(text, lookup, functions, 0 if batched is None else batched.nodes)
+            if found is not None and batched is not None:
+                found = batched.carried(found)
         except GradcliError:  # the ordinary way says where
             found = None
         if found is None:
@@ -76,10 +109,10 @@ class CompilationCache:
         self._turn += 1
         return self._missed == _PATIENCE and self._turn % _NOW_AND_THEN > 0
 
-    def _gradient_of_terms(self, text: str, lookup: Lookup, functions: Container[str]) -> Found | None:
+    def _gradient_of_terms(self, text: str, lookup: Lookup, functions: Container[str], nodes: int) -> Found | None:
         from gradcli.batch.batched_terms import gradient_of_terms
 
-        return gradient_of_terms(self._templates, text, lookup, functions, self._gradient)
+        return gradient_of_terms(self._templates, text, lookup, functions, self._gradient, nodes)
 
     def _gradient(self, text: str, lookup: Lookup, functions: Container[str]) -> Found | None:
         reading = self._templates.read(*pieces(text))

@@ -17,6 +17,7 @@ from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
+from gradcli.plans.listing import listing, named
 
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
 
@@ -24,14 +25,16 @@ _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False) -> None:
+    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False, threads: int | None = None) -> None:
         self.precision = precision
+        self.threads = threads  # at most, that share a loop; None for as many as there are cores
         self.dtype = numpy_dtype(FLOAT, precision)
         self.assume_finite = assume_finite
         self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self._constants: dict[Any, str] = {}
+        self.labels: dict[str, str] = {}  # what people may read in the place of names of constants
         self._kept: list[Any] = []  # what `_constants` tells apart by identity
         self._last = 0
         self.namespace: dict[str, Any] = {
@@ -111,8 +114,15 @@ class Source:
         if node.static:
             forward = functools.partial(forward, **node.static)
         given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
-        text = f"{self.constant(forward)}({', '.join(given)})"
+        name = self.constant(forward)
+        if not is_ufunc:
+            self.labels[name] = named(node.op.name, node.static)
+        text = f"{name}({', '.join(given)})"
         return text if is_ufunc or node.kind != FLOAT or node.op.outputs > 1 else f"as_float({text})"
+
+    def text(self) -> str:
+        """The program for people to read."""
+        return listing(self.lines, {**self.namespace, **self.labels})
 
     def compiled(self, name: str) -> Callable[..., Any]:
         exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's

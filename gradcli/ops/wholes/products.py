@@ -5,55 +5,76 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
 
-_FEW = 500_000  # multiplications that long doubles do themselves
-_SLICES = 4
+_PAIRED = 4  # multiplications in long double that take as long as to take an entry apart, or to put a result together
+_LOST = 2.0**9  # by how much a term of the second slices must be above the units of doubles, to count in those of long doubles
+_RANGE = 300  # of exponents within which no product of slices is lost beneath the normal numbers, nor too large
 
 
 def product(x: Any, y: Any) -> Any:
     """x @ y of matrices, batch axes before them, as well as long doubles have it: off by no more than sums of products are."""
     if x.dtype == y.dtype == np.float64:
         return np.matmul(x, y)
-    if min(x.shape[-2:], default=1) and x.size * y.shape[-1] > _FEW and np.isfinite(x).all() and np.isfinite(y).all():
-        return _sliced(x, y)
+    m, n = x.shape[-2:]
+    p = y.shape[-1]
+    if m * n * p > _PAIRED * (m * n + n * p + m * p):
+        left, right = _sliced(x, -1), _sliced(y, -2)
+        if left is not None and right is not None:
+            return _of_slices(x, y, left, right)
     return np.matmul(x, y)
 
 
-def _scales(x: Any, axis: int) -> Any:
-    """Powers of 2 above all entries along an axis."""
-    largest = np.abs(x).max(axis=axis, keepdims=True)
-    return np.ldexp(LONG_DOUBLE(1), np.frexp(np.where(largest == 0, LONG_DOUBLE(1), largest))[1])
+class Slices(NamedTuple):
+    """Doubles that add up to entries: the first of so few bits that sums of products of these are exact.
+
+    largest  no less than the entries of a line are
+    """
+
+    first: np.ndarray
+    rest: np.ndarray
+    whole: np.ndarray
+    largest: np.ndarray
 
 
-def _slices(x: Any, bits: int) -> list[Any]:
-    """Doubles of a few bits each that add up to entries below 1 but for what is far below the last of them."""
-    found, unit = [], LONG_DOUBLE(2.0) ** bits
-    for i in range(1, _SLICES + 1):
-        part = np.rint(x * unit**i) / unit**i
-        found.append(part.astype(np.float64))
-        x = x - part
-    return found
-
-
-def _sliced(x: Any, y: Any) -> Any:
-    """By slices of so few bits that sums of their products are exact in doubles (K. Ozaki and others, 2012)."""
-    n = x.shape[-1]
+def _sliced(x: Any, axis: int) -> Slices | None:
+    """The entries of lines that are added up; None where doubles do not hold them."""
+    whole = x.astype(np.float64)
+    size = np.abs(whole)
+    largest = size.max(axis=axis, keepdims=True)
+    top, least = largest.max(initial=0), size.min(initial=np.inf, where=size > 0)
+    if not top < 2.0**_RANGE or not least > 2.0**-_RANGE:
+        return None
+    n = x.shape[axis]
     bits = (53 - math.ceil(math.log2(n))) // 2 if n > 1 else 26
-    left, right = _scales(x, -1), _scales(y, -2)
-    low, high = _slices(x / left, bits), _slices(y / right, bits)
-    total = LONG_DOUBLE(0)
-    for level in reversed(range(_SLICES)):  # the smallest first
-        for i in range(level + 1):
-            total = total + np.matmul(low[i], high[level - i]).astype(LONG_DOUBLE)
-    total = total * left * right
-    # what was left out, beside the terms that were added up: where these are far below the largest, each is added up by itself
-    terms = np.matmul(np.abs(x / left).astype(float), np.abs(y / right).astype(float))
-    lost = (terms > 0) & (terms < n * 2.0 ** (66 - bits * _SLICES))
+    largest = np.ldexp(1.0, np.frexp(largest)[1])
+    # added to numbers so large, others leave what is no smaller than their last bit
+    shift = largest * (1.5 * 2.0 ** (52 - bits))
+    first = whole + shift
+    first -= shift
+    rest = whole - first
+    if x.dtype != np.float64:
+        rest += (x - whole).astype(np.float64)
+    return Slices(first, rest, whole, largest)
+
+
+def _of_slices(x: Any, y: Any, left: Slices, right: Slices) -> Any:
+    """By slices of which the first are multiplied without an error in doubles (K. Ozaki and others, 2012); BLAS does the others too.
+
+    What these are rounded by is a unit of the smaller ones, which is less than long doubles' own of all terms of a sum, unless a few
+    entries are far above the others.
+    """
+    total = np.matmul(left.first, right.first).astype(LONG_DOUBLE)
+    total += np.matmul(left.first, right.rest) + np.matmul(left.rest, right.whole)
+    sizes = np.abs(left.whole), np.abs(right.whole)
+    terms = np.matmul(*sizes)
+    above = sizes[0].sum(axis=-1, keepdims=True) * right.largest + left.largest * sizes[1].sum(axis=-2, keepdims=True)
+    bits = (53 - math.ceil(math.log2(max(x.shape[-1], 2)))) // 2
+    lost = terms * 2.0**bits < _LOST * above
     if not lost.any():
         return total
     if lost.mean() > 0.1 or x.ndim > 2 or y.ndim > 2:
