@@ -49,7 +49,6 @@ G_SCALAR_2(fmod)
 G_INLINE double g_log(double x) { return g_c_log(x); }
 G_INLINE double g_sin(double x) { return g_c_sin(x); }
 G_INLINE double g_cos(double x) { return g_c_cos(x); }
-G_INLINE double g_pow(double x, double y) { return g_c_pow(x, y); }
 G_INLINE double g_exp2(double x) { return g_c_exp2(x); }
 G_INLINE double g_log2(double x) { return g_c_log2(x); }
 G_INLINE double g_log10(double x) { return g_c_log10(x); }
@@ -104,13 +103,14 @@ G_INLINE double g_limited(double x, double limit) {
   double size = __builtin_fabs(x);
   return g_choose(limit < size, limit, size);
 }
-/* What rounding took from a square: exact, where nothing over- or underflows. */
-G_INLINE double g_square_rest(double x, double square) {
+/* What rounding took from a product: exact, where nothing over- or underflows. */
+G_INLINE double g_product_rest(double x, double y, double product) {
 #ifdef __FMA__
-  return __builtin_fma(x, x, -square);
+  return __builtin_fma(x, y, -product);
 #else
-  double wide = x * 0x1.0000002p+27, high = wide - (wide - x), low = x - high; /* T. J. Dekker, 1971 */
-  return ((high * high - square) + 2 * high * low) + low * low;
+  double a = x * 0x1.0000002p+27, b = y * 0x1.0000002p+27, high = a - (a - x), low = x - high; /* T. J. Dekker, 1971 */
+  double other = b - (b - y), rest = y - other;
+  return ((high * other - product) + (high * rest + low * other)) + low * rest;
 #endif
 }
 
@@ -212,7 +212,7 @@ G_INLINE double g_expm1(double x) {
 /* exp(c * x**2) for c a power of 2 or its negative: what rounding took from the square is among the exponent's low part. */
 G_INLINE double g_exp_square(double x, double c) {
   double size = g_limited(x, __builtin_sqrt(746.0 / __builtin_fabs(c))), square = size * size;
-  return g_scaled(g_power_of(c * square, c * g_square_rest(size, square)), c < 0 ? G_UP : -G_UP);
+  return g_scaled(g_power_of(c * square, c * g_product_rest(size, size, square)), c < 0 ? G_UP : -G_UP);
 }
 /* log(1 + x) for x from 0 to 1: 2 atanh(z) for z = x/(2 + x) up to 1/3, a minimax polynomial off by less than 2e-18. */
 G_INLINE double g_log1p_of_unit(double x) {
@@ -222,6 +222,34 @@ G_INLINE double g_log1p_of_unit(double x) {
   odd = G_FMA(odd, v, 0x1.c71c7418d8889p-3), even = G_FMA(even, v, 0x1.24924920957dap-2);
   odd = G_FMA(odd, v, 0x1.99999999a05cap-2), even = G_FMA(even, v, 0x1.5555555555536p-1);
   return G_FMA(z * w, G_FMA(odd, w, even), z + z);
+}
+
+/* -- Powers --------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  double high, low;
+} g_pair;
+
+G_INLINE g_pair g_product_of(g_pair x, g_pair y) {
+  double high = x.high * y.high;
+  g_pair product = {high, g_product_rest(x.high, y.high, high) + (x.high * y.low + x.low * y.high)};
+  return product;
+}
+/* By products of numbers in two parts; the exponent is known when this is compiled. */
+G_INLINE double g_whole_power(double x, int exponent) {
+  int size = exponent < 0 ? -exponent : exponent;
+  g_pair power = {1.0, 0.0}, factor = {x, 0.0};
+#pragma GCC unroll 8
+  for (int bit = 0; bit < 6; ++bit) {
+    if (size >> bit & 1) power = size & ((1 << bit) - 1) ? g_product_of(power, factor) : factor;
+    if (size >> bit >> 1) factor = g_product_of(factor, factor);
+  }
+  int known = (__builtin_fabs(power.low) <= __DBL_MAX__) & (power.high != 0); /* neither overflow nor a zero, whose sign counts */
+  double result = g_choose(known, power.high + power.low, power.high);
+  return exponent < 0 ? 1 / result : result;
+}
+G_INLINE double g_pow(double x, double y) {
+  return __builtin_constant_p(y) && y == (double)(int)y && y >= -63 && y <= 63 ? g_whole_power(x, (int)y) : g_c_pow(x, y);
 }
 
 /* -- Hyperbolic and logistic functions ------------------------------------------------------------------------------------------------ */
