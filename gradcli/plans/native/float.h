@@ -128,7 +128,8 @@ static inline float g_log2(float x) {
 }
 static inline float g_log10(float x) {
   g_binary b = g_binary_of(x);
-  return g_of_logarithm(x, g_fma(b.k, 0x1.344p-2f, g_fma(b.f + g_log_rest(b.f), 0x1.bcb7b2p-2f, b.k * 0x1.3509f8p-18f)));
+  float y = g_fma(b.f, 0x1.bcb7b2p-2f, g_fma(g_log_rest(b.f), 0x1.bcb7b2p-2f, g_fma(b.f, -0x1.5b235ep-27f, b.k * 0x1.3509f8p-18f)));
+  return g_of_logarithm(x, g_fma(b.k, 0x1.344p-2f, y));
 }
 static inline float g_log1p(float x) {
   float u = 1 + x, lost = g_choose(x < 1, x - (u - 1), 1 - (u - x));
