@@ -54,10 +54,15 @@ static inline float g_softsign(float x) { return x / (1 + g_fabs(x)); }
 
 static inline float g_two_to(int k) { return g_of_bits((unsigned)(k + 127) << 23); }
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
-static inline float g_fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-#else
-static inline float g_fma(float x, float y, float z) { return x * y + z; }
+#define G_FMA
 #endif
+static inline float g_fma(float x, float y, float z) { /* rounded once where the processor does so at no cost; else twice */
+#ifdef G_FMA
+  return __builtin_fmaf(x, y, z);
+#else
+  return x * y + z;
+#endif
+}
 
 /* Exponentials: 2^k exp(r), |r| <= log(2)/2; 2^k in two factors, which neither overflow nor underflow */
 typedef struct { float rest, first, second, inverse; } g_powers; /* exp(r) - 1, 2^k as first * second, 1 / second */
@@ -85,15 +90,18 @@ static inline float g_expm1(float x) {
   float y = g_expm1_times(g_within(x, 105.0f), 1.0f);
   return g_choose(x == 0, x, y);
 }
-static inline float g_exp2(float x) {
-  float y = g_within(x, 151.0f), shifted = y + 0x1.8p+23f, r = y - (shifted - 0x1.8p+23f);
+static inline float g_exp2_rest(float r) { /* 2^r - 1, |r| <= 1/2 */
   float p = g_fma(r, g_fma(r, g_fma(r, 0x1.417a5cp-13f, 0x1.5f0946p-10f), 0x1.3b2dd2p-7f), 0x1.c6af7ap-5f);
+  return r * g_fma(r, g_fma(r, p, 0x1.ebfbdcp-3f), 0x1.62e43p-1f);
+}
+static inline float g_exp2(float x) {
+  float y = g_within(x, 151.0f), shifted = y + 0x1.8p+23f;
   int n = g_bits(shifted) - 0x4b400000, half = n >> 1;
-  return (1 + r * g_fma(r, g_fma(r, p, 0x1.ebfbdcp-3f), 0x1.62e43p-1f)) * g_two_to(half) * g_two_to(n - half);
+  return (1 + g_exp2_rest(y - (shifted - 0x1.8p+23f))) * g_two_to(half) * g_two_to(n - half);
 }
 static inline float g_exp_square(float x, float c) { /* c a power of two, or its negative; the rounding error of x * x counts, too */
   float a = g_below(g_fabs(x), 1000.0f), square = a * a;
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+#ifdef G_FMA
   float error = __builtin_fmaf(a, a, -square);
 #else
   float high = g_of_bits((unsigned)g_bits(a) & 0xfffff000u), low = a - high, error = high * high - square + 2 * high * low + low * low;
@@ -144,31 +152,30 @@ static inline float g_log1p_unit(float x) { /* of 0 to 1 */
   return g_fma(far, 0x1.63p-1f, f + g_fma(far, -0x1.bd0106p-13f, g_log_rest(f)));
 }
 
-/* Powers, in double: the logarithm to base 2 of |x| to 2^-37, and two to the power of y times that */
+/* Powers: y times the logarithm to base 2 of |x|, which double has to 2^-37 */
 static inline long long g_bits_of_double(double x) {
   long long i;
   __builtin_memcpy(&i, &x, sizeof i);
   return i;
 }
-static inline double g_double_of_bits(long long i) {
-  double x;
-  __builtin_memcpy(&x, &i, sizeof x);
-  return x;
+static inline double g_fma_of_doubles(double x, double y, double z) {
+#ifdef G_FMA
+  return __builtin_fma(x, y, z);
+#else
+  return x * y + z;
+#endif
 }
 static inline float g_power_of_size(float size, float y) {
-  unsigned long long i = (unsigned long long)g_bits_of_double((double)size);
-  double k = g_double_of_bits((long long)(i >> 52 | 0x4330000000000000)) - (0x1p+52 + 1023); /* in the low bits of a double */
-  double m = g_double_of_bits((long long)((i & 0xfffffffffffff) | 0x3ff0000000000000));
-  int far = m > 0x1.6a09e667f3bcdp+0;
-  m = far ? m * 0.5 : m, k = far ? k + 1 : k;
-  double s = (m - 1) / (m + 1), z = s * s;
-  double p = 0x1.27777ff017feap-1 + z * (0x1.a58d81a5ccd96p-2 + z * 0x1.5ce903e6ed878p-2);
-  double w = (double)y * (k + s * (0x1.71547652bed9cp+1 + z * (0x1.ec709d12d9f11p-1 + z * p)));
-  w = w > 300 ? 300 : w < -300 ? -300 : w;
-  double shifted = w + 0x1.8p+52, r = w - (shifted - 0x1.8p+52);
-  p = 0x1.3b2dbbca323fep-7 + r * (0x1.5f456a7aba4e4p-10 + r * 0x1.41d32d3a79481p-13);
-  p = 1 + r * (0x1.62e430c7e8fc1p-1 + r * (0x1.ebfbdadca325ep-3 + r * (0x1.c6aed4b978c00p-5 + r * p)));
-  return (float)(p * g_double_of_bits((long long)((unsigned long long)(g_bits_of_double(shifted) + 1023) << 52)));
+  g_binary b = g_binary_of(size);
+  double f = (double)b.f, s = f / (f + 2), z = s * s;
+  double p = g_fma_of_doubles(z, g_fma_of_doubles(z, 0x1.5ce903e6ed878p-2, 0x1.a58d81a5ccd96p-2), 0x1.27777ff017feap-1);
+  p = g_fma_of_doubles(z, g_fma_of_doubles(z, p, 0x1.ec709d12d9f11p-1), 0x1.71547652bed9cp+1);
+  double power = (double)y * g_fma_of_doubles(s, p, (double)b.k), shifted = power + 0x1.8p+52;
+  float rest = (float)(power - (shifted - 0x1.8p+52)), all = (float)power;
+  int n = (int)g_bits_of_double(shifted);
+  n = n < -300 ? -300 : n > 300 ? 300 : n;
+  float found = (1 + g_exp2_rest(rest)) * g_two_to(n >> 1) * g_two_to(n - (n >> 1));
+  return g_choose(all > 200, __builtin_inff(), g_choose(all < -200, 0.0f, found));
 }
 static inline float g_pow(float x, float y) {
   float size = g_fabs(x), half = y * 0.5f, power = g_power_of_size(size, y);
