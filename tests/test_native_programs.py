@@ -101,6 +101,10 @@ def _unusual(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
 def _in_other_places(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
     if not array.ndim:
         return array
+    if random.random() < 0.3:  # at addresses that floats cannot have
+        odd = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+        odd[...] = array
+        return odd
     room = np.empty((2 * array.shape[0] + 1, *array.shape[1:]), array.dtype)[: 2 * array.shape[0] : 2][::-1]
     room[...] = array
     return room if random.random() < 0.5 else np.asfortranarray(array)

@@ -43,7 +43,7 @@ class CompiledNest:
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any] | None) -> list[Any]:
         """The totals. Results are stored in ``outputs``; sums of them are added to ``checks``."""
-        given = [np.ascontiguousarray(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
+        given = [_readable(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
         chunks = -(-self.slices // self.chunk)
         totals = [np.empty((chunks, *shape), self.dtype) for shape, _ in self.totals]
         sums = [np.empty(chunks, self.dtype)] if self.checked else []
@@ -63,3 +63,9 @@ class CompiledNest:
         if checks is not None and sums:
             checks.append(np.add.reduce(sums[0]))
         return [fold.reduce(total, axis=0) for total, (_, fold) in zip(totals, self.totals, strict=True)]
+
+
+def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """An array as C reads it: row by row, each entry at an address that its type may have."""
+    array = np.ascontiguousarray(value, dtype)
+    return array if array.flags.aligned else array.copy()
