@@ -1,4 +1,26 @@
-/* The functions of C that texts of operations call (Text.c), for float32; double.h has those for float64 under the same names. */
+/* The functions of C that texts of operations call (Text.c), for float32; double.h has those for float64 under the same names.
+
+   None branches, and all but quotients rounded to whole numbers are carried out in vector registers. They are ours, so that the same number
+   has the same result in any place of an array, with what several of them compute (exp(-|x|), exp(-x^2/2)) written alike, once for the
+   compiler; sines, cosines and tangents are the C library's. Polynomials are of least relative error (J. Lawson's algorithm), their
+   coefficients rounded to floats one after the other, the rest fitted again each time. What functions are reduced to:
+
+   exp, expm1, exp2, sinh, cosh   k log(2), log(2) in two parts (W. Cody, W. Waite, 1980), and degree 6; 2^k in two factors
+   log, log1p, log2, log10        2^k (1 + f), 1 + f from 2/3 to 4/3, and degree 11
+   pow                            the logarithm by its series in f/(2 + f), in double, to 2^-37
+   erf, erfc, ndtr, log_ndtr      exp(x^2) erfc(x) as 1/(x + 2) times degree 10 in 1 - 4/(x + 2) (M. Shepherd, J. Laframboise, 1981), and
+                                  exp(-x^2) with the rounding error of x^2 (T. J. Dekker, 1971); erf up to 1 a polynomial of degree 15
+   tanh, atanh, asinh, asin, atan polynomials of degrees 11, 13, 11, 11, 19 near 0; beyond exp, log1p, square roots, and 1/x
+   x - tanh(x)                    a continued fraction up to 1.5
+   cbrt                           Halley's iteration, twice, from a third of the bits
+
+   Largest errors, in units of the last place, measured against float64 over 90 million floats of all exponents, and 7 million of usual
+   sizes, with AVX-512, AVX2 and neither, of results that neither overflow nor underflow, in their parts either:
+
+   exp 1.03, exp2 1.08, expm1 1.62, log 0.87, log1p 1.61, log2 2.24, log10 1.75, pow 1.18, cbrt 0.97, hypot 1.18, sinh 2.28, cosh 1.45,
+   tanh 1.51, sech 2.29, csch 2.95, coth 2.39, asinh 1.78, acosh 1.90, atanh 1.06, acoth 1.94, sin 2.24, cos 2.24, tan 3.74, sinc 3.52,
+   asin 2.35, acos 1.12, atan 1.44, atan2 1.48, asec 2.20, acsc 2.37, sigmoid 2.31, softplus 1.85, silu 3.14, mish 4.31, logit 1.36,
+   entr 1.60, xlogy 1.74, xlog1py 2.90, erf 1.33, erfc 5.58, ndtr 5.64, log_ndtr 7.24, gelu 5.89, x - tanh(x) 4.13 */
 
 #ifndef real
 #define real float
@@ -208,7 +230,12 @@ static inline float g_hypot(float x, float y) {
 #if defined(__linux__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <features.h>
 #endif
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 35)
+#define G_OF_VECTORS
+#endif
+#endif
+#ifdef G_OF_VECTORS
 __attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_sin(float) __asm__("sinf");
 __attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_cos(float) __asm__("cosf");
 __attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_tan(float) __asm__("tanf");
