@@ -19,6 +19,9 @@ static inline float g_choose(int when, float x, float y) { /* without a branch, 
   unsigned mask = -(unsigned)when;
   return g_of_bits(((unsigned)g_bits(x) & mask) | ((unsigned)g_bits(y) & ~mask));
 }
+static inline int g_choose_truth(int when, int x, int y) { return (when & x) | ((when ^ 1) & y); }
+static inline long long g_choose_whole(int when, long long x, long long y) { return when ? x : y; }
+#define g_where(when, x, y) _Generic((x) + (y), real: g_choose, int: g_choose_truth, default: g_choose_whole)((when) != 0, x, y)
 static inline float g_largest(void) { return __FLT_MAX__; }
 static inline float g_fabs(float x) { return __builtin_fabsf(x); }
 static inline float g_sqrt(float x) { return __builtin_sqrtf(x); }
