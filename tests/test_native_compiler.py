@@ -408,7 +408,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     if room == "no folder":
         monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "file" / "below"))
     elif room == "no room":
-        monkeypatch.setattr(cache, "write_whole", full)
+        monkeypatch.setattr(os, "replace", full)
     else:
         monkeypatch.setattr(cache, "kept_in", lambda *_: None)
     assert twice_of_4() == 8
@@ -416,6 +416,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     assert twice_of_4() == 8
     assert watched.compiled == 2
     assert list((tmp_path / "temporary").iterdir()) == []
+    assert [path.name for path in tmp_path.rglob(".new.*")] == []
 
 
 @needs_compiler
