@@ -500,7 +500,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kept: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     text = (
         f'case " $* " in *" -o "*) ;; *) exec {shlex.join(REAL.command)} "$@" ;; esac\n'
-        f"exec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
+        f"cat > /dev/null\nexec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "CC": str(script(tmp_path / "slow", text))}
     alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)
