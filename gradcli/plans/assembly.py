@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from gradcli.plans.blocks import LoopWriter
 from gradcli.plans.nests import Nest
 from gradcli.plans.schedule import Loop, in_blocks, over_threshold
 from gradcli.plans.source import Source, fills_buffers, makes_new
+
+if TYPE_CHECKING:
+    from gradcli.plans.native.calling import CompiledNest
 
 Step = Expr | Loop | Nest
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
@@ -34,7 +37,7 @@ def written(
     checked: bool,
     exact: bool = False,
     threads: int | None = None,
-    functions: Mapping[Nest, Callable[..., Any]] | None = None,
+    functions: Mapping[Nest, CompiledNest] | None = None,
 ) -> Source:
     """The text of a function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
@@ -65,7 +68,7 @@ class Writer:
     """Writes one program."""
 
     def __init__(
-        self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, Callable[..., Any]]
+        self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, CompiledNest]
     ) -> None:
         self.functions = functions  # of nests that are compiled
         self.nested: set[Expr] = set()  # stored by them
@@ -129,6 +132,7 @@ class Writer:
         self.nested.update(nest.stored)
         totals = "".join(f"{source.names[node]}, " for node in nest.totals)
         stored = ", ".join(source.names[node] for node in nest.stored)
+        source.called.append(self.functions[nest].text)
         call = f"{source.constant(self.functions[nest])}([{', '.join(inputs)}], [{stored}], {self.checks})"
         source.add(f"{totals}= {call}" if totals else call)
 

@@ -35,6 +35,7 @@ class Source:
         self.names: dict[Expr, str] = {}
         self._constants: dict[Any, str] = {}
         self.labels: dict[str, str] = {}  # what people may read in the place of names of constants
+        self.called: list[str] = []  # functions of C
         self._kept: list[Any] = []  # what `_constants` tells apart by identity
         self._last = 0
         self.namespace: dict[str, Any] = {
@@ -122,7 +123,7 @@ class Source:
 
     def text(self) -> str:
         """The program for people to read."""
-        return listing(self.lines, {**self.namespace, **self.labels})
+        return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compiled(self, name: str) -> Callable[..., Any]:
         exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's

@@ -92,8 +92,8 @@ class Body:
                     terms.append("*".join(factors))
             if isinstance(part, Axis) and part.same is self.nest.outer:
                 times_n = True
-            else:
-                stride *= extent
+            elif part is not None:  # which also stands for an axis that the next one has taken in
+                stride *= part.same.extent if isinstance(part, Axis) else extent
         return " + ".join(reversed(terms)) or "0"
 
     def buffer(self, item: Item, slot: Slot) -> str:
