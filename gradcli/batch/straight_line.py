@@ -15,7 +15,7 @@ from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.ops.elementwise import arithmetic
 from gradcli.plans.assembly import compiled, written
-from gradcli.plans.schedule import schedule
+from gradcli.plans.nests import planned
 
 
 class StraightLine:
@@ -26,7 +26,9 @@ class StraightLine:
         results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
-        self._program = compiled(written(leaves, roots, schedule(roots), "float64", assume_finite=True, checked=False, exact=True))
+        self._program = compiled(
+            written(leaves, roots, planned(roots, in_c=False), "float64", assume_finite=True, checked=False, exact=True)
+        )
 
     def __call__(self, values: Sequence[Any]) -> list[Any] | None:
         """Value and derivatives; None if one of them is not finite."""
