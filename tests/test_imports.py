@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "plans": ("plans", "graph", "ops", "errors", "cache_folder"),
     "language": ("language", "graph", "ops", "errors", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
-    "reference": ("reference", "language", "graph", "ops", "errors"),
+    "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "report": ("report", "errors", "notation"),
     "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
