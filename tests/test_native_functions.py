@@ -141,7 +141,7 @@ def tried(count: int, seed: int) -> np.ndarray:
     turns = np.rint(rng.uniform(-300, 300, count)) * (np.pi / 2)
     kinds = [
         rng.uniform(-10, 10, count), rng.uniform(-45, 45, count), rng.uniform(-750, 750, count), rng.normal(size=count),
-        sign * 2.0 ** rng.uniform(-1070, 1020, count), sign * 2.0 ** rng.uniform(-30, 11, count),
+        sign * 2.0 ** rng.uniform(-1020, 1020, count), sign * 2.0 ** rng.uniform(-30, 11, count),
         sign * (1 + 2.0 ** rng.uniform(-52, -1, count) * rng.choice([-1.0, 1.0], count)), turns + steps * np.spacing(turns),
     ]  # fmt: skip
     return np.ascontiguousarray(np.choose(rng.integers(0, len(kinds), count), kinds))
