@@ -38,6 +38,7 @@ class Expander(Transcription[Expr]):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.changed = False
         self.done: dict[Expr, Expr] = {}
 
     def expanded(self, roots: Sequence[Expr]) -> list[Expr]:
@@ -70,6 +71,7 @@ class Expander(Transcription[Expr]):
         return None if op.loops.raised is None else self._made(op.loops.raised(x, **node.static))
 
     def _made(self, node: Any) -> Expr:
+        self.changed = True
         assert isinstance(node, Expr)
         return node
 
@@ -94,7 +96,9 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr]) -> None:
+    def __init__(self, order: Sequence[Expr], *, in_c: bool) -> None:
+        """``in_c``: whether operations must have a text in C, or any on entries will do."""
+        self.in_c = in_c
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
@@ -112,7 +116,8 @@ class Reader:
 
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
-        if op.outputs != 1 or not (op.text.in_c(present, **node.static) if op.elementwise else op.loops.axes):
+        is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
+        if op.outputs != 1 or not (is_written if op.elementwise else op.loops.axes):
             raise NoLoop
         if op.rewriting.adds == "products" and not _is_small(node):
             raise NoLoop
