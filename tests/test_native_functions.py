@@ -20,14 +20,16 @@ import numpy as np
 import pytest
 from flint import arb
 
-from gradcli.ops.registry import registry
+from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
+from gradcli.ops.text import number_in_c
 from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
 
 NATIVE = Path(__file__).parents[1] / "gradcli" / "plans" / "native"
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
+EXPONENTS = (-63, -7, -2, -1, 0, 1, 2, 3, 5, 6, 15, 32, 63)
 COUNT, UNIT = 240, 2.0**-53
 STATIC: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "exp_square": ({"c": -0.5}, {"c": 0.5}),
@@ -68,9 +70,15 @@ def written(op: Op, static: dict[str, Any], at: int) -> str:
     )
 
 
+def powers() -> str:
+    head = 'void p{place}(long n, const real *restrict x, real *restrict out) {{ _Pragma("omp simd") for (long i = 0; i < n; i++) '
+    texts = (("out[i] = " + find("pow").text.in_c((True, True))).format("x[i]", number_in_c(exponent)) + "; }\n" for exponent in EXPONENTS)
+    return "".join(head.format(place=exponent % 1000) + text for exponent, text in zip(EXPONENTS, texts, strict=True))
+
+
 def compiled(folder: Path, header: str, flags: Sequence[str]) -> ctypes.CDLL:
     source = folder / "functions.c"
-    source.write_text((NATIVE / header).read_text() + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)))
+    source.write_text((NATIVE / header).read_text() + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)) + powers())
     library = folder / "functions.so"
     subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True, timeout=600)
     return ctypes.CDLL(str(library))
@@ -106,6 +114,21 @@ def test_special_values(library: ctypes.CDLL, at: int) -> None:
     right = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(found) & np.isnan(wanted) | (wanted != 0) & near
     wrong = [(*points[:, i], found[i], wanted[i]) for i in np.flatnonzero(~right)]
     assert not wrong
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_whole_powers(library: ctypes.CDLL, exponent: int) -> None:
+    """An exponent that is known when the program is compiled makes products of a power."""
+    x = np.concatenate([np.array(SPECIAL), tried(4000, exponent + 100)])
+    found = np.empty_like(x)
+    getattr(library, f"p{exponent % 1000}")(ctypes.c_long(x.size), ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(found.ctypes.data))
+    with np.errstate(all="ignore"):
+        wanted = np.power(x, float(exponent))
+        ordinary = (np.abs(wanted) > 1e-300) & (np.abs(wanted) < 1e300)
+        near = np.abs(found - wanted) <= 2 * np.spacing(np.abs(wanted))
+    same = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(found) & np.isnan(wanted)
+    wrong = x[~(same | near) & (ordinary | (np.abs(wanted) > 1e308) | (x == 0))]
+    assert wrong.size == 0
 
 
 def tried(count: int, seed: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from gradcli.plans.schedule import schedule
 class StraightLine:
     """The value of a root, which is a number, and its derivatives, as a function of the values of leaves.
 
-    program  the function, which raises where Python's floats do, and leaves what is not finite to others
+    program  the function, whose results may be Python's floats; it raises where these do, and leaves what is not finite to others
     """
 
     def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr]) -> None:
@@ -40,4 +40,4 @@ class StraightLine:
                 results, _ = self.program(*values)
         except (ArithmeticError, ValueError):  # Python's floats raise where NumPy has an infinity or NaN
             return None
-        return results if all(map(math.isfinite, results)) else None
+        return [np.float64(result) for result in results] if all(map(math.isfinite, results)) else None

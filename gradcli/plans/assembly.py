@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg.products import matmul
 from gradcli.plans.blocks import LoopWriter
 from gradcli.plans.nests import Nest
@@ -115,8 +115,7 @@ class Writer:
         existing = [node for node in loop.stored if node in targets]
         for node in existing:
             source.names[node] = name = source.new("v")
-            kind = source.constant(source.dtype if node.kind == FLOAT else np.dtype(np.bool_))
-            source.add(f"{name} = empty({node.shape}, {kind}) if {targets[node]} is None else {targets[node]}")
+            source.add(f"{name} = {source.array(node)} if {targets[node]} is None else {targets[node]}")
         ending = [x for x in loop.inputs if self.last_use.get(x) == place and x not in self.viewed and _is_contiguous(x)]
         LoopWriter(source, loop, self.checks, ending).write(existing)
 
@@ -125,7 +124,7 @@ class Writer:
         inputs = [source.name(node) for node in nest.inputs]
         for node in nest.stored:
             source.names[node] = name = source.new("v")
-            made = f"empty({node.shape}, {source.constant(numpy_dtype(node.kind, source.precision))})"
+            made = source.array(node)
             source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
         for node in nest.totals:
             source.names[node] = source.new("v")
@@ -183,7 +182,7 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"{source.scalar(root.kind)}({name})")
+                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (self._is_stored(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:

@@ -82,7 +82,7 @@ class LoopWriter:
             if (old.shape, old.kind) == (node.shape, node.kind) and self.last_use[old] <= place:
                 self.ending.remove(old)
                 return self.source.name(old)
-        return f"empty({node.shape}, {self.source.constant(numpy_dtype(node.kind, self.source.precision))})"
+        return self.source.array(node)
 
     def _whole(self, name: str) -> str:
         if not self.loop.flat:

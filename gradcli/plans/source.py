@@ -18,6 +18,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
 from gradcli.plans.listing import listing, named
+from gradcli.plans.results import RETURNED, Results
 
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
 
@@ -38,8 +39,10 @@ class Source:
         self.called: list[str] = []  # functions of C
         self._kept: list[Any] = []  # what `_constants` tells apart by identity
         self._last = 0
+        self.results = Results()
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            **vars(math), "empty": np.empty, "result": self.results.empty,
+            "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
@@ -99,6 +102,15 @@ class Source:
             literal = repr(bool(node.payload) if node.kind != FLOAT else float(node.payload))
             return f"({literal})"
         return self.name(node)
+
+    def array(self, node: Expr) -> str:
+        """A new array for a node's value."""
+        dtype = numpy_dtype(node.kind, self.precision)
+        made = "empty"
+        if math.prod(node.shape) * dtype.itemsize >= RETURNED:
+            self.results.expect(node.shape, dtype)
+            made = "result"
+        return f"{made}({node.shape}, {self.constant(dtype)})"
 
     def scalar(self, kind: str) -> str:
         """The name of NumPy's type of the numbers of a kind."""

@@ -36,6 +36,7 @@ class NestWriter(Body):
 
     def text(self) -> str:
         self._head()
+        begin = len(self.lines)
         block = self.layout.block
         self.open(f"for (long long i0 = begin; i0 < end; i0 += {block})")
         self.add(f"const int length = end - i0 < {block} ? (int)(end - i0) : {block};")
@@ -56,6 +57,7 @@ class NestWriter(Body):
         if self.is_on_heap:
             self.add("__builtin_free(memory);")
         self.add("return 0;")
+        self.lines[begin:begin] = [f'  long long d{stride} = {stride}; __asm__("" : "+r"(d{stride}));' for stride in sorted(self.strides)]
         return "\n".join([f"int {self.function}({_PARAMETERS}) {{", *self.lines, "}"])
 
     # -- arrays ---------------------------------------------------------------------------------------------------
