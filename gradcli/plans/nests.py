@@ -47,6 +47,12 @@ class Nest:
         return {**self.stored, **self.totals}
 
     @property
+    def is_possible(self) -> bool:
+        """Whether no slice needs what all slices add up to."""
+        needed = {need for item in self.items if item not in self.given for need in item.needs if need not in self.given}
+        return not any(item.what == "fold" and self.outer in item.over for item in needed)
+
+    @property
     def work(self) -> int:
         return sum(item.work for item in self.items if item.is_computed and item not in self.given)
 
