@@ -9,6 +9,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, FLOAT
 from gradcli.ops.text import number_in_c
 from gradcli.plans.axes import Axis, Item
+from gradcli.plans.merging import shape_along
 from gradcli.plans.nests import Nest
 from gradcli.plans.stages import Layout
 
@@ -132,7 +133,7 @@ class Body:
         return self.names[text]
 
     def entry(self, node: Expr, parts: Sequence[Part], slot: Slot) -> str:
-        return f"{self.pointers[node]}[{self.offset(parts, node.shape, slot)}]"
+        return f"{self.pointers[node]}[{self.offset(parts, shape_along(parts, node.shape), slot)}]"
 
     def name(self, key: Key, item: Item, text: str) -> None:
         name = self.names[key] = self.new("v")
