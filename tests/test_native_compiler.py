@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradcli
 from gradcli.errors import NativeError
 from gradcli.plans.native import cache, compiler, flags, running
 
@@ -157,6 +158,21 @@ def test_what_to_install(platform: str, installer: str | None, advice: str, tmp_
     assert compiler.missing().help == advice
 
 
+@pytest.mark.skipif(not Path("/usr/bin/cc").exists(), reason="no compiler there")
+def test_no_window_opens_on_a_mac_without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def told(command: list[str], **_: Any) -> str:
+        asked.append(command)
+        raise running.UnusableError("xcode-select: error: unable to get active developer directory")
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setattr(compiler, "told", told)
+    assert compiler.found() is None
+    assert {tuple(command) for command in asked} == {("/usr/bin/xcode-select", "-p")}
+
+
 @needs_compiler
 def test_the_first_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path / "bin" / "cc", "exit 1")
@@ -201,6 +217,24 @@ def test_what_does_not_compile(watched: Watched) -> None:
         assert "error: " in (told.value.note or "")
         assert watched.compiled == 1
     assert twice_of_4() == 8
+
+
+@needs_compiler
+def test_where_a_compiler_works_and_then_fails_numpy_computes_unless_native_code_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert REAL is not None
+    read = tmp_path / "read"
+    fails = f"cat > {read}; grep -q gradcli_probe {read} || {{ echo error: no space left; exit 1; }}"
+    text = f'case " $* " in *" - "*) {fails};; *) : > {read};; esac\nexec {shlex.join(REAL.command)} "$@" < {read}'
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", text)))
+    x = np.linspace(-1, 1, 1 << 18)
+    by_numpy, by_any, native = (gradcli.value_and_grad("sum(exp(-x*x)*sin(x))", backend=name) for name in ("numpy", "auto", "native"))
+    assert by_any(x=x)[1]["x"].tolist() == by_numpy(x=x)[1]["x"].tolist()
+    assert "no C compiler works" in by_any.plan()
+    with pytest.raises(NativeError) as told:
+        native(x=x)
+    assert told.value.note == "error: no space left"
 
 
 # -- flags ---------------------------------------------------------------------------------------------------------------
@@ -338,13 +372,14 @@ def linked(folder: Path) -> None:
 FOLDERS: dict[str, Callable[[Path], object]] = {
     "another's": given_away, "a link": linked, "for the group to write": lambda folder: folder.chmod(0o770),
     "for all to write": lambda folder: folder.chmod(0o707), "where all may rename it": lambda folder: folder.parent.chmod(0o777),
+    "in another's": lambda folder: given_away(folder.parent),
 }  # fmt: skip
 
 
 @needs_compiler
 @pytest.mark.parametrize("damage", FOLDERS.values(), ids=FOLDERS)
 def test_folders_that_others_can_write_to_are_left_alone(
-    damage: Callable[[Path], object], watched: Watched, kept: Path, monkeypatch: pytest.MonkeyPatch
+    damage: Callable[[Path], object], watched: Watched, kept: Path, call_cli: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert twice_of_4() == 8
     before = [(path.name, path.stat().st_mtime_ns) for path in kept.iterdir()]
@@ -357,6 +392,7 @@ def test_folders_that_others_can_write_to_are_left_alone(
     assert loaded
     assert not any(path.is_relative_to(kept) or path.exists() for path in loaded)
     assert before == [(path.name, path.stat().st_mtime_ns) for path in kept.iterdir()]
+    assert "not yours alone" in call_cli("cache").stdout.splitlines()[3]
 
 
 def full(*_: Any, **__: Any) -> None:
@@ -372,7 +408,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     if room == "no folder":
         monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "file" / "below"))
     elif room == "no room":
-        monkeypatch.setattr(cache, "write_whole", full)
+        monkeypatch.setattr(os, "replace", full)
     else:
         monkeypatch.setattr(cache, "kept_in", lambda *_: None)
     assert twice_of_4() == 8
@@ -380,6 +416,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     assert twice_of_4() == 8
     assert watched.compiled == 2
     assert list((tmp_path / "temporary").iterdir()) == []
+    assert [path.name for path in tmp_path.rglob(".new.*")] == []
 
 
 @needs_compiler
@@ -463,7 +500,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kept: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     text = (
         f'case " $* " in *" -o "*) ;; *) exec {shlex.join(REAL.command)} "$@" ;; esac\n'
-        f"exec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
+        f"cat > /dev/null\nexec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "CC": str(script(tmp_path / "slow", text))}
     alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)

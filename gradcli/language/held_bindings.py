@@ -6,14 +6,11 @@ of them at once, in columns (batch/batched_bindings.py), and they are never run 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from gradcli.errors import Source
 from gradcli.language.tokens import PYTHON_WORDS, RESERVED
-
-if TYPE_CHECKING:
-    from gradcli.language.scope import Scope
 
 _LONGEST = 4_096  # characters of a line
 _ARITHMETIC = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.+-*/(), \t\r\n"  # what names and numbers are joined by
@@ -35,8 +32,8 @@ class HeldBindings:
         self.lines: list[int] = []
         self.batched: Any = None
 
-    def take(self, source: Source, scope: Scope) -> bool:
-        """Hold a line back, if it is one of those that are."""
+    def take(self, source: Source, is_known: Callable[[str], bool]) -> bool:
+        """Hold a line back, if it is one of those that are and its name is new: what is known to stand for something is bound otherwise."""
         text = source.text
         name, equals, value = text.partition("=")
         if "#" in text:
@@ -50,14 +47,9 @@ class HeldBindings:
             return False
         if len(text) > _LONGEST or type(source) is not Source or self.batched is not None or name in self.places or name in _WORDS:
             return False
-        if name in scope.names or name in scope.outside or name in scope.functions or name in scope.dialect.seen.roots:
+        if is_known(name) or (self.texts and source.name != self.name):
             return False
-        if name in scope.leaves or name in scope.objects or name in scope.imported or name in scope.failed or name in scope.lost:
-            return False  # it stands for something already: a second binding is more than a value
-        if not self.texts:
-            self.name = source.name
-        elif source.name != self.name:
-            return False
+        self.name = source.name
         self.places[name] = len(self.texts)
         self.numbers.append(None if value.strip(_NUMBER) else _number(value))
         self.texts.append(text)

@@ -120,6 +120,12 @@ class Scope:
         self.unbind(name)
         self.objects[name] = bound
 
+    def knows(self, name: str) -> bool:
+        """Whether a name stands, or stood, for something that is not the catalogue's."""
+        if name in self.names or name in self.outside or name in self.functions or name in self.dialect.seen.roots:
+            return True
+        return name in self.leaves or name in self.objects or name in self.imported or name in self.failed or name in self.lost
+
     def subject(self, name: str) -> Expr | None:
         """What a name means in results and in claims about them: the value bound to it, or else the node."""
         return self.leaves.get(name, self.names.get(name))

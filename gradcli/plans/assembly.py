@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg.products import matmul
 from gradcli.plans.block_calls import write
 from gradcli.plans.nests import Nest, Step
 from gradcli.plans.schedule import over_threshold
 from gradcli.plans.source import Source, fills_buffers, makes_new
+
+if TYPE_CHECKING:
+    from gradcli.plans.native.calling import CompiledNest
 
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
@@ -33,7 +36,7 @@ def written(
     checked: bool,
     exact: bool = False,
     threads: int | None = None,
-    functions: Mapping[Nest, Callable[..., Any]] | None = None,
+    functions: Mapping[Nest, CompiledNest] | None = None,
 ) -> Source:
     """The text of a function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
@@ -64,7 +67,7 @@ class Writer:
     """Writes one program."""
 
     def __init__(
-        self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, Callable[..., Any]]
+        self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, CompiledNest]
     ) -> None:
         self.functions = functions  # of nests that are compiled; NumPy runs the others
         self.nested: set[Expr] = set()  # stored by them
@@ -109,7 +112,7 @@ class Writer:
         existing = [node for node in nest.stored if node in targets or nest in self.functions]
         for node in existing:
             source.names[node] = name = source.new("v")
-            made = f"empty({node.shape}, {source.constant(numpy_dtype(node.kind, source.precision))})"
+            made = source.array(node)
             source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
         if nest in self.functions:
             self._call(nest)
@@ -125,6 +128,7 @@ class Writer:
             source.names[node] = source.new("v")
         totals = "".join(f"{source.names[node]}, " for node in nest.totals)
         stored = ", ".join(source.names[node] for node in nest.stored)
+        source.called.append(self.functions[nest].text)
         call = f"{source.constant(self.functions[nest])}([{', '.join(inputs)}], [{stored}], {self.checks})"
         source.add(f"{totals}= {call}" if totals else call)
 
@@ -175,7 +179,7 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"{source.scalar(root.kind)}({name})")
+                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (self._is_stored(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:

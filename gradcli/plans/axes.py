@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradcli.graph.nodes import Expr
@@ -143,7 +144,7 @@ class Indices:
     def __init__(self) -> None:
         self.items: list[Item] = []  # in the order in which they were made: operands first
         self._known: dict[Any, Item] = {}
-        self._along: dict[Axis, set[Item]] = {}
+        self._along: dict[Axis, set[Item | View]] = {}
 
     # -- what is there --------------------------------------------------------------------------------------------
 
@@ -153,6 +154,16 @@ class Indices:
         if node.is_constant and not node.shape:
             return View(self._number(node), places)
         return View(self._new(Item("read", [a for a in places if a], node.kind, node=node, parts=places)), places)
+
+    def join_reads(self) -> None:
+        """Let arrays that are read again be read along the same axes, wherever no item would meet itself: loops over them can be one."""
+        first: dict[Expr, Item] = {}
+        for item in self.items:
+            if item.what == "read" and item.node is not None:
+                for one, other in zip(first.setdefault(item.node, item).parts, item.parts, strict=True):
+                    if isinstance(one, Axis) and isinstance(other, Axis):
+                        with suppress(Conflict):
+                            self.join(one, other)
 
     def _number(self, node: Expr) -> Item:
         if node not in self._known:
@@ -195,11 +206,25 @@ class Indices:
             axes = [axis for axis in found if axis is not None]
             for axis in axes[1:]:
                 self.join(axes[0], axis)
-            places.append(axes[0].same if axes else None)
-        return tuple(places)
+            places.append(axes[0] if axes else None)
+        return self._apart(places)
+
+    def _apart(self, places: Sequence[Axis | None]) -> Axes:
+        """The axes of a shape's places. Raises Conflict if one stands in two of them: that would be a diagonal."""
+        found = tuple(None if axis is None else axis.same for axis in places)
+        axes = [axis for axis in found if axis is not None]
+        if len({*axes}) < len(axes):
+            raise Conflict
+        return found
+
+    def hold(self, view: View) -> None:
+        """Let the axes of a view's places be told apart from now on, also those along which it is only repeated."""
+        for axis in self._apart(view.places):
+            if axis is not None:
+                self._along.setdefault(axis, set()).add(view)
 
     def join(self, one: Axis, other: Axis) -> None:
-        """Make two axes one. Raises Conflict if an item has both."""
+        """Make two axes one. Raises Conflict if an item, or a view that is held, has both."""
         one, other = one.same, other.same
         if one is other:
             return

@@ -69,7 +69,7 @@ class Block:
                 continue
             old = next((old for old in free if self._may_take(node, view, old)), None)
             if old is None:
-                array = f"empty({node.shape}, {self.source.constant(numpy_dtype(node.kind, self.source.precision))})"
+                array = self.source.array(node)
             else:
                 free.remove(old)
                 array = self.source.name(old)

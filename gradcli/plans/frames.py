@@ -53,8 +53,8 @@ class Frame:
     def view(self, name: str, parts: Sequence[Axis | None], shape: Shape) -> str:
         """An array of a shape, whose places run along ``parts``, in the frame."""
         axes = [part.same for part in parts if part is not None]
-        if len(parts) < len(shape):
-            name += f".reshape({shape_along(parts, shape)})"
+        if shape_along(parts) != shape:
+            name += f".reshape({shape_along(parts)})"
         if None in parts:
             name += f"[{', '.join('0' if part is None else ':' for part in parts)}]"
         if not axes:

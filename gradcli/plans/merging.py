@@ -1,107 +1,68 @@
-"""Axes that always run side by side become one: what is computed entry by entry of a table is one long row.
-
-Two axes are one if every item has both or neither, and sums over both or neither, and if in the shape of every array one follows the other.
-"""
+"""Axes that always stand side by side as one: entries of a matrix whose rows nothing asks for are those of a vector."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from gradcli.ops.writing import Shape
-from gradcli.plans.axes import Axis, Item
-from gradcli.plans.reading import Reader
+from gradcli.plans.axes import Axis, Item, View
 
-Part = Axis | Item | None
-
-
-def merge(reader: Reader) -> None:
-    """Make one axis of each row of axes that are one."""
-    chains = _chains(reader)
-    if not chains:
-        return
-    begins: dict[Axis, tuple[Axis, int]] = {}  # of a row's first axis, what the row becomes, and how many axes it has
-    for chain in chains:
-        whole = Axis(math.prod(axis.extent for axis in chain))
-        begins[chain[0]] = whole, len(chain)
-    places = {id(view): [*_shortened(view.places, begins)] for view in reader.views.values()}
-    parts = {item: [*_shortened(item.parts, begins)] for item in reader.indices.items if item.what == "read"}
-    for view in reader.views.values():
-        view.places = tuple(part for part in places[id(view)] if not isinstance(part, Item))
-    for item, shortened in parts.items():
-        item.parts = tuple(shortened)
-    for chain in chains:
-        for axis in chain:
-            begins[chain[0]][0].join(axis)
+Parts = Sequence[Axis | Item | None]
 
 
-def shape_along(parts: Sequence[Part], shape: Shape) -> Shape:
-    """The extents of an array's shape, joined where its axes are merged."""
-    extents = iter(shape)
-    found = []
-    for part in parts:
-        extent = next(extents)
-        while isinstance(part, Axis) and extent < part.extent:
-            extent *= next(extents)
-        found.append(extent)
-    return tuple(found)
+def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
+    """Make one axis of two wherever everything that runs along either runs along both, one after the other in memory."""
+    while (pair := next(_candidates(items, views), None)) is not None:
+        _merge(*pair, items, views)
 
 
-def _chains(reader: Reader) -> list[list[Axis]]:
-    """Rows of axes that are one."""
-    uses: dict[Axis, list[tuple[int, bool]]] = {}
-    alone: set[Axis] = set()
-    for place, item in enumerate(reader.indices.items):
-        over = item.over
-        for axis in item.space:
-            uses.setdefault(axis, []).append((place, axis in over))
-        if item.what == "put":
-            alone.update(over)
-    after: dict[Axis, set[Part]] = {}
-    before: dict[Axis, set[Part]] = {}
-    for parts in _accesses(reader):
-        row = [part.same if isinstance(part, Axis) else part for part in parts if part is not None]
-        for one, other in zip([None, *row], [*row, None], strict=True):
-            if isinstance(one, Axis):
-                after.setdefault(one, set()).add(other)
-            if isinstance(other, Axis):
-                before.setdefault(other, set()).add(one)
-    following: dict[Axis, Axis] = {}
-    for axis, others in after.items():
-        other = next(iter(others))
-        if not isinstance(other, Axis) or others != {other} or before[other] != {axis} or alone & {axis, other}:
-            continue
-        if uses.get(axis) == uses.get(other) and axis.extent and other.extent:
-            following[axis] = other
-    chains = []
-    inner = set(following.values())
-    for axis in following:
-        if axis in inner:
-            continue
-        chain = [axis]
-        while chain[-1] in following:
-            chain.append(following[chain[-1]])
-        chains.append(chain)
-    return chains
+def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[Axis, Axis]]:
+    seen: set[tuple[Axis, Axis]] = set()
+    for parts in _accesses(items, views):
+        there = [part for part in _same(parts) if part is not None]
+        for one, other in pairwise(there):
+            if isinstance(one, Axis) and isinstance(other, Axis) and (one, other) not in seen:
+                seen.add((one, other))
+                if _are_one(one, other, items, views):
+                    yield one, other
 
 
-def _accesses(reader: Reader) -> Iterator[Sequence[Part]]:
-    for view in reader.views.values():
-        yield view.places
-    for item in reader.indices.items:
-        if item.what == "read":
-            yield item.parts
+def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Parts]:
+    """What stands in each place of the shapes of arrays that are read, or may be written."""
+    yield from (item.parts for item in items if item.what == "read")
+    yield from (view.places for view in views)
 
 
-def _shortened(parts: Sequence[Part], begins: dict[Axis, tuple[Axis, int]]) -> Iterator[Part]:
-    """Parts with one in the place of each row of axes."""
-    left = 0  # axes of a row that are passed over
-    for part in parts:
-        if left:
-            left -= part is not None
-        elif isinstance(part, Axis) and part.same in begins:
-            whole, count = begins[part.same]
-            left = count - 1
-            yield whole
-        else:
-            yield part
+def _same(parts: Parts) -> list[Axis | Item | None]:
+    return [part.same if isinstance(part, Axis) else part for part in parts]
+
+
+def _are_one(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> bool:
+    for item in items:
+        if (one in item.axes) != (other in item.axes) or (one in item.over) != (other in item.over):
+            return False
+    for parts in _accesses(items, views):
+        there = [part for part in _same(parts) if part is not None]
+        if (one in there) != (other in there) or (one in there and there.index(other) != there.index(one) + 1):
+            return False
+    return True
+
+
+def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> None:
+    """The merged axis takes the place of the second one."""
+    merged = Axis(one.extent * other.extent)
+    for item in items:
+        item.axes_ = tuple(a for a in _replaced(item.axes_, one, other, merged) if isinstance(a, Axis))
+        item.over_ = tuple(a for a in _replaced(item.over_, one, other, merged) if isinstance(a, Axis))
+        item.parts = tuple(_replaced(item.parts, one, other, merged))
+    for view in views:
+        view.places = tuple(a if isinstance(a, Axis) else None for a in _replaced(view.places, one, other, merged))
+
+
+def _replaced(parts: Parts, one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
+    return [None if part is one else merged if part is other else part for part in _same(parts)]
+
+
+def shape_along(parts: Parts) -> tuple[int, ...]:
+    """The shape of an array whose axes are merged: None stands for an extent of 1, and for what the next axis has taken in."""
+    return tuple(part.same.extent if isinstance(part, Axis) else 1 for part in parts)

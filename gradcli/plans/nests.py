@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr
 from gradcli.plans.axes import Axis, Item, View
-from gradcli.plans.merging import merge
 from gradcli.plans.reading import Reader, in_order
 from gradcli.plans.schedule import BLOCK_THRESHOLD, over_threshold
 
@@ -60,9 +59,7 @@ def planned(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
     order = in_order(roots)
     if not any(map(over_threshold, order)):
         return [node for node in order if node.op is not None]
-    reader = Reader(order, in_c=in_c)
-    merge(reader)
-    return Planner(roots, order, reader).steps()
+    return Planner(roots, order, Reader(order, in_c=in_c)).steps()
 
 
 class Planner:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
+from gradcli.errors import EvaluationError, NativeError
 from gradcli.graph.indeterminate import gradients, has_nan
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -109,8 +109,15 @@ class Plan:
         return compiled(self._written(*self._folded(assume_finite=True)))
 
     def _written(self, roots: Sequence[Expr], risky: bool) -> Source:
-        if self.backend == "native" and (source := self._native(roots)) is not None:
-            return source
+        if self.backend == "native":
+            try:
+                source = self._native(roots)
+            except NativeError:
+                if self.asked == "native":
+                    raise
+                self.backend, source = "numpy", None  # there may be no room for a compiler's files
+            if source is not None:
+                return source
         expander = Expander(Graph(self.root.graph.limits))
         roots = expander.expanded(roots)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's

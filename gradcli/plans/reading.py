@@ -13,6 +13,7 @@ from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.spec import Op
 from gradcli.plans.axes import Conflict, Indices, Item, NoLoop, View
+from gradcli.plans.merging import merge_axes
 from gradcli.plans.schedule import over_threshold
 
 LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the longest axis are BLAS's
@@ -102,6 +103,8 @@ class Reader:
         for node in order:
             if node.op is not None:
                 self._read(node, node.op)
+        self.indices.join_reads()
+        merge_axes(self.indices.items, list(self.views.values()))
 
     def _read(self, node: Expr, op: Op) -> None:
         begin = len(self.indices.items)
@@ -120,10 +123,8 @@ class Reader:
         for _ in range(len(node.operands) + 1):
             views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
             try:
-                if op.elementwise:
-                    return self.indices.map(op, views, node.static, node.kind, present)
-                assert op.loops.axes is not None
-                found: View = op.loops.axes(self.indices, *views, **node.static)
+                found = self._made(node, op, views, present)
+                self.indices.hold(found)
                 return found
             except Conflict:
                 computed = [o for o in node.operands if o is not None and o in self.views and o not in apart]
@@ -131,6 +132,13 @@ class Reader:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
         raise NoLoop
+
+    def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
+        if op.elementwise:
+            return self.indices.map(op, views, node.static, node.kind, present)
+        assert op.loops.axes is not None
+        found: View = op.loops.axes(self.indices, *views, **node.static)
+        return found
 
     def _operand(self, node: Expr, apart: set[Expr]) -> View:
         if node in self.views and node not in apart:

@@ -20,6 +20,7 @@ _MOST_COPIES = 64  # of an item
 _LONG = 17  # entries from which on a lane lies inside of a slice
 _CHEAP = 2  # additions that are done again rather than kept
 _BLOCK = 1024  # slices whose sums are added up together
+_ROWS = 64  # the same of slices that are done one by one
 _ROOM = 1 << 12  # numbers that a block of slices may keep
 
 
@@ -53,7 +54,7 @@ class Layout:
         self._levels = self._late(self._early())
         self.stages = self._stages()
         kept = sum(math.prod(a.extent for a in item.axes if a is not nest.outer) for item in self.kept)
-        self.block = max(16, min(_BLOCK, _ROOM // max(kept, 1) // 16 * 16))
+        self.block = max(16, min(_BLOCK, _ROOM // max(kept, 1) // 16 * 16)) if self.lane is nest.outer else _ROWS
 
     # -- axes -----------------------------------------------------------------------------------------------------
 

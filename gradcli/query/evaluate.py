@@ -50,24 +50,25 @@ def records(
     for source in program.sources(lines, name, stream=stream):
         record = None
         if cache is not None:
-            if not stream and held.take(source, scope):
+            if not stream and held.take(source, scope.knows):
                 continue
             if held.texts and not cache.batches(scope, options):
-                yield from _of_sources(program, held.release(), options)
+                yield from _of_sources(program, held.release(), options, cache)
             record = cache.in_scope(scope, source, options)
         if record is None:
-            yield from _of_sources(program, [*held.release(), source], options)
+            yield from _of_sources(program, [*held.release(), source], options, cache)
         else:
             yield record
     if cache is not None and held.texts and not cache.batches(scope, options):
-        yield from _of_sources(program, held.release(), options)
+        yield from _of_sources(program, held.release(), options, cache)
 
 
-def _of_sources(program: Program, sources: Iterable[Source], options: Options) -> Iterator[Record]:
-    """The results of logical lines in the ordinary way."""
+def _of_sources(program: Program, sources: Iterable[Source], options: Options, cache: CompilationCache | None) -> Iterator[Record]:
+    """The results of logical lines, each of its own form."""
     for source in sources:
         for statement in parse_statements(source, program.scope.limits.length):
-            record = run_statement(program, statement, options)
+            record = cache.of_tree(program.scope, statement, options) if cache is not None and type(statement) is Query else None
+            record = record or run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record
 

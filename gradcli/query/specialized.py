@@ -156,7 +156,7 @@ class Specialized:
         straight = {
             name: array
             for name, array in out.items()
-            if array.flags.c_contiguous and not any(np.may_share_memory(array, value) for value in values)
+            if array.flags.carray and not any(np.may_share_memory(array, value) for value in values)
         }
         return [straight.get(name) for name in self.wrt]
 

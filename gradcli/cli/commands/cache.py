@@ -39,6 +39,8 @@ def run(clear: bool) -> int:
         compilers = ", ".join(sorted({compiler for compiler in code.values() if compiler}))
         removed = "removed " if clear else ""
         lines = [f"verdicts: {removed}{_amount(verdicts)}", f"compiled code: {removed}{_amount(code)}{compilers and f' by {compilers}'}"]
+        if cache.is_left_alone():
+            lines.append("compiled code is not loaded from there: the folder, or one above it, is not yours alone to write to")
         if clear:
             verdict_cache.clear()
             cache.clear()

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.cache_folder import folder
 
-_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich")
+_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
 DEPENDS = (

@@ -28,7 +28,7 @@ cosh: Op = elementwise(
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
-    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=3,
+    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=4,
     sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
     carries=bent,

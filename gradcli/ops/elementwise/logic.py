@@ -156,7 +156,7 @@ where = elementwise(
     on_floats="{1} if {0} else {2}",
     ulps=0,
     carries=chosen,
-    c="({0} != 0 ? {1} : {2})",
+    c="g_where({0}, {1}, {2})",
 )
 
 _TIE = "x = y"

@@ -136,7 +136,7 @@ def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
 def _softplus_in_c(beta: float, threshold: float) -> str:
     scale, limit = number_in_c(beta), number_in_c(threshold)
     curve = "g_softplus({0})" if beta == 1 else f"(g_softplus({{0}} * {scale}) / {scale})"
-    return curve if threshold == math.inf else f"({{0}} * {scale} > {limit} ? {{0}} : {curve})"
+    return curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
 
 
 softplus: Op = elementwise(

@@ -9,11 +9,12 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, FLOAT
 from gradcli.ops.text import number_in_c
 from gradcli.plans.axes import Axis, Item
-from gradcli.plans.merging import shape_along
 from gradcli.plans.nests import Nest
 from gradcli.plans.stages import Layout
 
 _JOINED = {"add": "{0} + {1}", "mul": "{0} * {1}", "maximum": "g_maximum({0}, {1})", "minimum": "g_minimum({0}, {1})"}
+
+_SHUFFLED = (2, 3, 4, 8)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
 Part = Axis | Item | None
@@ -42,6 +43,7 @@ class Body:
         self.names: dict[Key, str] = {}
         self.buffers: dict[tuple[Item, tuple[int, ...]], str] = {}
         self.loop_names: dict[Axis, str] = {}
+        self.strides: set[int] = set()
         self.lines: list[str] = []
         self._depth = 1
         self._last = 0
@@ -88,14 +90,23 @@ class Body:
         for part, extent in zip(reversed(parts), reversed(shape), strict=True):
             if part is not None:
                 index = self._index(part.same, slot) if isinstance(part, Axis) else f"(long long){self.value(part, slot)}"
-                factors = [index, *(["n"] if times_n else []), *([str(stride)] if stride != 1 else [])]
+                factors = [index, *(["n"] if times_n else []), *([self._stride(part, stride)] if stride != 1 else [])]
                 if index != "0":
                     terms.append("*".join(factors))
             if isinstance(part, Axis) and part.same is self.nest.outer:
                 times_n = True
-            else:
-                stride *= extent
+            elif part is not None:  # which also stands for an axis that the next one has taken in
+                stride *= part.same.extent if isinstance(part, Axis) else extent
         return " + ".join(reversed(terms)) or "0"
+
+    def _stride(self, part: Part, stride: int) -> str:
+        """A distance in memory. That of neighbours in a lane is no constant where compilers have no shuffles for it: they would rather
+        have no vectors at all than take together entries that are so far apart."""
+        is_lane = isinstance(part, Axis) and part.same is self.layout.lane
+        if not is_lane or stride in _SHUFFLED:
+            return str(stride)
+        self.strides.add(stride)
+        return f"d{stride}"
 
     def buffer(self, item: Item, slot: Slot) -> str:
         name = self.buffers[item, self.key(item.axes, slot)]
@@ -133,7 +144,7 @@ class Body:
         return self.names[text]
 
     def entry(self, node: Expr, parts: Sequence[Part], slot: Slot) -> str:
-        return f"{self.pointers[node]}[{self.offset(parts, shape_along(parts, node.shape), slot)}]"
+        return f"{self.pointers[node]}[{self.offset(parts, node.shape, slot)}]"
 
     def name(self, key: Key, item: Item, text: str) -> None:
         name = self.names[key] = self.new("v")

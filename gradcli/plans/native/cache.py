@@ -90,12 +90,16 @@ def folder(*, make: bool = False) -> Path | None:
             with suppress(FileExistsError):
                 where.mkdir(mode=0o700)
         there = where.lstat()
-        if not stat.S_ISDIR(there.st_mode) or not _own(there):
-            return None
-        open_to_all = [p for p in where.resolve().parents if p.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH]
+        is_own = stat.S_ISDIR(there.st_mode) and _own(there) and not any(_open(above.stat()) for above in where.resolve().parents)
     except OSError:
         return None
-    return None if open_to_all else where
+    return where if is_own else None
+
+
+def is_left_alone() -> bool:
+    """Whether there is a folder that is not used, since it is not the user's alone."""
+    where = kept_in("native")
+    return where is not None and where.exists() and folder() is None
 
 
 def _own(there: os.stat_result) -> bool:
@@ -103,12 +107,17 @@ def _own(there: os.stat_result) -> bool:
     return there.st_uid == os.geteuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
+def _open(there: os.stat_result) -> bool:
+    """Whether others may put something else in the place of what is in a folder: its owner may, and all if they may write to any of it."""
+    return there.st_uid not in (0, os.geteuid()) or there.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
+
+
 def _content_is(path: Path, wanted: str) -> bool:
     """Whether a file is one's own and has the content of that hash."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
             there = os.fstat(stream.fileno())
-            return stat.S_ISREG(there.st_mode) and _own(there) and digest(stream.read()) == wanted
+            return _own(there) and digest(stream.read()) == wanted
     except OSError:
         return False
 

@@ -22,8 +22,9 @@ _FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "maximum": np.
 class CompiledNest:
     """A nest as a function of arrays."""
 
-    def __init__(self, writer: NestWriter, function: Any, precision: str, threads: int | None) -> None:
+    def __init__(self, writer: NestWriter, function: Any, text: str, precision: str, threads: int | None) -> None:
         nest = writer.nest
+        self.__name__, self.text = writer.function, text
         self.threads = threads
         self.function = function
         self.function.restype = ctypes.c_int
@@ -42,7 +43,7 @@ class CompiledNest:
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any] | None) -> list[Any]:
         """The totals. Results are stored in ``outputs``; sums of them are added to ``checks``."""
-        given = [np.ascontiguousarray(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
+        given = [_readable(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
         chunks = -(-self.slices // self.chunk)
         totals = [np.empty((chunks, *shape), self.dtype) for shape, _ in self.totals]
         sums = [np.empty(chunks, self.dtype)] if self.checked else []
@@ -50,8 +51,9 @@ class CompiledNest:
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
         def run(begin: int, end: int, step: int) -> tuple[()]:
-            if self.function(pointers, self.slices, begin, end, begin // self.chunk):
-                raise MemoryError
+            for first in range(begin, end, step):  # each chunk has totals of its own, also where one thread does all
+                if self.function(pointers, self.slices, first, min(first + step, end), first // self.chunk):
+                    raise MemoryError
             return ()
 
         if self.is_shared and chunks > 1:
@@ -61,3 +63,9 @@ class CompiledNest:
         if checks is not None and sums:
             checks.append(np.add.reduce(sums[0]))
         return [fold.reduce(total, axis=0) for total, (_, fold) in zip(totals, self.totals, strict=True)]
+
+
+def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """An array as C reads it: row by row, each entry at an address that its type may have."""
+    array = np.ascontiguousarray(value, dtype)
+    return array if array.flags.aligned else array.copy()

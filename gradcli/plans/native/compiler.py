@@ -100,6 +100,8 @@ def _tried(name: str, arguments: list[str], path: str) -> Compiler:
     refused = sorted(FORBIDDEN.intersection(arguments))
     if refused:
         raise UnusableError(f"{refused[0]} changes what numbers are")
+    if sys.platform == "darwin" and where.startswith("/usr/bin/"):  # where no tools are installed, what stands there would open a window
+        told(["/usr/bin/xcode-select", "-p"], patience=_PATIENCE)
     command = (os.path.abspath(where), *arguments)
     version = told([*command, "--version"], patience=_PATIENCE)
     kind = _kind(version)

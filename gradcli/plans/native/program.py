@@ -22,5 +22,7 @@ def _header(name: str) -> str:
 def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
     """Functions of all nests. Raises NativeError where there is no compiler."""
     writers = [NestWriter(nest, f"nest{place}", checked=True) for place, nest in enumerate(nests)]
-    code = library("\n".join([_header(_HEADERS[precision]), *(writer.text() for writer in writers)]))
-    return [CompiledNest(writer, getattr(code, writer.function), precision, threads) for writer in writers]
+    texts = [writer.text() for writer in writers]
+    code = library("\n".join([_header(_HEADERS[precision]), *texts]))
+    functions = [getattr(code, writer.function) for writer in writers]
+    return [CompiledNest(*made, precision, threads) for made in zip(writers, functions, texts, strict=True)]
