@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_native_functions import CASES, FLAGS, NAMES, NATIVE, applied, compiled
+from test_native_functions import CASES, FLAGS, NAMES, NATIVE, WITHOUT, applied, compiled
 
 MAX = float(np.finfo(np.float32).max)
 LEAST = float(np.finfo(np.float32).tiny)
@@ -32,11 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("native")
 
 
-@pytest.fixture(scope="module")
-def library(folder: Path) -> ctypes.CDLL:
+@pytest.fixture(scope="module", params=sorted({WITHOUT[0], WITHOUT[-1]}), ids=lambda flags: " ".join(flags) or "native")
+def library(request: pytest.FixtureRequest, folder: Path) -> ctypes.CDLL:
     is_gcc = "Free Software Foundation" in subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
     told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
-    return compiled(folder, "float.h", (*FLAGS, *told) if is_gcc else FLAGS)
+    place = folder / str(len(request.param))  # a library that is loaded stays what it was
+    place.mkdir()
+    return compiled(place, "float.h", (*FLAGS, *(told if is_gcc else ()), *request.param))
 
 
 @pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
@@ -101,7 +103,7 @@ def test_loops_are_carried_out_in_vector_registers(library: ctypes.CDLL, folder:
     if not report.exists():
         pytest.skip("the compiler does not tell")
     vectorized = {int(line) for line in re.findall(r"functions\.c:(\d+):\d+: note: vectorized [1-9]", report.read_text())}
-    lines = (folder / "functions.c").read_text().splitlines()
+    lines = next(folder.glob("*/functions.c")).read_text().splitlines()
     places = {int(found[1]): number for number, line in enumerate(lines, 1) if (found := re.match(r"void f(\d+)\(", line))}
     scalar = {op.name for at, (op, _) in enumerate(CASES) if places[at] not in vectorized}
     assert scalar <= SCALAR | COPIES
