@@ -91,6 +91,17 @@ def test_errors_are_within_the_bounds_of_records(library: ctypes.CDLL, at: int) 
     assert not wrong.any(), [(*(x[i] for x in operands), found[i], true[i], ours[i], theirs[i]) for i in np.flatnonzero(wrong)[:3]]
 
 
+@pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
+def test_results_do_not_depend_on_places(library: ctypes.CDLL, at: int) -> None:
+    """Vectors, shorter ones at the ends of loops, and single numbers: loops compute again what others are compared with."""
+    rng = np.random.default_rng(at)
+    operands = [rng.normal(scale=3, size=77).astype(np.float32) for _ in CASES[at][0].operands]
+    whole = applied(library, at, operands)
+    for start in (1, 8, 29, 60, 76):
+        part = applied(library, at, [np.ascontiguousarray(operand[start:]) for operand in operands])
+        assert np.array_equal(part, whole[start:], equal_nan=True)
+
+
 def test_no_float_becomes_a_double_by_accident(folder: Path) -> None:
     source = folder / "header.c"
     source.write_text((NATIVE / "float.h").read_text())
