@@ -20,14 +20,17 @@ import numpy as np
 import pytest
 from flint import arb
 
-from gradcli.ops.registry import registry
+from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
+from gradcli.ops.text import number_in_c
 from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
 
 NATIVE = Path(__file__).parents[1] / "gradcli" / "plans" / "native"
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
+EXPONENTS = (-63.0, -7.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 15.0, 32.0, 63.0, 2.5)
+BASES = (2.0, 10.0, 1.05, 0.97, 1e-300, 1.0, 0.0, -2.0)
 COUNT, UNIT = 240, 2.0**-53
 STATIC: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "exp_square": ({"c": -0.5}, {"c": 0.5}),
@@ -68,9 +71,18 @@ def written(op: Op, static: dict[str, Any], at: int) -> str:
     )
 
 
+def powers() -> str:
+    """Powers of which one operand is known when the program is compiled."""
+    head = 'void {name}(long n, const real *restrict x, real *restrict out) {{ _Pragma("omp simd") for (long i = 0; i < n; i++) '
+    template = "out[i] = " + find("pow").text.in_c((True, True)) + ";"
+    texts = [template.format("x[i]", number_in_c(number)) for number in EXPONENTS]
+    texts += [template.format(number_in_c(number), "x[i]") for number in BASES]
+    return "".join(head.format(name=f"p{place}") + text + " }\n" for place, text in enumerate(texts))
+
+
 def compiled(folder: Path, header: str, flags: Sequence[str]) -> ctypes.CDLL:
     source = folder / "functions.c"
-    source.write_text((NATIVE / header).read_text() + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)))
+    source.write_text((NATIVE / header).read_text() + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)) + powers())
     library = folder / "functions.so"
     subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True, timeout=600)
     return ctypes.CDLL(str(library))
@@ -108,6 +120,20 @@ def test_special_values(library: ctypes.CDLL, at: int) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("place", range(len(EXPONENTS) + len(BASES)), ids=[f"x**{n}" for n in EXPONENTS] + [f"{b}**x" for b in BASES])
+def test_powers_with_a_known_operand(library: ctypes.CDLL, place: int) -> None:
+    x = np.concatenate([np.array(SPECIAL), tried(4000, place)])
+    found = np.empty_like(x)
+    getattr(library, f"p{place}")(ctypes.c_long(x.size), ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(found.ctypes.data))
+    with np.errstate(all="ignore"):
+        wanted = np.power(x, EXPONENTS[place]) if place < len(EXPONENTS) else np.power(BASES[place - len(EXPONENTS)], x)
+        size = np.abs(wanted)
+        near = np.abs(found - wanted) <= 2 * np.spacing(size)
+    same = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(found) & np.isnan(wanted)
+    under = (size < 1e-300) & (size > 0) & (np.abs(found) < 1e-300)
+    assert x[~(same | near | under)].size == 0
+
+
 def tried(count: int, seed: int) -> np.ndarray:
     """Numbers of all magnitudes, of those that functions bend at, and beside whole numbers and multiples of pi/2."""
     rng = np.random.default_rng(seed)
@@ -115,7 +141,7 @@ def tried(count: int, seed: int) -> np.ndarray:
     turns = np.rint(rng.uniform(-300, 300, count)) * (np.pi / 2)
     kinds = [
         rng.uniform(-10, 10, count), rng.uniform(-45, 45, count), rng.uniform(-750, 750, count), rng.normal(size=count),
-        sign * 2.0 ** rng.uniform(-1070, 1020, count), sign * 2.0 ** rng.uniform(-30, 11, count),
+        sign * 2.0 ** rng.uniform(-1020, 1020, count), sign * 2.0 ** rng.uniform(-30, 11, count),
         sign * (1 + 2.0 ** rng.uniform(-52, -1, count) * rng.choice([-1.0, 1.0], count)), turns + steps * np.spacing(turns),
     ]  # fmt: skip
     return np.ascontiguousarray(np.choose(rng.integers(0, len(kinds), count), kinds))
