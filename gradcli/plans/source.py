@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,21 +117,25 @@ class Source:
         return self.constant(numpy_dtype(kind, self.precision).type)
 
     def call(self, node: Expr, operands: Sequence[str], out: str | None = None) -> str:
-        """An operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
+        """A node's operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
         assert node.op is not None
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
-        forward: Callable[..., Any] = node.op.forward
+        return self.applied(node.op, node.static, node.kind, operands, out)
+
+    def applied(self, op: Op, static: Mapping[str, Any], kind: str, operands: Sequence[str], out: str | None = None) -> str:
+        """An operation with its parameters on arrays."""
+        forward: Callable[..., Any] = op.forward
         is_ufunc = isinstance(forward, np.ufunc)
-        if node.static:
-            forward = functools.partial(forward, **node.static)
+        if static:
+            forward = functools.partial(forward, **static)
         given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = named(node.op.name, node.static)
+            self.labels[name] = named(op.name, static)
         text = f"{name}({', '.join(given)})"
-        return text if is_ufunc or node.kind != FLOAT or node.op.outputs > 1 else f"as_float({text})"
+        return text if is_ufunc or kind != FLOAT or op.outputs > 1 else f"as_float({text})"
 
     def text(self) -> str:
         """The program for people to read."""
