@@ -176,6 +176,13 @@ def test_auto_is_numpy_without_a_compiler(no_compiler: str) -> None:
     assert "\nnumpy: no C compiler works, but 128 x 21,700,031 additions are no fewer than the 536,870,912" in f.plan()
 
 
+@pytest.mark.skipif(compiler.found() is None, reason="no C compiler")
+def test_a_plan_says_who_runs_it_whatever_was_asked_for() -> None:
+    assert "\nnative, as asked for\n\nint nest0(" in vg("sum(exp(x))", backend="native").prepare(x=(5000,)).plan()
+    assert "\nnumpy: it has no loops for C\n\ndef program(" in vg("sum(sort(x))", backend="native").prepare(x=(100,)).plan()
+    assert "\nnative: 128 x " in vg(TEXT).prepare(x=X).plan()
+
+
 # -- what is chosen
 
 
@@ -201,7 +208,7 @@ CHOICES = [
 def test_what_is_chosen(choice: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "found", lambda: "a compiler")
     assert backend.chosen(choice.asked, choice.work, choice.calls) == choice.chosen
-    assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls).startswith(choice.said)
+    assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls, "").startswith(choice.said)
     monkeypatch.setattr(compiler, "found", lambda: None)
     if choice.asked != "native":
         assert backend.chosen(choice.asked, choice.work, choice.calls) == "numpy"

@@ -408,7 +408,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     if room == "no folder":
         monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "file" / "below"))
     elif room == "no room":
-        monkeypatch.setattr(cache, "write_whole", full)
+        monkeypatch.setattr(os, "replace", full)
     else:
         monkeypatch.setattr(cache, "kept_in", lambda *_: None)
     assert twice_of_4() == 8
@@ -416,6 +416,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     assert twice_of_4() == 8
     assert watched.compiled == 2
     assert list((tmp_path / "temporary").iterdir()) == []
+    assert [path.name for path in tmp_path.rglob(".new.*")] == []
 
 
 @needs_compiler
@@ -499,7 +500,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kept: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     text = (
         f'case " $* " in *" -o "*) ;; *) exec {shlex.join(REAL.command)} "$@" ;; esac\n'
-        f"exec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
+        f"cat > /dev/null\nexec 3> {tmp_path}/alive\ntouch $TMPDIR/part.s {tmp_path}/begun\n/bin/sleep 100 &\nwait\n"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "CC": str(script(tmp_path / "slow", text))}
     alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)

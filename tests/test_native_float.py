@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_native_functions import CASES, FLAGS, NATIVE, applied, compiled
+from test_native_functions import CASES, FLAGS, NAMES, NATIVE, applied, compiled
 
 MAX = float(np.finfo(np.float32).max)
 LEAST = float(np.finfo(np.float32).tiny)
@@ -22,7 +22,6 @@ SPECIAL = np.array((
 SCALAR = {"fmod", "remainder", "floor_divide"}  # of the C library, which has them for one number at a time
 COPIES = {"positive", "to_float"}
 COUNT = 40_000
-NAMES = [f"{op.name}{static or ''}" for op, static in CASES]
 LOOPS = "loops"
 
 
@@ -36,8 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def library(folder: Path) -> ctypes.CDLL:
     is_gcc = "Free Software Foundation" in subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
-    told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf") if is_gcc else ()
-    return compiled(folder, "float.h", (*FLAGS, *told))
+    told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
+    return compiled(folder, "float.h", (*FLAGS, *told) if is_gcc else FLAGS)
 
 
 @pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)

@@ -74,7 +74,7 @@ class BatchedBindings:
         return Number(self._values[slot], self._whole[slot], self.slots.ranks[slot])
 
     def carried(self, found: Found) -> Found | None:
-        """A value and its gradient, by the numbers that bindings are made of. None if it is not finite, or there is none."""
+        """A value and its gradient, by the numbers that bindings are made of. None if it is not finite."""
         value, slopes = found
         slots = self.slots
         adjoints, needed = np.zeros(len(slots.names)), np.zeros(len(slots.names), bool)
@@ -92,7 +92,7 @@ class BatchedBindings:
         ranks |= {name: number.rank for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
         ranked = sorted((rank, name) for name, rank in ranks.items() if rank is not None)
         gradient = {name: slopes[name] if (slot := slots.index.get(name)) is None else adjoints[slot] for _, name in ranked}
-        return (value, gradient) if gradient else None
+        return value, gradient
 
 
 def batched(
@@ -121,7 +121,7 @@ def batched(
         slots.values[group.targets], *group.parts = plan([*slots.values[group.columns], *group.numbers])
     if not np.isfinite(slots.values).all():
         return None
-    mentioned.update(name for rows in rows_of.values() for name in rows.names if not slots.constants[slots.index[name]])
+    mentioned |= _names(rows_of).difference(slots.names[slot] for slot in np.flatnonzero(slots.constants).tolist())
     return BatchedBindings(slots, groups, outer, mentioned, nodes)
 
 
@@ -131,7 +131,7 @@ def _slots(
     """What names stand for, as far as it is known. None if one of them is no number."""
     bound = len(held.places)
     others: dict[str, Number] = {}
-    for name in dict.fromkeys(name for rows in rows_of.values() for name in rows.names if name not in held.places):
+    for name in sorted(_names(rows_of).difference(held.places)):
         number = outer(name)
         if number is None:
             return None
@@ -150,6 +150,11 @@ def _slots(
         np.array([number is not None for number in held.numbers] + [True] * len(others)),
         np.array([False] * bound + [name not in taken for name in others]),
     )
+
+
+def _names(rows_of: Mapping[Template, Rows]) -> set[str]:
+    """The names that stand in the bindings."""
+    return set().union(*(rows.names for rows in rows_of.values()))
 
 
 def _groups(held: HeldBindings, rows_of: Mapping[Template, Rows], slots: _Slots) -> list[_Group] | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.batch.templates import Template, Templates, Term, lowered, terms
 from gradcli.batch.values import Found, Lookup, Number
+from gradcli.language.tokens import STARTS_NUMBER
 from gradcli.plans.plan import Plan
 from gradcli.query.options import LONG
 
@@ -32,6 +33,12 @@ class Rows:
     negative: list[bool] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
+
+    def add(self, place: int, negative: bool, names: Iterable[str], numbers: Iterable[float]) -> None:
+        self.places.append(place)
+        self.negative.append(negative)
+        self.names += names
+        self.numbers += numbers
 
     def slots(self, index: Mapping[str, int], template: Template) -> np.ndarray:
         """What an index has of the names: a row for each name of the template."""
@@ -156,29 +163,36 @@ def by_template(templates: Templates, expressions: Iterable[Term]) -> dict[Templ
     """Expressions by their templates. None if these are too many."""
     found: dict[Template, Rows] = {}
     waiting = []  # the first ones of their kind
+    alone: dict[tuple[str, ...], Rows] = {}  # names with nothing else, by the blanks around them
     count = 0
     for place, term in enumerate(expressions):
         count = place + 1
-        if not _add(found, templates, place, *term):
+        negative, between, words = term
+        rows = alone.get(between) if len(words) == 1 and words[0][0] not in STARTS_NUMBER else None
+        if rows is not None:
+            rows.add(place, negative, words, ())
+            continue
+        rows = _added(found, templates, place, *term)
+        if rows is None:
             waiting.append((place, *term))
             if len(waiting) * _ROWS > place + _FIRST * _ROWS:
                 return None
-    if len(waiting) * _ROWS > count or not all(_add(found, templates, *term) or _add(found, templates, *term) for term in waiting):
+        elif len(words) == 1 and not rows.numbers:
+            alone[between] = rows
+    if len(waiting) * _ROWS > count or not all(_added(found, templates, *term) or _added(found, templates, *term) for term in waiting):
         return None
     return found if len(found) * _ROWS <= count else None
 
 
-def _add(
+def _added(
     found: dict[Template, Rows], templates: Templates, place: int, negative: bool, between: tuple[str, ...], words: Sequence[str]
-) -> bool:
+) -> Rows | None:
+    """The rows that an expression belongs to, with it. None if its template is not known yet, or it has none."""
     reading = templates.read(between, words)
     if reading is None:
-        return False
+        return None
     rows = found.get(reading.template)
     if rows is None:
         rows = found[reading.template] = Rows()
-    rows.places.append(place)
-    rows.negative.append(negative)
-    rows.names += reading.names
-    rows.numbers += reading.numbers
-    return True
+    rows.add(place, negative, reading.names, reading.numbers)
+    return rows

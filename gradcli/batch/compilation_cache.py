@@ -18,6 +18,7 @@ from gradcli.batch.templates import Template, Templates, lowered, pieces
 from gradcli.batch.values import Found, Lookup, Taken, of_scope, of_values
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Query
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gradcli.batch.batched_bindings import BatchedBindings
 
 _MANY = 256  # bindings that take some time one by one
-_LARGE = 1_000  # nodes of a tree that is not worth compiling, and of which plans would be
+_LARGE = 2_000  # nodes of a query that is run by itself; more are better taken in columns
 _OFTEN = 3  # meetings of a template, after the first, from which on it is worth compiling
 _WORTH = 20  # queries in which a template is looked for in vain, in the time that one with a known template saves
 _PATIENCE = 1_000  # of them, without one that is known, after which templates are looked for only now and then:
@@ -46,26 +47,31 @@ class CompilationCache:
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
-        taken = Taken(scope.functions, scope.objects, scope.names, scope.held.places)
-        if options.freeze and any(name not in scope.names and name not in scope.held.places for name in options.freeze):
-            return None
         batched: BatchedBindings | None = scope.held.batched
+        taken = Taken(scope.functions, scope.objects, scope.names, scope.held.places)
+        if any(name not in scope.names and name not in scope.held.places for name in options.freeze):
+            return None
         lookup = of_scope(scope, options) if batched is None else batched.lookup
-        return self._found(source, lookup, taken, options, dialect=scope.dialect.wanted(), batched=batched)
+        record = self._found(source, lookup, taken, options, dialect=scope.dialect.wanted(), batched=batched)
+        if record is None and batched is not None:
+            match list(parse_statements(source, self.limits.length)):
+                case [Query() as query]:
+                    return self.of_tree(scope, query, options)
+        return record
 
     def of_tree(self, scope: Scope, query: Query, options: Options, id: Any = None) -> Record | None:
         """The record of a query in a program that has been parsed. None if it is for the ordinary way."""
-        count = len(query.expression.nodes)
-        if (
-            not self._is_for(options)
-            or options.freeze
-            or count > _LARGE
-            or scope.graph.room < 2 * count
-            or scope.dialect.conflict is not None
-        ):
+        batched: BatchedBindings | None = scope.held.batched
+        room = scope.graph.room - (0 if batched is None else batched.nodes)
+        if not self._is_for(options) or 2 * len(query.expression.nodes) > min(room, _LARGE) or scope.dialect.conflict is not None:
             return None
-        lookup = of_scope(scope, options)
-        found = self._single.gradient(query.expression, lookup, Taken(scope.functions, scope.objects, scope.names))
+        if any(name not in scope.names and name not in scope.held.places for name in options.freeze):
+            return None
+        lookup = of_scope(scope, options) if batched is None else batched.lookup
+        taken = Taken(scope.functions, scope.objects, scope.names, scope.held.places)
+        found = self._single.gradient(query.expression, lookup, taken, at_once=batched is not None)
+        if found is not None and batched is not None:
+            found = batched.carried(found)
         if found is None:
             return None
         return _record(found, query.text, query.source, query.span.start, lookup, options, id, scope.dialect.wanted())

@@ -29,8 +29,8 @@ from gradcli.ops.spec import Op
 _OPERATORS = {sign: registry.OPERATORS[sign] for sign in ("+", "-", "*", "/", "**")}
 _NO_VALUE = -1  # the slot of what is no number
 _OFTEN = 4  # meetings of an operation from which on it is worth compiling
-_ONE = np.float64(1)
 
+Kind = tuple[Any, ...]  # an operation, and for each operand whether a derivative flows to it
 Step = tuple[int, tuple[int, ...], list[Any]]  # a result, the operands that derivatives flow to, and the partial derivatives by these
 Program = Callable[..., tuple[list[Any], Any]]
 
@@ -40,16 +40,21 @@ class SingleQueries:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._programs: dict[tuple[Op, tuple[bool, ...]], Program | None] = {}
-        self._met: Counter[tuple[Op, tuple[bool, ...]]] = Counter()
+        self._programs: dict[Kind, Program | None] = {}
+        self._met: Counter[Kind] = Counter()
+        self._wanted = _OFTEN
 
-    def gradient(self, expression: Expression, lookup: Lookup, functions: Container[str]) -> Found | None:
-        """The value of an expression of arithmetic and functions of one number, and its gradient. None if it is for the ordinary way."""
+    def gradient(self, expression: Expression, lookup: Lookup, functions: Container[str], *, at_once: bool = False) -> Found | None:
+        """The value of an expression of arithmetic and functions of one number, and its gradient. None if it is for the ordinary way.
+
+        at_once  operations are compiled when they are met
+        """
         if expression.implied or expression.notes or expression.differentials:
             return None
         if any(name in functions for name in expression.called):
             return None
         run = _Run(self, lookup)
+        self._wanted = 1 if at_once else _OFTEN
         try:
             with np.errstate(all="ignore"):
                 slot = run.forward(expression)
@@ -57,22 +62,21 @@ class SingleQueries:
         except (ArithmeticError, ValueError):  # Python's floats raise where NumPy has an infinity or NaN
             return None
 
-    def program(self, op: Op, wanted: tuple[bool, ...]) -> Program | None:
-        """An operation with its derivatives by some of its operands.
+    def program(self, key: Kind) -> Program | None:
+        """An operation with its derivatives by those operands to which they flow.
 
         None until it has been met a few times, and if it has no such derivatives, or is not of numbers alone.
         """
-        key = op, wanted
         try:
             return self._programs[key]
         except KeyError:
             self._met[key] += 1
-            if self._met[key] < _OFTEN:
+            if self._met[key] < self._wanted:
                 return None
-            program = self._programs[key] = self._compiled(op, wanted)
+            program = self._programs[key] = self._compiled(*key)
             return program
 
-    def _compiled(self, op: Op, wanted: tuple[bool, ...]) -> Program | None:
+    def _compiled(self, op: Op, *wanted: bool) -> Program | None:
         if not op.elementwise or op.outputs > 1 or op.static or len(op.operands) != len(wanted):
             return None
         graph = Graph(self._limits)
@@ -90,7 +94,7 @@ class _Run:
     def __init__(self, queries: SingleQueries, lookup: Lookup) -> None:
         self.queries, self.lookup = queries, lookup
         self.slots: dict[Any, int] = {}  # by names, constants, and operations with the slots of their operands
-        self.values: list[Any] = []
+        self.values: list[float] = []
         self.flows: list[bool] = []  # whether a derivative flows to it
         self.constants: dict[int, float] = {}  # numbers that stand in the text, by their slots
         self.ranked: list[tuple[int, int, str]] = []  # names that are differentiated by, with their ranks and slots
@@ -101,93 +105,107 @@ class _Run:
         found: list[int] = []  # of the nodes so far
         called, slots = expression.called, self.slots
         for node in expression.nodes:
-            kind = type(node)
-            if kind is Name:
+            if isinstance(node, Binary):
+                key = node.operator, found[node.left.place], found[node.right.place]
+                slot = slots[key] if key in slots else self._binary(*key)
+            elif isinstance(node, Name):
                 name = node.name
-                slot = _NO_VALUE if name in called else slots[name] if name in slots else self._name(name)
-            elif kind is Number:
+                if name in called:
+                    found.append(_NO_VALUE)  # it is no operand, or there is no operation of it
+                    continue
+                slot = slots[name] if name in slots else self._name(name)
+            elif isinstance(node, Number):
                 slot = self._constant(node.value)
-            elif kind is Binary:
-                left, right = found[node.left.place], found[node.right.place]
-                op = _OPERATORS.get(node.operator)
-                if left < 0 or right < 0 or op is None:
-                    return None
-                key = op, left, right
-                slot = slots[key] if key in slots else self._operation(op, key, (left, right))
-            elif kind is Call or kind is Unary:
-                slot = self._of_one(node, found)
+            elif isinstance(node, Call):
+                slot = self._call(node, found)
+            elif isinstance(node, Unary):
+                slot = self._sign(node.operator, found[node.operand.place])
             else:
                 return None
-            if slot < 0 and kind is not Name:
+            if slot < 0:
                 return None
             found.append(slot)
-        return found[-1] if found[-1] >= 0 else None
+        return None if found[-1] < 0 else found[-1]
 
     def backward(self, root: int) -> Found | None:
         """The value of the root, and its gradient."""
         adjoints: list[Any] = [None] * len(self.values)
-        adjoints[root] = _ONE
+        adjoints[root] = 1.0
         for slot, operands, partials in reversed(self.steps):
             cotangent = adjoints[slot]
             for operand, partial in zip(operands, partials, strict=True):
                 earlier, part = adjoints[operand], cotangent * partial
                 adjoints[operand] = part if earlier is None else earlier + part
         value = self.values[root]
-        gradient = {name: adjoints[slot] for _, slot, name in sorted(self.ranked)}
-        finite = math.isfinite(value) and all(map(math.isfinite, gradient.values()))
-        return (value, gradient) if gradient and finite else None
-
-    def _new(self, key: Any, value: Any, flows: bool) -> int:
-        self.slots[key] = slot = len(self.values)
-        self.values.append(value)
-        self.flows.append(flows)
-        return slot
+        gradient = {name: np.float64(adjoints[slot]) for _, slot, name in sorted(self.ranked)}
+        return (np.float64(value), gradient) if math.isfinite(value) and all(map(math.isfinite, gradient.values())) else None
 
     def _name(self, name: str) -> int:
         number = self.lookup(name)
         if number is None:
             return _NO_VALUE
-        slot = self._new(name, number.value, number.rank is not None)
-        if number.rank is not None:
-            self.ranked.append((number.rank, slot, name))
+        value, _, rank = number
+        self.slots[name] = slot = len(self.values)
+        self.values.append(value)
+        self.flows.append(rank is not None)
+        if rank is not None:
+            self.ranked.append((rank, slot, name))
         return slot
 
     def _constant(self, value: float) -> int:
         key = value if type(value) is int else repr(value)  # 2 and 2.0 are two, 0.0 and -0.0 as well
         slot = self.slots.get(key)
         if slot is None:
-            slot = self._new(key, float(value), False)
+            self.slots[key] = slot = len(self.values)
+            self.values.append(float(value))
+            self.flows.append(False)
             self.constants[slot] = value
         return slot
 
-    def _of_one(self, node: Call | Unary, found: list[int]) -> int:
-        """An operation of one number, by its sign or its name."""
-        if type(node) is Unary:
-            operand, op = found[node.operand.place], arithmetic.neg
-            if node.operator == "+":
-                return operand
-            if node.operator != "-":
-                return _NO_VALUE
-            if operand in self.constants:
-                return self._constant(-self.constants[operand])
-        else:
-            callee = node.callee
-            if type(callee) is not Name or len(node.arguments) != 1 or node.keywords or node.primes:
-                return _NO_VALUE
-            operand, op = found[node.arguments[0].place], operation(callee.name)
-        if operand < 0 or op is None:
+    def _sign(self, sign: str, operand: int) -> int:
+        if sign == "+" or operand < 0:
+            return operand
+        if sign != "-":
             return _NO_VALUE
-        key = op, operand
-        return self.slots[key] if key in self.slots else self._operation(op, key, (operand,))
+        if operand in self.constants:
+            return self._constant(-self.constants[operand])
+        key = arithmetic.neg, operand
+        return self.slots[key] if key in self.slots else self._unary(*key)
 
-    def _operation(self, op: Op, key: Any, operands: tuple[int, ...]) -> int:
-        flows, values = self.flows, self.values
-        wanted = tuple([flows[operand] for operand in operands])
-        program = self.queries.program(op, wanted)
+    def _call(self, node: Call, found: list[int]) -> int:
+        callee = node.callee
+        if type(callee) is not Name or len(node.arguments) != 1 or node.keywords or node.primes:
+            return _NO_VALUE
+        key = operation(callee.name), found[node.arguments[0].place]
+        if key in self.slots:
+            return self.slots[key]
+        op, operand = key
+        return _NO_VALUE if op is None or operand < 0 else self._unary(op, operand)
+
+    def _unary(self, op: Op, operand: int) -> int:
+        flows = self.flows[operand]
+        program = self.queries.program((op, flows))
         if program is None:
             return _NO_VALUE
-        (value, *partials), _ = program(*[values[operand] for operand in operands])
-        slot = self._new(key, value, True in wanted)
+        (value, *partials), _ = program(self.values[operand])
+        self.slots[op, operand] = slot = len(self.values)
+        self.values.append(value)
+        self.flows.append(flows)
+        if flows:
+            self.steps.append((slot, (operand,), partials))
+        return slot
+
+    def _binary(self, sign: str, left: int, right: int) -> int:
+        if left < 0 or right < 0 or sign not in _OPERATORS:
+            return _NO_VALUE
+        to_left, to_right = self.flows[left], self.flows[right]
+        program = self.queries.program((_OPERATORS[sign], to_left, to_right))
+        if program is None:
+            return _NO_VALUE
+        (value, *partials), _ = program(self.values[left], self.values[right])
+        self.slots[sign, left, right] = slot = len(self.values)
+        self.values.append(value)
+        self.flows.append(to_left or to_right)
         if partials:
-            self.steps.append((slot, operands if False not in wanted else tuple([o for o in operands if flows[o]]), partials))
+            self.steps.append((slot, (left, right) if to_left and to_right else (left,) if to_left else (right,), partials))
         return slot

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg.products import matmul
-from gradcli.plans.blocks import LoopWriter
-from gradcli.plans.nests import Nest
-from gradcli.plans.schedule import Loop, in_blocks, over_threshold
+from gradcli.plans.block_calls import write
+from gradcli.plans.nests import Nest, Step
+from gradcli.plans.schedule import over_threshold
 from gradcli.plans.source import Source, fills_buffers, makes_new
 
 if TYPE_CHECKING:
     from gradcli.plans.native.calling import CompiledNest
 
-Step = Expr | Loop | Nest
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
@@ -70,7 +69,7 @@ class Writer:
     def __init__(
         self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, CompiledNest]
     ) -> None:
-        self.functions = functions  # of nests that are compiled
+        self.functions = functions  # of nests that are compiled; NumPy runs the others
         self.nested: set[Expr] = set()  # stored by them
         self.source, self.roots, self.steps = source, list(roots), steps
         self.results = frozenset(roots)
@@ -101,35 +100,32 @@ class Writer:
                     self.floats.add(leaf)
         targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
         for place, step in enumerate(self.steps):
-            if isinstance(step, Loop):
-                self._loop(step, targets, place)
-            elif isinstance(step, Nest):
-                self._nest(step, targets)
+            if isinstance(step, Nest):
+                self._nest(step, targets, place)
             else:
                 self._operation(step, place)
             self._delete(place)
         self._return(given)
 
-    def _loop(self, loop: Loop, targets: dict[Expr, str], place: int) -> None:
+    def _nest(self, nest: Nest, targets: dict[Expr, str], place: int) -> None:
         source = self.source
-        existing = [node for node in loop.stored if node in targets]
+        existing = [node for node in nest.stored if node in targets or nest in self.functions]
         for node in existing:
             source.names[node] = name = source.new("v")
-            kind = source.constant(source.dtype if node.kind == FLOAT else np.dtype(np.bool_))
-            source.add(f"{name} = empty({node.shape}, {kind}) if {targets[node]} is None else {targets[node]}")
-        ending = [x for x in loop.inputs if self.last_use.get(x) == place and x not in self.viewed and _is_contiguous(x)]
-        LoopWriter(source, loop, self.checks, ending).write(existing)
+            made = source.array(node)
+            source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
+        if nest in self.functions:
+            self._call(nest)
+        else:
+            ending = [x for x in nest.inputs if self.last_use.get(x) == place and x not in self.viewed and self._is_contiguous(x)]
+            write(source, nest, self.checks, ending, existing)
+        self.nested.update(nest.stored)
 
-    def _nest(self, nest: Nest, targets: dict[Expr, str]) -> None:
+    def _call(self, nest: Nest) -> None:
         source = self.source
         inputs = [source.name(node) for node in nest.inputs]
-        for node in nest.stored:
-            source.names[node] = name = source.new("v")
-            made = f"empty({node.shape}, {source.constant(numpy_dtype(node.kind, source.precision))})"
-            source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
         for node in nest.totals:
             source.names[node] = source.new("v")
-        self.nested.update(nest.stored)
         totals = "".join(f"{source.names[node]}, " for node in nest.totals)
         stored = ", ".join(source.names[node] for node in nest.stored)
         source.called.append(self.functions[nest].text)
@@ -183,7 +179,7 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"{source.scalar(root.kind)}({name})")
+                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
             elif root in seen or not (self._is_stored(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:
@@ -193,19 +189,18 @@ class Writer:
 
     def _is_stored(self, node: Expr) -> bool:
         """Whether a loop has written a node's value into an array of its own."""
-        return node in self.nested if self.functions else in_blocks(node)
+        return node in self.nested
 
-
-def _is_contiguous(node: Expr) -> bool:
-    """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
-    return in_blocks(node) or (node.op is matmul and len(node.shape) == 2)
+    def _is_contiguous(self, node: Expr) -> bool:
+        """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
+        return node in self.nested or (node.op is matmul and len(node.shape) == 2)
 
 
 def _last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):
-        for operand in step.inputs if isinstance(step, (Loop, Nest)) else step.operands:
+        for operand in step.inputs if isinstance(step, Nest) else step.operands:
             if operand is not None:
                 uses[operand] = place
     for root in roots:
@@ -218,7 +213,7 @@ def _viewed(steps: Sequence[Step]) -> set[Expr]:
     return {
         operand
         for step in steps
-        if not isinstance(step, (Loop, Nest)) and not fills_buffers(step)
+        if not isinstance(step, Nest) and not fills_buffers(step)
         for operand in step.operands
         if operand is not None
     }

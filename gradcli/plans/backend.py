@@ -29,15 +29,17 @@ def chosen(backend: str, work: int, calls: int = ONCE) -> str:
     return "numpy"
 
 
-def because(backend: str, asked: str, work: int, calls: int) -> str:
-    """The choice and its reason, in words."""
+def because(backend: str, asked: str, work: int, calls: int, hindrance: str) -> str:
+    """What became of the choice, in words."""
     if backend == asked:
         return f"{backend}, as asked for"
+    if asked == "native":
+        return f"{backend}: {hindrance}"
     counted = f"{calls} x {work:,} additions" if calls > 1 else f"{work:,} additions"
     if work * calls < _COMPILATION:
         return f"{backend}: {counted} are fewer than the {_COMPILATION:,} that outweigh a compilation"
     outweighed = f"{counted} are no fewer than the {_COMPILATION:,} that outweigh a compilation"
-    return f"{backend}: {outweighed}" if backend == "native" else f"{backend}: no C compiler works, but {outweighed}"
+    return f"{backend}: {outweighed}" if backend == "native" else f"{backend}: {hindrance}, but {outweighed}"
 
 
 def insist(backend: str) -> None:

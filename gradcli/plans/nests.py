@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from gradcli.graph.nodes import Expr
 from gradcli.plans.axes import Axis, Item, View
 from gradcli.plans.reading import Reader, in_order
-from gradcli.plans.schedule import BLOCK_THRESHOLD
+from gradcli.plans.schedule import BLOCK_THRESHOLD, over_threshold
 
 _SLICES = 16  # of which an outer axis has at least as many, if there is another
 _SHORT = 8  # a value with so many times fewer entries than a nest has is kept, not computed again
@@ -47,6 +47,12 @@ class Nest:
         return {**self.stored, **self.totals}
 
     @property
+    def is_possible(self) -> bool:
+        """Whether no slice needs what all slices add up to."""
+        needed = {need for item in self.items if item not in self.given for need in item.needs if need not in self.given}
+        return not any(item.what == "fold" and self.outer in item.over for item in needed)
+
+    @property
     def work(self) -> int:
         return sum(item.work for item in self.items if item.is_computed and item not in self.given)
 
@@ -54,10 +60,12 @@ class Nest:
 Step = Expr | Nest
 
 
-def planned(roots: Sequence[Expr]) -> list[Step]:
-    """What the roots need, as nests and operations on whole arrays, in order."""
+def planned(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
+    """What the roots need, as nests and operations on whole arrays, in order; ``in_c``: nests of what can be written in C."""
     order = in_order(roots)
-    return Planner(roots, order, Reader(order)).steps()
+    if not any(map(over_threshold, order)):
+        return [node for node in order if node.op is not None]
+    return Planner(roots, order, Reader(order, in_c=in_c)).steps()
 
 
 class Planner:
@@ -138,10 +146,12 @@ class Planner:
     def _count_turns(self) -> None:
         for node in self.order:
             for item in self.reader.made.get(node, ()):
+                turn = max((self._turn_for(item, need) for need in item.needs), default=0)
                 if item.what == "read" and item.node is not None:
-                    self.turns[item] = self._ended(item.node)
-                else:
-                    self.turns[item] = max((self._turn_for(item, need) for need in item.needs), default=0)
+                    turn = max(turn, self._ended(item.node))
+                elif item not in self.outer and self.home.get(item) is node:  # which nests are given
+                    turn = max(turn, self._turn(node))
+                self.turns[item] = turn
             self._ended(node)  # of operands first, so that nothing recurses
 
     def _turn_for(self, item: Item, need: Item) -> int:

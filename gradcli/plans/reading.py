@@ -38,6 +38,7 @@ class Expander(Transcription[Expr]):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.changed = False
         self.done: dict[Expr, Expr] = {}
 
     def expanded(self, roots: Sequence[Expr]) -> list[Expr]:
@@ -60,20 +61,23 @@ class Expander(Transcription[Expr]):
 
     def _raised(self, node: Expr) -> Expr | None:
         """The exponential of a node, where that takes less than any exponential."""
-        op, x, static = node.op, node.operands[0] if node.operands else None, node.static
-        if op is arithmetic.sub:
-            op, static = _difference(*node.operands)
-        if op is None or x is None or op.loops.raised is None:
+        op = node.op
+        if op is None:
             return None
-        return self._made(op.loops.raised(self.done[x], **static))
+        x = self.done[node.operand] if node.operands else None
+        if op is arithmetic.sub:
+            op, static = _raised_difference(*node.operands)
+            return None if op is None else self._made(op.loops.parts(x, **static) if op.loops.parts else op(x, **static))
+        return None if op.loops.raised is None else self._made(op.loops.raised(x, **node.static))
 
     def _made(self, node: Any) -> Expr:
+        self.changed = True
         assert isinstance(node, Expr)
         return node
 
 
-def _difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mapping[str, Any]]:
-    """The operation that x - y is, where y is made of x."""
+def _raised_difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mapping[str, Any]]:
+    """The operation that exp(x - y) is, where y is made of x."""
     assert x is not None
     assert y is not None
     shape = y.shape
@@ -92,7 +96,9 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr]) -> None:
+    def __init__(self, order: Sequence[Expr], *, in_c: bool) -> None:
+        """``in_c``: whether operations must have a text in C, or any on entries will do."""
+        self.in_c = in_c
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
@@ -110,7 +116,8 @@ class Reader:
 
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
-        if op.outputs != 1 or not (op.text.in_c(present, **node.static) if op.elementwise else op.loops.axes):
+        is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
+        if op.outputs != 1 or not (is_written if op.elementwise else op.loops.axes):
             raise NoLoop
         if op.rewriting.adds == "products" and not _is_small(node):
             raise NoLoop

@@ -133,8 +133,9 @@ class EvaluatedRecords:
             return failed(stray, id=id, expr=text)
         result: Record | None = None
         for statement in parsed:
-            alone = len(parsed) == 1 and type(statement) is Query
-            record = self.programs.cache.of_tree(program.scope, statement, policy.options, id) if alone else None
+            record = None
+            if policy.options.bare and len(parsed) == 1 and isinstance(statement, Query):
+                record = self.programs.cache.of_tree(program.scope, statement, policy.options, id)
             record = record or run_statement(program, statement, policy.options, id=id)
             if record is not None:
                 result = record if result is None else result.joined(record)

@@ -32,7 +32,7 @@ cos: Op = elementwise(
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
-    parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=4,
+    parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=5,
     bare="atan({})",
     carries=tangent,
     c="g_tan({0})",
@@ -53,7 +53,7 @@ csc: Op = elementwise(
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
-    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=5,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=6,
     parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
     carries=tangent,
     c="(1 / g_tan({0}))",

@@ -14,6 +14,8 @@ from gradcli.plans.stages import Layout
 
 _JOINED = {"add": "{0} + {1}", "mul": "{0} * {1}", "maximum": "g_maximum({0}, {1})", "minimum": "g_minimum({0}, {1})"}
 
+_SHUFFLED = (2, 3, 4, 8)
+
 Slot = Mapping[Axis, int]  # places along the axes that are written out
 Part = Axis | Item | None
 Key = tuple[Item, tuple[int, ...]] | str  # a value: of an item at places, or of an entry of an array
@@ -43,6 +45,7 @@ class Body:
         self.names: dict[Key, str] = {}
         self.buffers: dict[tuple[Item, tuple[int, ...]], str] = {}
         self.loop_names: dict[Axis, str] = {}
+        self.strides: set[int] = set()
         self.lines: list[str] = []
         self._depth = 1
         self._last = 0
@@ -89,7 +92,7 @@ class Body:
         for part, extent in zip(reversed(parts), reversed(shape), strict=True):
             if part is not None:
                 index = self._index(part.same, slot) if isinstance(part, Axis) else f"(long long){self.value(part, slot)}"
-                factors = [index, *(["n"] if times_n else []), *([str(stride)] if stride != 1 else [])]
+                factors = [index, *(["n"] if times_n else []), *([self._stride(part, stride)] if stride != 1 else [])]
                 if index != "0":
                     terms.append("*".join(factors))
             if isinstance(part, Axis) and part.same is self.nest.outer:
@@ -97,6 +100,15 @@ class Body:
             elif part is not None:  # which also stands for an axis that the next one has taken in
                 stride *= part.same.extent if isinstance(part, Axis) else extent
         return " + ".join(reversed(terms)) or "0"
+
+    def _stride(self, part: Part, stride: int) -> str:
+        """A distance in memory. That of neighbours in a lane is no constant where compilers have no shuffles for it: they would rather
+        have no vectors at all than take together entries that are so far apart."""
+        is_lane = isinstance(part, Axis) and part.same is self.layout.lane
+        if not is_lane or stride in _SHUFFLED:
+            return str(stride)
+        self.strides.add(stride)
+        return f"d{stride}"
 
     def buffer(self, item: Item, slot: Slot) -> str:
         name = self.buffers[item, self.key(item.axes, slot)]

@@ -54,9 +54,8 @@ def _wide(kind: Kind) -> tuple[str, ...]:
     found = ["-fno-plt"]
     if _x86():
         found.append("-mprefer-vector-width=512")
-    if _has_libmvec():
-        # gcc would make one call of a sine and a cosine of the same number, of a function that has no version for vectors
-        found += ["-fveclib=libmvec"] if kind == "clang" else ["-fno-builtin-sin", "-fno-builtin-cos"]
+    if kind == "clang" and _has_libmvec():
+        found.append("-fveclib=libmvec")  # where gcc has declarations (double.h)
     return tuple(found)
 
 

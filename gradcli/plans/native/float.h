@@ -1,4 +1,26 @@
-/* The functions of C that texts of operations call (Text.c), for float32; double.h has those for float64 under the same names. */
+/* The functions of C that texts of operations call (Text.c), for float32; double.h has those for float64 under the same names.
+
+   None branches, and all but quotients rounded to whole numbers are carried out in vector registers. They are ours, so that the same number
+   has the same result in any place of an array, with what several of them compute (exp(-|x|), exp(-x^2/2)) written alike, once for the
+   compiler; sines, cosines and tangents are the C library's. Polynomials are of least relative error (J. Lawson's algorithm), their
+   coefficients rounded to floats one after the other, the rest fitted again each time. What functions are reduced to:
+
+   exp, expm1, exp2, sinh, cosh   k log(2), log(2) in two parts (W. Cody, W. Waite, 1980), and degree 6; 2^k in two factors
+   log, log1p, log2, log10        2^k (1 + f), 1 + f from 2/3 to 4/3, and degree 11
+   pow                            the logarithm by its series in f/(2 + f), in double, to 2^-37
+   erf, erfc, ndtr, log_ndtr      exp(x^2) erfc(x) as 1/(x + 2) times degree 10 in 1 - 4/(x + 2) (M. Shepherd, J. Laframboise, 1981), and
+                                  exp(-x^2) with the rounding error of x^2 (T. J. Dekker, 1971); erf up to 1 a polynomial of degree 15
+   tanh, atanh, asinh, asin, atan polynomials of degrees 11, 13, 11, 11, 19 near 0; beyond exp, log1p, square roots, and 1/x
+   x - tanh(x)                    a continued fraction up to 1.5
+   cbrt                           Halley's iteration, twice, from a third of the bits
+
+   Largest errors, in units of the last place, measured against float64 over 90 million floats of all exponents, and 7 million of usual
+   sizes, with AVX-512, AVX2 and neither, of results that neither overflow nor underflow, in their parts either:
+
+   exp 1.03, exp2 1.08, expm1 1.62, log 0.87, log1p 1.61, log2 2.24, log10 1.75, pow 1.18, cbrt 0.97, hypot 1.18, sinh 2.28, cosh 1.45,
+   tanh 1.51, sech 2.29, csch 2.95, coth 2.39, asinh 1.78, acosh 1.90, atanh 1.06, acoth 1.94, sin 2.24, cos 2.24, tan 3.74, sinc 3.52,
+   asin 2.35, acos 1.12, atan 1.44, atan2 1.48, asec 2.20, acsc 2.37, sigmoid 2.31, softplus 1.85, silu 3.14, mish 4.31, logit 1.36,
+   entr 1.60, xlogy 1.74, xlog1py 2.90, erf 1.33, erfc 5.58, ndtr 5.64, log_ndtr 7.24, gelu 5.89, x - tanh(x) 4.13 */
 
 #ifndef real
 #define real float
@@ -57,10 +79,15 @@ static inline float g_softsign(float x) { return x / (1 + g_fabs(x)); }
 
 static inline float g_two_to(int k) { return g_of_bits((unsigned)(k + 127) << 23); }
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
-static inline float g_fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-#else
-static inline float g_fma(float x, float y, float z) { return x * y + z; }
+#define G_FMA
 #endif
+static inline float g_fma(float x, float y, float z) { /* rounded once where the processor does so at no cost; else twice */
+#ifdef G_FMA
+  return __builtin_fmaf(x, y, z);
+#else
+  return x * y + z;
+#endif
+}
 
 /* Exponentials: 2^k exp(r), |r| <= log(2)/2; 2^k in two factors, which neither overflow nor underflow */
 typedef struct { float rest, first, second, inverse; } g_powers; /* exp(r) - 1, 2^k as first * second, 1 / second */
@@ -88,15 +115,18 @@ static inline float g_expm1(float x) {
   float y = g_expm1_times(g_within(x, 105.0f), 1.0f);
   return g_choose(x == 0, x, y);
 }
-static inline float g_exp2(float x) {
-  float y = g_within(x, 151.0f), shifted = y + 0x1.8p+23f, r = y - (shifted - 0x1.8p+23f);
+static inline float g_exp2_rest(float r) { /* 2^r - 1, |r| <= 1/2 */
   float p = g_fma(r, g_fma(r, g_fma(r, 0x1.417a5cp-13f, 0x1.5f0946p-10f), 0x1.3b2dd2p-7f), 0x1.c6af7ap-5f);
+  return r * g_fma(r, g_fma(r, p, 0x1.ebfbdcp-3f), 0x1.62e43p-1f);
+}
+static inline float g_exp2(float x) {
+  float y = g_within(x, 151.0f), shifted = y + 0x1.8p+23f;
   int n = g_bits(shifted) - 0x4b400000, half = n >> 1;
-  return (1 + r * g_fma(r, g_fma(r, p, 0x1.ebfbdcp-3f), 0x1.62e43p-1f)) * g_two_to(half) * g_two_to(n - half);
+  return (1 + g_exp2_rest(y - (shifted - 0x1.8p+23f))) * g_two_to(half) * g_two_to(n - half);
 }
 static inline float g_exp_square(float x, float c) { /* c a power of two, or its negative; the rounding error of x * x counts, too */
   float a = g_below(g_fabs(x), 1000.0f), square = a * a;
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+#ifdef G_FMA
   float error = __builtin_fmaf(a, a, -square);
 #else
   float high = g_of_bits((unsigned)g_bits(a) & 0xfffff000u), low = a - high, error = high * high - square + 2 * high * low + low * low;
@@ -131,7 +161,8 @@ static inline float g_log2(float x) {
 }
 static inline float g_log10(float x) {
   g_binary b = g_binary_of(x);
-  return g_of_logarithm(x, g_fma(b.k, 0x1.344p-2f, g_fma(b.f + g_log_rest(b.f), 0x1.bcb7b2p-2f, b.k * 0x1.3509f8p-18f)));
+  float y = g_fma(b.f, 0x1.bcb7b2p-2f, g_fma(g_log_rest(b.f), 0x1.bcb7b2p-2f, g_fma(b.f, -0x1.5b235ep-27f, b.k * 0x1.3509f8p-18f)));
+  return g_of_logarithm(x, g_fma(b.k, 0x1.344p-2f, y));
 }
 static inline float g_log1p(float x) {
   float u = 1 + x, lost = g_choose(x < 1, x - (u - 1), 1 - (u - x));
@@ -146,31 +177,30 @@ static inline float g_log1p_unit(float x) { /* of 0 to 1 */
   return g_fma(far, 0x1.63p-1f, f + g_fma(far, -0x1.bd0106p-13f, g_log_rest(f)));
 }
 
-/* Powers, in double: the logarithm to base 2 of |x| to 2^-37, and two to the power of y times that */
+/* Powers: y times the logarithm to base 2 of |x|, which double has to 2^-37 */
 static inline long long g_bits_of_double(double x) {
   long long i;
   __builtin_memcpy(&i, &x, sizeof i);
   return i;
 }
-static inline double g_double_of_bits(long long i) {
-  double x;
-  __builtin_memcpy(&x, &i, sizeof x);
-  return x;
+static inline double g_fma_of_doubles(double x, double y, double z) {
+#ifdef G_FMA
+  return __builtin_fma(x, y, z);
+#else
+  return x * y + z;
+#endif
 }
 static inline float g_power_of_size(float size, float y) {
-  unsigned long long i = (unsigned long long)g_bits_of_double((double)size);
-  double k = g_double_of_bits((long long)(i >> 52 | 0x4330000000000000)) - (0x1p+52 + 1023); /* in the low bits of a double */
-  double m = g_double_of_bits((long long)((i & 0xfffffffffffff) | 0x3ff0000000000000));
-  int far = m > 0x1.6a09e667f3bcdp+0;
-  m = far ? m * 0.5 : m, k = far ? k + 1 : k;
-  double s = (m - 1) / (m + 1), z = s * s;
-  double p = 0x1.27777ff017feap-1 + z * (0x1.a58d81a5ccd96p-2 + z * 0x1.5ce903e6ed878p-2);
-  double w = (double)y * (k + s * (0x1.71547652bed9cp+1 + z * (0x1.ec709d12d9f11p-1 + z * p)));
-  w = w > 300 ? 300 : w < -300 ? -300 : w;
-  double shifted = w + 0x1.8p+52, r = w - (shifted - 0x1.8p+52);
-  p = 0x1.3b2dbbca323fep-7 + r * (0x1.5f456a7aba4e4p-10 + r * 0x1.41d32d3a79481p-13);
-  p = 1 + r * (0x1.62e430c7e8fc1p-1 + r * (0x1.ebfbdadca325ep-3 + r * (0x1.c6aed4b978c00p-5 + r * p)));
-  return (float)(p * g_double_of_bits((long long)((unsigned long long)(g_bits_of_double(shifted) + 1023) << 52)));
+  g_binary b = g_binary_of(size);
+  double f = (double)b.f, s = f / (f + 2), z = s * s;
+  double p = g_fma_of_doubles(z, g_fma_of_doubles(z, 0x1.5ce903e6ed878p-2, 0x1.a58d81a5ccd96p-2), 0x1.27777ff017feap-1);
+  p = g_fma_of_doubles(z, g_fma_of_doubles(z, p, 0x1.ec709d12d9f11p-1), 0x1.71547652bed9cp+1);
+  double power = (double)y * g_fma_of_doubles(s, p, (double)b.k), shifted = power + 0x1.8p+52;
+  float rest = (float)(power - (shifted - 0x1.8p+52)), all = (float)power;
+  int n = (int)g_bits_of_double(shifted);
+  n = n < -300 ? -300 : n > 300 ? 300 : n;
+  float found = (1 + g_exp2_rest(rest)) * g_two_to(n >> 1) * g_two_to(n - (n >> 1));
+  return g_choose(all > 200, __builtin_inff(), g_choose(all < -200, 0.0f, found));
 }
 static inline float g_pow(float x, float y) {
   float size = g_fabs(x), half = y * 0.5f, power = g_power_of_size(size, y);
@@ -200,7 +230,12 @@ static inline float g_hypot(float x, float y) {
 #if defined(__linux__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <features.h>
 #endif
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 35)
+#define G_OF_VECTORS
+#endif
+#endif
+#ifdef G_OF_VECTORS
 __attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_sin(float) __asm__("sinf");
 __attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_cos(float) __asm__("cosf");
 __attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_tan(float) __asm__("tanf");

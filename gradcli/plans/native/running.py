@@ -29,7 +29,7 @@ def told(command: list[str], text: str = "", *, patience: int, files: Path | Non
         )  # fmt: skip
     except (OSError, ValueError) as error:
         raise UnusableError(f"it cannot be started: {getattr(error, 'strerror', None) or error}") from None
-    with started:
+    with started:  # one that an interrupt met before this line has nothing to read, and ends by itself
         try:
             said, _ = started.communicate(text, timeout=patience)
         except subprocess.TimeoutExpired:

@@ -17,9 +17,12 @@ from gradcli.plans.axes import Item
 from gradcli.plans.native.body import Body, Slot
 from gradcli.plans.native.sums import START, Sum
 from gradcli.plans.nests import Nest
+from gradcli.plans.registers import places
 from gradcli.plans.stages import Stage
 
 _TYPES = {FLOAT: "real", BOOL: "unsigned char"}
+_ENTRY = 8  # bytes, at most
+_STACK = 1 << 16  # bytes
 _PARAMETERS = "void *const *a, long long n, long long begin, long long end, long long chunk"
 
 
@@ -30,9 +33,11 @@ class NestWriter(Body):
         super().__init__(nest)
         self.function, self.checked = name, checked
         self.checks_inside = False  # whether the loop over a lane adds up what it stores
+        self.is_on_heap = False  # what is kept of a slice
 
     def text(self) -> str:
         self._head()
+        begin = len(self.lines)
         block = self.layout.block
         self.open(f"for (long long i0 = begin; i0 < end; i0 += {block})")
         self.add(f"const int length = end - i0 < {block} ? (int)(end - i0) : {block};")
@@ -52,7 +57,10 @@ class NestWriter(Body):
         self.close()
         if self.checked:
             self.add(f"*check = {self._check};")
+        if self.is_on_heap:
+            self.add("__builtin_free(memory);")
         self.add("return 0;")
+        self.lines[begin:begin] = [f'  long long d{stride} = {stride}; __asm__("" : "+r"(d{stride}));' for stride in sorted(self.strides)]
         return "\n".join([f"int {self.function}({_PARAMETERS}) {{", *self.lines, "}"])
 
     # -- arrays ---------------------------------------------------------------------------------------------------
@@ -83,6 +91,8 @@ class NestWriter(Body):
         self.add(f"{kind} *restrict const {name} = ({kind} *){source};")
 
     def _declare_buffers(self) -> None:
+        """What is kept of a slice lies on the stack while that is little: those of threads are small."""
+        declared = []
         for item in self.layout.computed:
             if item not in self.layout.kept or not self._is_array(item):
                 continue
@@ -90,7 +100,17 @@ class NestWriter(Body):
             size *= self.layout.block if self.is_blocked else 1
             for slot in self.slots(item.axes):
                 name = self.buffers[item, self.key(item.axes, slot)] = self.new("b")
-                self.add(f"{'_Bool' if item.kind == BOOL else 'real'} {name}[{size}] __attribute__((aligned(64)));")
+                declared.append(("_Bool" if item.kind == BOOL else "real", name, size))
+        begins = places([_ENTRY * size for _, _, size in declared])
+        self.is_on_heap = begins[-1] > _STACK
+        if self.is_on_heap:
+            self.add(f"char *const memory = __builtin_malloc({begins[-1]});")
+            self.add("if (!memory) return 1;")
+        for (kind, name, size), begin in zip(declared, begins, strict=False):
+            if self.is_on_heap:
+                self.add(f"{kind} *restrict const {name} = ({kind} *)(memory + {begin});")
+            else:
+                self.add(f"{kind} {name}[{size}] __attribute__((aligned(64)));")
 
         for node, width in self.layout.turned.items():
             name = self.turned[node] = self.new("t")
