@@ -238,15 +238,15 @@ class Indices:
     # -- axes -----------------------------------------------------------------------------------------------------
 
     def folded(self, view: View, fold: str, axis: Any, keepdims: bool) -> View:
-        """What "add", "mul", "maximum" or "minimum" makes of all entries along axes."""
+        """What "add", "mul", "maximum" or "minimum" makes of all entries along axes, of what is not repeated along any."""
+        if any(place is not None and place.same not in view.item.axes for place in view.places):
+            raise NoLoop
         gone = axes_of(axis, len(view.places))
         places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
         return View(self._fold(view.item, fold, over), places)
 
     def _fold(self, item: Item, fold: str, over: Sequence[Axis]) -> Item:
-        if any(axis not in item.axes for axis in over):
-            raise NoLoop  # the same entry again and again
         if item.what == "put" and fold == "add" and list(over) == [*item.over]:
             return item.operands[0]
         if not over:
