@@ -16,6 +16,8 @@ PROGRAMS = [
     "y = sin(x)\nmean(exp(-sum((y[:,None,:] - y[None,:,:])**2, axis=2)/9))",
     "y = sin(x)\nmean(max(abs(y[:,None,:] - y), axis=2))",
     "y = sin(x[:,0])*x[:,1]\nsum(tanh(y[:,None] - y)*y)",
+    # a gradient of all places, of which a few are not zero
+    "sum(tanh(x[:,0])*x[:,1])",
     # what is made of parts
     "binary_cross_entropy_with_logits(x, abs(tanh(x[:,:1]*x)))",
     "mean(norm(x, axis=1)*norm(x[:,0])) + sum(norm(x, axis=0, keepdims=True))",

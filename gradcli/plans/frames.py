@@ -52,10 +52,10 @@ class Frame:
     def view(self, name: str, parts: Sequence[Axis | None]) -> str:
         """An array, whose places run along ``parts``, in the frame."""
         axes = [part.same for part in parts if part is not None]
-        if None in parts:
-            name += f"[{', '.join('0' if part is None else ':' for part in parts)}]"
         if not axes:
-            return name
+            return f"{name}[{', '.join('0' for _ in parts)}]" if parts else name
+        if None in parts:  # also where one axis has taken in the places before it
+            name += f".reshape(({', '.join(str(axis.extent) for axis in axes)},))"
         order = sorted(range(len(axes)), key=lambda place: self.places[axes[place]])
         if order != list(range(len(axes))):
             name += f".transpose({', '.join(map(str, order))})"
