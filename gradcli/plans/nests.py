@@ -193,8 +193,10 @@ class Planner:
                 stack += [operand for operand in node.operands if operand is not None]
 
     def _is_storable(self, node: Expr, view: View) -> bool:
-        """Whether a nest can write a node's value: it is the node whose item was made for it, without repetitions."""
-        return view.item in self.outer and self.home.get(view.item) is node and not _is_repeated(view)
+        """Whether a nest can write a node's value: one for which an item was made, or a result of stored entries."""
+        if view.item not in self.outer or _is_repeated(view):
+            return False
+        return self.home.get(view.item) is node or (node in self.roots and self.outer[view.item] in view.item.axes)
 
     def _fill(self, nest: Nest, turn: int) -> None:
         """What a nest computes for its results, and reads: back to what is there before it begins."""
