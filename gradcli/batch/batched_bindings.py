@@ -88,10 +88,13 @@ class BatchedBindings:
                 needed[column[wanted]] = True
         if not np.isfinite(adjoints).all():
             return None
-        ranks = {slots.names[slot]: slots.ranks[slot] for slot in np.flatnonzero(needed & slots.variables).tolist()}
-        ranks |= {name: number.rank for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
-        ranked = sorted((rank, name) for name, rank in ranks.items() if rank is not None)
-        gradient = {name: slopes[name] if (slot := slots.index.get(name)) is None else adjoints[slot] for _, name in ranked}
+        others = {name: number.rank for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
+        reached = [slot for slot in np.flatnonzero(needed & slots.variables).tolist() if slots.ranks[slot] is not None]
+        names = [slots.names[slot] for slot in reached] + [name for name, rank in others.items() if rank is not None]
+        ranks = [slots.ranks[slot] for slot in reached] + [rank for rank in others.values() if rank is not None]
+        parts = np.array([*adjoints[reached], *(slopes[name] for name, rank in others.items() if rank is not None)])
+        order = np.argsort(np.array(ranks, np.int64))
+        gradient = dict(zip([names[place] for place in order.tolist()], parts[order], strict=True))
         return value, gradient
 
 
