@@ -564,6 +564,19 @@ def test_many_bindings_are_run_in_columns(query: str | None, monkeypatch: pytest
     assert said == told
 
 
+@pytest.mark.usefixtures("_few")
+def test_bindings_with_many_queries_are_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batched_bindings, "_QUERIES", 3)
+    program = _program(DEFAULT)
+    queries = [f"t{i}*x" for i in range(6)]
+    found = records(program, [*bindings(), *queries], "file", BARE, CompilationCache(DEFAULT, "float64"))
+    held = [len(program.scope.held.texts) for _ in found]
+    assert all(held[:3])
+    assert not any(held[3:])
+    ((fast, _), (plain, _)) = both([*bindings(), *queries])
+    agree(fast, plain)
+
+
 @pytest.mark.parametrize("count", [300, 1_600], ids=["a sum", "a long sum"])
 def test_many_bindings_are_never_run_one_by_one(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = ordinary(bindings(count=count))
