@@ -60,6 +60,21 @@ def test_random_programs_are_worth_what_numpy_says(random: Random, extents: tupl
     assert not wrong, f"{program.text} for {program.shapes}: {wrong}"
 
 
+@pytest.mark.parametrize("text", ["sum(take_along_axis(x, t[:, None], axis=1)**2)", "cross_entropy(x, t)"])
+def test_indices_are_counted_and_refused_as_numpy_does(text: str) -> None:
+    x, t = np.random.default_rng(0).normal(size=(3000, 7)), np.zeros(3000, int)
+    for index in (6, -1, -7, 7, -8, 10**12):
+        t[5] = index
+        found = []
+        for backend in ("numpy", "native"):
+            try:
+                value, grads = gradcli.value_and_grad(text, backend=backend)(x=x, t=t)
+                found.append((round(float(value), 6), grads["x"].round(9).tolist()))
+            except (gradcli.GradcliError, IndexError) as error:
+                found.append(str(error))
+        assert found[0] == found[1], index
+
+
 def differences(text: str, shapes: Shapes, dtype: str = "float64", tolerance: float = 1e-10) -> list[str]:
     """In what native code differs from NumPy, in words."""
     random = np.random.default_rng(len(text))

@@ -15,6 +15,7 @@ from typing import Any
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.nn.likelihoods import class_labels
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 
@@ -294,6 +295,7 @@ class Indices:
                 raise NoLoop
         along = view.places[place]
         assert along is not None
+        _refuse_unchecked(index.item, along.same.extent)
         return View(self.picked_item(view.item, along.same, index.item), index.places)
 
     def picked_item(self, item: Item, axis: Axis, index: Item) -> Item:
@@ -317,6 +319,7 @@ class Indices:
         place = axes_of(axis, len(view.places))[0]
         if index.places[place] is not None or view.places[place] is not None or extent == 1:
             raise NoLoop
+        _refuse_unchecked(index.item, extent)
         self._broadcast((view, index))
         along = Axis(extent)
         places = list(self._broadcast((view, index)))
@@ -326,3 +329,10 @@ class Indices:
     def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
         axes = dict.fromkeys([*value.axes, *index.axes, axis])
         return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
+
+
+def _refuse_unchecked(index: Item, extent: int) -> None:
+    """Raise NoLoop for indices that may not be places of an axis: NumPy counts from the end, and refuses what lies beyond."""
+    node = index.node
+    if index.what != "read" or node is None or node.op is not class_labels or node.static["classes"] != extent:
+        raise NoLoop

@@ -14,6 +14,7 @@ from gradcli.ops.elementwise import arithmetic, trigonometric
 from gradcli.plans import sines
 from gradcli.plans.axes import Axis, Item
 from gradcli.plans.blocks import FOLDS, Block
+from gradcli.plans.merging import shape_along
 from gradcli.plans.nests import Nest
 from gradcli.plans.source import Source
 
@@ -71,6 +72,9 @@ class BlockWriter(Block):
         assert item.node is not None
         parts = [part.same if isinstance(part, Axis) else part for part in item.parts]
         name = self.source.name(item.node)
+        shape = tuple(n if isinstance(part, Item) else m for part, n, m in zip(parts, item.node.shape, shape_along(parts), strict=True))
+        if shape != item.node.shape:
+            name += f".reshape({shape})"
         if self.nest.outer in parts:
             name = self.slices(name, parts.index(self.nest.outer), item.node, parts)
         places = ["0" if p is None else self.count(p) if isinstance(p, Axis) else self.name(p) for p in parts]

@@ -97,7 +97,7 @@ class Block:
         axes = [part and part.same for part in parts]
         key = node, *axes
         if key not in self._views:
-            text = self.frame.view(self.source.name(node), parts)
+            text = self.frame.view(self.source.name(node), parts, node.shape)
             if text != self.source.name(node):
                 whole = self.source.new("w")
                 self.source.add(f"{whole} = {text}")

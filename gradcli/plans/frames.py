@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from gradcli.ops.writing import Shape
 from gradcli.plans.axes import Axis, Item
+from gradcli.plans.merging import shape_along
 
 _SHORT = 24  # entries of a row up to which columns are faster, though they are read and written with gaps
 
@@ -49,9 +50,11 @@ class Frame:
     def dims(self, axes: Iterable[Axis]) -> tuple[int, ...]:
         return tuple(self.places[axis] for axis in self.ordered(axes))
 
-    def view(self, name: str, parts: Sequence[Axis | None]) -> str:
-        """An array, whose places run along ``parts``, in the frame."""
+    def view(self, name: str, parts: Sequence[Axis | None], shape: Shape) -> str:
+        """An array of a shape, whose places run along ``parts``, in the frame."""
         axes = [part.same for part in parts if part is not None]
+        if shape_along(parts) != shape:
+            name += f".reshape({shape_along(parts)})"
         if None in parts:
             name += f"[{', '.join('0' if part is None else ':' for part in parts)}]"
         if not axes:

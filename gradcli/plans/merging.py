@@ -61,3 +61,8 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
 
 def _replaced(parts: Parts, one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
     return [None if part is one else merged if part is other else part for part in _same(parts)]
+
+
+def shape_along(parts: Parts) -> tuple[int, ...]:
+    """The shape of an array whose axes are merged: None stands for an extent of 1, and for what the next axis has taken in."""
+    return tuple(part.same.extent if isinstance(part, Axis) else 1 for part in parts)
