@@ -120,6 +120,16 @@ def test_special_values(library: ctypes.CDLL, at: int) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
+def test_results_do_not_depend_on_the_place_in_an_array(library: ctypes.CDLL, at: int) -> None:
+    """The last entries of a loop are computed in narrower registers, or by themselves."""
+    operands = [tried(66, place) for place in range(len(CASES[at][0].operands))]
+    whole = applied(library, at, operands)
+    for width in (1, 3, 6):
+        parts = [applied(library, at, [x[i : i + width].copy() for x in operands]) for i in range(0, 66, width)]
+        assert np.array_equal(np.concatenate(parts), whole, equal_nan=True)
+
+
 @pytest.mark.parametrize("place", range(len(EXPONENTS) + len(BASES)), ids=[f"x**{n}" for n in EXPONENTS] + [f"{b}**x" for b in BASES])
 def test_powers_with_a_known_operand(library: ctypes.CDLL, place: int) -> None:
     x = np.concatenate([np.array(SPECIAL), tried(4000, place)])

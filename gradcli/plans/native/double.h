@@ -19,8 +19,8 @@
    pow, whole exponents       products of numbers in two parts (T. J. Dekker, 1971): 0.5
    pow, of a known base       exp of a product in two parts: 1.2
    others                     the C library's, glibc's for vectors: 1.6 exp2, 1.6 log, 1.8 log1p, 1.8 log2, 1.9 log10, 3.3 sin and cos,
-                              3.1 tan, 2.5 asin, 1.8 acos, 1.9 atan, 2.1 atan2, 2.0 sinh, 1.9 cosh, 2.0 asinh, 2.4 acosh, 2.0 atanh, 2.1 cbrt,
-                              2.3 erf, 1.0 pow, 1.8 hypot
+                              3.1 tan, 2.5 asin, 1.8 acos, 1.9 atan, 2.1 atan2, 2.0 sinh, 1.9 cosh, 2.0 asinh, 2.4 acosh, 2.0 atanh,
+                              2.1 cbrt, 2.3 erf, 1.0 pow, 1.8 hypot
 
    Exponentials, logarithms of 1 + s and the normal distribution are faster here than glibc's functions of vectors, or as fast and shared;
    its logarithms, sines and powers are faster than what can be written without tables. */
@@ -46,13 +46,77 @@
 #endif
 #define G_SCALAR(name) G_ONE_BY_ONE double g_c_##name(double x) { return __builtin_##name(x); }
 #define G_SCALAR_2(name) G_ONE_BY_ONE double g_c_##name(double x, double y) { return __builtin_##name(x, y); }
-/* Under a name of our own, or GCC would make one call of a sine and a cosine, which has no form in vectors */
-#define G_VECTOR(name) __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_c_##name(double) __asm__(#name);
-#define G_VECTOR_2(name) __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_c_##name(double, double) __asm__(#name);
 #if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define G_VECTORS_SINCE(major, minor) __GLIBC_PREREQ(major, minor)
 #else
 #define G_VECTORS_SINCE(major, minor) 0
+#endif
+#if G_VECTORS_SINCE(2, 22)
+/* By the function of the widest registers, of fewer numbers as well: what is computed of a number does not depend on its place in an array.
+   Under a name of our own: of a sine and a cosine GCC would make one call, which has no form in vectors. */
+typedef double g_2 __attribute__((vector_size(16)));
+typedef double g_4 __attribute__((vector_size(32)));
+typedef double g_8 __attribute__((vector_size(64)));
+#define G_HIDDEN __attribute__((visibility("hidden")))
+#define G_1_TO_2(x) {x, x}
+#define G_1_TO_4(x) {x, x, x, x}
+#define G_1_TO_8(x) {x, x, x, x, x, x, x, x}
+#define G_2_TO_4(x) {x[0], x[1], x[0], x[1]}
+#define G_2_TO_8(x) {x[0], x[1], x[0], x[1], x[0], x[1], x[0], x[1]}
+#define G_4_TO_8(x) {x[0], x[1], x[2], x[3], x[0], x[1], x[2], x[3]}
+#define G_FIRST_2(x) {x[0], x[1]}
+#define G_FIRST_4(x) {x[0], x[1], x[2], x[3]}
+#define G_OF_1(name, wide, filled, by) \
+  G_HIDDEN double g_one_##name(double x) { \
+    wide all = filled(x), found = by##v_##name(all); \
+    return found[0]; \
+  }
+#define G_OF_1_2(name, wide, filled, by) \
+  G_HIDDEN double g_one_##name(double x, double y) { \
+    wide all = filled(x), others = filled(y), found = by##vv_##name(all, others); \
+    return found[0]; \
+  }
+#define G_OF(entry, narrow, first, name, wide, filled, by) \
+  G_HIDDEN narrow entry##v_g_v_##name(narrow x) { \
+    wide all = filled(x), found = by##v_##name(all); \
+    narrow result = first(found); \
+    return result; \
+  }
+#define G_OF_2(entry, narrow, first, name, wide, filled, by) \
+  G_HIDDEN narrow entry##vv_g_v_##name(narrow x, narrow y) { \
+    wide all = filled(x), others = filled(y), found = by##vv_##name(all, others); \
+    narrow result = first(found); \
+    return result; \
+  }
+#define G_SAME(entry, wide, name) \
+  wide entry##v_##name(wide); \
+  G_HIDDEN wide entry##v_g_v_##name(wide x) { return entry##v_##name(x); }
+#define G_SAME_2(entry, wide, name) \
+  wide entry##vv_##name(wide, wide); \
+  G_HIDDEN wide entry##vv_g_v_##name(wide x, wide y) { return entry##vv_##name(x, y); }
+#if defined(__AVX512F__)
+#define G_WIDTHS(two, name) \
+  G_SAME##two(_ZGVeN8, g_8, name) G_OF##two(_ZGVdN4, g_4, G_FIRST_4, name, g_8, G_4_TO_8, _ZGVeN8) \
+  G_OF##two(_ZGVbN2, g_2, G_FIRST_2, name, g_8, G_2_TO_8, _ZGVeN8) G_OF_1##two(name, g_8, G_1_TO_8, _ZGVeN8)
+#elif defined(__AVX2__)
+#define G_WIDTHS(two, name) \
+  G_SAME##two(_ZGVdN4, g_4, name) G_OF##two(_ZGVbN2, g_2, G_FIRST_2, name, g_4, G_2_TO_4, _ZGVdN4) \
+  G_OF_1##two(name, g_4, G_1_TO_4, _ZGVdN4)
+#elif defined(__AVX__)
+#define G_WIDTHS(two, name) \
+  G_SAME##two(_ZGVcN4, g_4, name) G_OF##two(_ZGVbN2, g_2, G_FIRST_2, name, g_4, G_2_TO_4, _ZGVcN4) \
+  G_OF_1##two(name, g_4, G_1_TO_4, _ZGVcN4)
+#else
+#define G_WIDTHS(two, name) G_SAME##two(_ZGVbN2, g_2, name) G_OF_1##two(name, g_2, G_1_TO_2, _ZGVbN2)
+#endif
+#define G_VECTOR(name) \
+  __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_c_##name(double) __asm__("g_v_" #name); \
+  G_HIDDEN double g_one_##name(double) __asm__("g_v_" #name); \
+  G_WIDTHS(, name)
+#define G_VECTOR_2(name) \
+  __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_c_##name(double, double) __asm__("g_v_" #name); \
+  G_HIDDEN double g_one_##name(double, double) __asm__("g_v_" #name); \
+  G_WIDTHS(_2, name)
 #endif
 #if G_VECTORS_SINCE(2, 22)
 G_VECTOR(log) G_VECTOR(sin) G_VECTOR(cos) G_VECTOR_2(pow)
