@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from typing import Any
@@ -21,9 +20,7 @@ def compiled(key: str, entries: int, threads: int, backend: str, cache: str) -> 
 
     kind = KINDS[key]
     data = kind.arrays(entries)
-    known = inspect.signature(gradcli.value_and_grad).parameters
-    options: dict[str, Any] = {name: value for name, value in (("backend", backend), ("threads", threads)) if name in known}
-    f = gradcli.value_and_grad(kind.text, wrt=kind.wrt, dtype=kind.dtype, **options)
+    f = gradcli.value_and_grad(kind.text, wrt=kind.wrt, dtype=kind.dtype, backend=backend, threads=threads)
 
     def run() -> dict[str, Any]:
         value, gradients = f(data)
@@ -37,7 +34,7 @@ def pytorch(key: str, entries: int, threads: int) -> Run:
 
     torch.set_num_threads(threads)
     kind = KINDS[key]
-    # asarray, as a number in an array of no dimensions is a scalar of NumPy's
+    # as_tensor, as a number in an array of no dimensions is a scalar of NumPy's
     data = {name: torch.as_tensor(array).requires_grad_(name in kind.wrt) for name, array in kind.arrays(entries).items()}
 
     def run() -> dict[str, Any]:
@@ -92,20 +89,15 @@ def traffic(kind: Kind, entries: int) -> int:
     return sum(int(array.nbytes) for array in (*data.values(), *(data[name] for name in kind.wrt)))
 
 
-def _has_backends() -> bool:
-    import gradcli
-
-    return "backend" in inspect.signature(gradcli.value_and_grad).parameters
-
-
 def _workload(setting: Setting, kind: Kind, threads: int) -> Workload:
     entries = setting.size(4_000_000, 40_000)
     cache = str(setting.folder / f"native {kind.key} {threads}")
     common: dict[str, Any] = {"cores": threads, "clock": setting.clock}
     arguments = (kind.key, entries, threads)
-    contestants: list[Contestant] = [InProcess(name=OURS, build=compiled, arguments=(*arguments, "auto", cache), **common)]
-    if _has_backends():
-        contestants.append(InProcess(name=NUMPY, build=compiled, arguments=(*arguments, "numpy", cache), **common))
+    contestants: list[Contestant] = [
+        InProcess(name=name, build=compiled, arguments=(*arguments, backend, cache), **common)
+        for name, backend in ((OURS, "auto"), (NUMPY, "numpy"))
+    ]
     if setting.peers:
         contestants.append(InProcess(name=PYTORCH, build=pytorch, arguments=arguments, needs=("torch",), **common))
         contestants.append(InProcess(name=JAX, build=jax_jit, arguments=(kind.key, entries), needs=("jax",), **common))

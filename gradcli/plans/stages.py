@@ -18,7 +18,7 @@ from gradcli.plans.turning import turned
 
 _WRITTEN_OUT = 16  # the longest axis that is written out
 _MOST_COPIES = 64  # of an item
-_LONG = 17  # entries from which on a lane lies inside of a slice
+_LONG = 40  # entries from which on a lane lies inside of a slice
 _CHEAP = 2  # additions that are done again rather than kept
 _BLOCK = 1024  # slices whose sums are added up together
 _ROWS = 64  # the same of slices that are done one by one
