@@ -14,6 +14,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     ├── EvaluationError       evaluation        e.g. a singular matrix
     ├── InputError            input             a file or record that cannot be read
     │   └── UnknownFieldError unknown-field     a field that records do not have
+    ├── NativeError           native            there is no compiler that works, or it cannot compile
     ├── OutputError           output            a result that cannot be written
     └── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
 
@@ -251,6 +252,10 @@ class InputError(GradcliError):
 
 class UnknownFieldError(InputError):
     code = "unknown-field"
+
+
+class NativeError(GradcliError, RuntimeError):
+    code = "native"
 
 
 class OutputError(GradcliError):

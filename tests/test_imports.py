@@ -19,26 +19,28 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
     "errors", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query",
-    "files", "report",
+    "files", "report", "cache_folder",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "limits": ("errors",),
+    "cache_folder": (),
     "notation": (),
     "ops": ("ops", "errors"),
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation"),
-    "plans": ("plans", "graph", "ops", "errors"),
+    "plans": ("plans", "graph", "ops", "errors", "cache_folder"),
     "language": ("language", "graph", "ops", "errors", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
-    "reference": ("reference", "language", "graph", "ops", "errors"),
+    "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "report": ("report", "errors", "notation"),
-    "files": ("files", "report.verdicts", "ops.calling.prefixes", "errors", "limits"),
+    "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
+        "cache_folder",
     ),
     "query": BELOW_CLI,
     "cli": ("cli", *BELOW_CLI),

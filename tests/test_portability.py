@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli import cache_folder
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel, pieces
@@ -123,24 +124,24 @@ def test_linspace_is_rounded_once_in_each_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "pays"),
+    ("targets", "way"),
     [
-        ({"tan": {"dd": {"current": "X86_V4"}}}, True),
-        ({"tan": {"dd": {"current": "AVX512_SKX"}}}, True),
-        ({"tan": {"dd": {"current": "baseline(NEON NEON_FP16 ASIMD)"}}}, False),
-        ({"tan": {"dd": {}}}, False),
-        ({}, False),
+        ({"tan": {"dd": {"current": "X86_V4"}}}, sines.by_tangents),
+        ({"tan": {"dd": {"current": "AVX512_SKX"}}}, sines.by_tangents),
+        ({"tan": {"dd": {"current": "baseline(NEON NEON_FP16 ASIMD)"}}}, sines.by_table),
+        ({"tan": {"dd": {}}}, sines.by_table),
+        ({}, sines.by_table),
     ],
 )
-def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
     from numpy.lib import introspect
 
     monkeypatch.setattr(introspect, "opt_func_info", lambda **_: targets)
-    sines.pays.cache_clear()
+    sines.way.cache_clear()
     try:
-        assert sines.pays() is pays
+        assert sines.way() is way
     finally:
-        sines.pays.cache_clear()
+        sines.way.cache_clear()
 
 
 @pytest.mark.filterwarnings("error")
@@ -234,13 +235,13 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     for name in ("GRADCLI_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "")
-    assert verdict_cache.folder() == Path(user) / ".cache" / "gradcli"
+    assert cache_folder.folder() == Path(user) / ".cache" / "gradcli"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert verdict_cache.folder() == Path(user) / ".cache" / "gradcli"
+    assert cache_folder.folder() == Path(user) / ".cache" / "gradcli"
     monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["nobody"])
-    assert verdict_cache.folder() is None
+    assert cache_folder.folder() is None
     monkeypatch.delenv("HOME")
-    assert verdict_cache.folder() is None
+    assert cache_folder.folder() is None
     assert verdict_cache.recalled(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
     assert len(verdict_cache.code(Path(verdict_cache.__file__).parent)) == 64

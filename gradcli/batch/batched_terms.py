@@ -146,7 +146,7 @@ def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: 
         if nodes > templates.limits.nodes:
             return None
         seed = graph.root.graph.leaf("seed", graph.root.shape)
-        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed)
+        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed, backend="numpy")
         signs = np.where(rows.negative, -1.0, 1.0)
         value, *parts = plan([*values[columns], *rows.given(template), signs])
         summands[rows.places] = signs * value

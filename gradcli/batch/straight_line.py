@@ -31,7 +31,7 @@ class StraightLine:
         results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
-        self.program = written(leaves, roots, schedule(roots), "float64", assume_finite=True, checked=False, exact=True)
+        self.program = written(leaves, roots, schedule(roots), "float64", assume_finite=True, checked=False, exact=True).compiled("program")
 
     def __call__(self, values: Sequence[Any]) -> list[Any] | None:
         """Value and derivatives; None if one of them is not finite."""

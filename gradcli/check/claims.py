@@ -49,7 +49,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
     from gradcli.reference import extended
 
-    right, bounds = judge.wide[claim.of]
+    right, bounds = judge.wide[claim.of]()
     shape = np.shape(right)
     try:
         said = (

@@ -17,7 +17,7 @@ from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Wors
 _RULE = 25  # digits to which the engine's exact rules must equal the reference
 _LIMIT_DIGITS = 12  # the same of a float and a limit from one side
 _LIMIT = 15  # the same where the reference is a limit from both sides
-_SHOWN = 1e-7  # of an entry: a bound beyond is named
+SHOWN = 1e-7  # of an entry: a bound beyond is named
 _KNOWN = 20  # digits to which a reference is known, for its floats to be held against it
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
@@ -256,7 +256,7 @@ def loosest(bounds: Any, sizes: Any) -> float | None:
     with np.errstate(all="ignore"):
         relative = np.where(size > 1e-20 * allowed, allowed / size, 0.0)
     found = float(np.max(relative, initial=0.0))
-    return None if math.isnan(found) or found <= _SHOWN else found
+    return None if math.isnan(found) or found <= SHOWN else found
 
 
 def _listed(array: Any) -> list[Any]:

@@ -8,7 +8,7 @@ differs at the highest precision is a mismatch.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -58,7 +58,7 @@ class Judge:
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
-        self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
+        self.wide: dict[str, Callable[[], tuple[Any, Any]]] = {}  # reference and bounds of large arrays, for claims
 
     @property
     def fits_sympy(self) -> bool:

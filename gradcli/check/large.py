@@ -7,12 +7,13 @@ that decides nothing (terms cancel, it has underflown or overflown), and where a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.comparison import ENOUGH, loosest
+from gradcli.check.pairs import agreed, pays
 from gradcli.check.passes import Asked
 from gradcli.check.rounding import error_bounds
 from gradcli.graph.nodes import Expr
@@ -40,8 +41,10 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
     nodes = list(judge.wrt.values())
     held = StandIns()
     hold_derivatives(judge.root, judge.leaves, judge.precision, held)
-    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
+    if pays(judge.size) and not held.directions and (plain := agreed(judge, value, value_bound, bounds)) is not None:
+        return plain, True
+    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     results = {}
     work = _WORK
     certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)
@@ -53,14 +56,18 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         results[name] = compared.result(found.source)
         certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
         _tell(held, results[name])
-        judge.wide[name] = compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right))
-    judge.wide["value"] = found.value, (1 + found.share) * value_bound
+        judge.wide[name] = _both(compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right)))
+    judge.wide["value"] = _both(found.value, (1 + found.share) * value_bound)
     checked = None
     if value is not None:
         checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
+
+
+def _both(right: Any, bound: Any) -> Callable[[], tuple[Any, Any]]:
+    return lambda: (right, bound)
 
 
 def _tell(held: StandIns, check: VariableCheck) -> None:

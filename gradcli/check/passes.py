@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple, Protocol
 
@@ -59,7 +59,9 @@ class Asked(Question, Protocol):
     @property
     def gradients(self) -> Sequence[np.ndarray]: ...  # as the engine computed them
     @property
-    def wide(self) -> dict[str, tuple[Any, Any]]: ...  # reference and bounds of large arrays, for claims
+    def size(self) -> int: ...  # in scalar operations
+    @property
+    def wide(self) -> dict[str, Callable[[], tuple[Any, Any]]]: ...  # reference and bounds of large arrays, for claims
 
 
 class Passes:

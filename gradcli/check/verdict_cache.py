@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.cache_folder import NEW, folder, kept_in, write_whole
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
@@ -53,7 +53,7 @@ def code(root: Path) -> str:
     paths = sorted(root.rglob("*.py"))
     seen = [(path, path.stat()) for path in paths]
     stamp = hashlib.sha256(repr([(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path, s in seen]).encode()).hexdigest()
-    kept = _kept_in("code", f"{stamp}.txt")
+    kept = kept_in("code", f"{stamp}.txt")
     if kept is not None:
         with suppress(OSError, UnicodeDecodeError):
             text = kept.read_text(encoding="ascii")
@@ -69,24 +69,12 @@ def code(root: Path) -> str:
     return digest.hexdigest()
 
 
-def folder() -> Path | None:
-    """Where entries are kept: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
-    own = os.environ.get("GRADCLI_CACHE_DIR")
-    if own:
-        return Path(own)
-    caches = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(caches):  # the standard has others ignored
-        return Path(caches) / "gradcli"
-    home = _home()
-    return home / ".cache" / "gradcli" if home is not None and home.is_absolute() else None
-
-
 def files() -> list[Path]:
     """What is kept: entries, and hashes of code. Files that are not ours are not among them, whatever folder was named."""
     where = folder()
     if where is None:
         return []
-    patterns = ("[0-9a-f][0-9a-f]/*.json", "[0-9a-f][0-9a-f]/.new.*", "code/*.txt", "code/.new.*")
+    patterns = ("[0-9a-f][0-9a-f]/*.json", f"[0-9a-f][0-9a-f]/{NEW}*", "code/*.txt", f"code/{NEW}*")
     return [path for pattern in patterns for path in where.glob(pattern) if path.is_file()]
 
 
@@ -98,18 +86,6 @@ def clear() -> None:
     for place in {path.parent for path in found}:
         with suppress(OSError):
             place.rmdir()
-
-
-def _home() -> Path | None:
-    """The user's folder: by the list of users where HOME is empty, which is not the root of the file system."""
-    try:
-        if os.environ.get("HOME") == "" and os.name == "posix":
-            from pwd import getpwuid
-
-            return Path(getpwuid(os.getuid()).pw_dir)
-        return Path.home()
-    except (RuntimeError, KeyError):
-        return None
 
 
 def key_of(
@@ -186,15 +162,7 @@ def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all, and remove the oldest ones beside it if they are too many."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
-            os.replace(name, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        write_whole(path, text.encode())
         _remove_oldest(path.parent)
 
 
@@ -217,13 +185,8 @@ def _forgotten(mask: Any) -> None:
     """Masks of wrong entries are as large as the arrays: they are not kept."""
 
 
-def _kept_in(*parts: str) -> Path | None:
-    where = folder()
-    return None if where is None else where.joinpath(*parts)
-
-
 def _path(key: str) -> Path | None:
-    return _kept_in(key[:2], f"{key[2:]}.json")
+    return kept_in(key[:2], f"{key[2:]}.json")
 
 
 def _check(data: dict[str, Any]) -> Check:

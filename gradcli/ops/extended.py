@@ -23,6 +23,47 @@ class NotCovered(Exception):
     """A rule does not cover these operands; another reference has to decide."""
 
 
+class Deferred:
+    """An array that another part of the judge computes later. NumPy's functions take it; its conversions do not leave it as it is."""
+
+    shape: tuple[int, ...]
+
+    def rough(self) -> Any:
+        """In doubles."""
+        raise NotImplementedError
+
+    def filled(self, number: float) -> Any:
+        """A double at all places of its shape."""
+        raise NotImplementedError
+
+    def put(self, places: Any, shape: Any) -> Any:
+        """Entries added up at their places in an array of a shape."""
+        raise NotImplementedError
+
+    @property
+    def alike(self) -> float | None:
+        """The number that all entries are, where that is known."""
+        raise NotImplementedError
+
+
+def in_long(x: Any) -> Any:
+    """In long double, or as it is where that is computed later."""
+    return x if isinstance(x, Deferred) else np.asarray(x, LONG_DOUBLE)
+
+
+def in_double(x: Any) -> Any:
+    return x.rough() if isinstance(x, Deferred) else np.asarray(x, np.float64)
+
+
+def filled(x: Any, number: float) -> Any:
+    """A double at all places of an array's shape."""
+    return x.filled(number) if isinstance(x, Deferred) else np.broadcast_to(number, np.shape(x))
+
+
+def as_array(x: Any) -> Any:
+    return x if isinstance(x, Deferred) else np.asarray(x)
+
+
 class Rule:
     """What the judge of large arrays knows of an operation.
 

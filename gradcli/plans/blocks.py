@@ -82,7 +82,7 @@ class LoopWriter:
             if (old.shape, old.kind) == (node.shape, node.kind) and self.last_use[old] <= place:
                 self.ending.remove(old)
                 return self.source.name(old)
-        return f"empty({node.shape}, {self.source.constant(numpy_dtype(node.kind, self.source.precision))})"
+        return self.source.array(node)
 
     def _whole(self, name: str) -> str:
         if not self.loop.flat:
@@ -114,7 +114,9 @@ class LoopWriter:
             source.add(f"{source.constant(give)}({memory})", 2)
         given = "".join(f"{made}, " for made in lists)
         source.add(f"return ({given})", 2)
-        source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if shared else in_turn)}({name}, {rows}, {step})")
+        several = shared and source.threads != 1
+        most = f", {source.threads}" if several and source.threads else ""
+        source.add(f"{f'{given}= ' if lists else ''}{source.constant(together if several else in_turn)}({name}, {rows}, {step}{most})")
 
     def _step(self, size: int) -> tuple[int, bool]:
         """The rows of a block, and whether threads share the blocks; ``size`` bytes are at work for each entry."""
@@ -196,7 +198,7 @@ class LoopWriter:
 
     def _sines(self) -> dict[Expr, Expr]:
         """Sines and cosines that are worth computing together, each with their argument."""
-        if not self.source.assume_finite or self.source.precision != "float64" or not sines.pays():
+        if not self.source.assume_finite or self.source.precision != "float64":
             return {}
         return {node: node.operand for node in self.loop.nodes if node.op in (trigonometric.sin, trigonometric.cos)}
 
@@ -209,7 +211,7 @@ class LoopWriter:
             if node is not None:
                 self.written.add(node)
         scratch = [self._register(FLOAT) for _ in range(sines.SCRATCH)]
-        function = self.source.constant(sines.sine_and_cosine)
+        function = self.source.constant(sines.way())
         self.body.append(f"{function}({', '.join([self._operand(angle), *targets, *scratch])})")
         self.free[FLOAT] += scratch
         if angle in self.held and self.last_use[angle] < len(self.loop.nodes):

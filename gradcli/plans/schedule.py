@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
 BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
@@ -46,7 +47,11 @@ Step = Expr | Loop
 
 def additions(node: Expr) -> int:
     """About how many additions take the time of a node's operation on one entry."""
-    return 4 if node.op is not None and node.op.kind == "smooth" else 1
+    return additions_of(node.op) if node.op is not None else 1
+
+
+def additions_of(op: Op) -> int:
+    return 4 if op.kind == "smooth" else 1
 
 
 def over_threshold(node: Expr) -> bool:

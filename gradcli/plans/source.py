@@ -17,6 +17,8 @@ from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
+from gradcli.plans.listing import listing, named
+from gradcli.plans.results import RETURNED, Results
 
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
 
@@ -24,18 +26,23 @@ _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False) -> None:
+    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False, threads: int | None = None) -> None:
         self.precision = precision
+        self.threads = threads  # at most, that share a loop; None for as many as there are cores
         self.dtype = numpy_dtype(FLOAT, precision)
         self.assume_finite = assume_finite
         self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self._constants: dict[Any, str] = {}
+        self.labels: dict[str, str] = {}  # what people may read in the place of names of constants
+        self.called: list[str] = []  # functions of C
         self._kept: list[Any] = []  # what `_constants` tells apart by identity
         self._last = 0
+        self.results = Results()
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            **vars(math), "empty": np.empty, "result": self.results.empty,
+            "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
@@ -96,6 +103,15 @@ class Source:
             return f"({literal})"
         return self.name(node)
 
+    def array(self, node: Expr) -> str:
+        """A new array for a node's value."""
+        dtype = numpy_dtype(node.kind, self.precision)
+        made = "empty"
+        if math.prod(node.shape) * dtype.itemsize >= RETURNED:
+            self.results.expect(node.shape, dtype)
+            made = "result"
+        return f"{made}({node.shape}, {self.constant(dtype)})"
+
     def scalar(self, kind: str) -> str:
         """The name of NumPy's type of the numbers of a kind."""
         return self.constant(numpy_dtype(kind, self.precision).type)
@@ -111,8 +127,15 @@ class Source:
         if node.static:
             forward = functools.partial(forward, **node.static)
         given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
-        text = f"{self.constant(forward)}({', '.join(given)})"
+        name = self.constant(forward)
+        if not is_ufunc:
+            self.labels[name] = named(node.op.name, node.static)
+        text = f"{name}({', '.join(given)})"
         return text if is_ufunc or node.kind != FLOAT or node.op.outputs > 1 else f"as_float({text})"
+
+    def text(self) -> str:
+        """The program for people to read."""
+        return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compiled(self, name: str) -> Callable[..., Any]:
         exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's

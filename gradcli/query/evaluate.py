@@ -23,6 +23,7 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.query.blocked import by_plan, pays_to_plan
 from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gradcli.check.given import Given
 
 
-_LARGE = 1 << 17  # entries of an array
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -138,12 +138,10 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
             wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
-    planned = options.mode == "grad" and root.kind == "float" and _pays_to_plan(order)
+    planned = options.mode == "grad" and root.kind == "float" and pays_to_plan(order, options.backend)
     if planned:
-        from gradcli.query.blocked import by_plan
-
         record.seed, record.seed_given = _seed(program, root, options)
-        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
+        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options)
         if first_nonfinite(record.value) is not None:
             record.warnings += nonfinite_of_large(scope, order)
     else:
@@ -207,11 +205,6 @@ def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, 
 
         formulas = jacobian_formulas if options.mode == "jacobian" else hessian_formulas
         record.derivative_kind, record.derivative, record.latex = formulas(scope, root, wrt, latex=options.latex)
-
-
-def _pays_to_plan(order: Sequence[Expr]) -> bool:
-    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
 
 
 def _remarks(

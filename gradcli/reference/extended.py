@@ -15,7 +15,20 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
+from gradcli.ops.extended import (
+    LONG_DOUBLE,
+    Deferred,
+    Entrywise,
+    Linear,
+    Mixed,
+    NotCovered,
+    Reduced,
+    Whole,
+    as_array,
+    filled,
+    in_double,
+    in_long,
+)
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import axes_of
@@ -26,6 +39,7 @@ from gradcli.reference.single_entries import Wholes, by_entries
 from gradcli.reference.stand_ins import StandIns
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
+_FINER = 2.0**-94  # of what is computed later, in more digits: where no constants are, which have those of long doubles
 _WORSE = 4.0  # how many of its units an operation in long double may be off by where one of doubles is off by one of theirs
 
 
@@ -72,7 +86,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         table[root],
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
-        _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
+        share(precision, np.float64 if held.narrow else LONG_DOUBLE),
         Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
         held,
         "double" if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant else "long double",
@@ -83,9 +97,9 @@ def pulled(
     order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
 ) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
     """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
-    start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
+    start = np.broadcast_to(in_long(seed), root.shape)
     needed = _needed(order, wrt)
-    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
+    seeds: dict[Expr, Any] = {root: (start, filled(start, 0.0), filled(start, 1.0))}
     wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
@@ -107,7 +121,7 @@ def pulled(
     return accumulate(reversed(order), seeds, pull, _plus), wholes
 
 
-def _share(precision: str, used: Any) -> float:
+def share(precision: str, used: Any) -> float:
     """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
     return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
 
@@ -206,14 +220,14 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
             _, slope, size = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
+            return [(wide * slope, off * np.abs(slope) + 4 * _unit_of(x) * np.abs(wide) * size, flows)]
         case Whole() as rule:
             return _whole(rule, node.static, adjoint, out, operands)
         case Mixed() as rule:
             return _mixed(rule, node.static, adjoint, operands[0])
         case Entrywise() as rule:
             slopes = [
-                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
+                in_long(p(*operands, **node.static)) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)
             ]
             return _by_entries(op, adjoint, slopes, [None] * len(slopes))
@@ -238,41 +252,44 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
     rough = [_doubles(o) for o in operands]
     size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
     off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
-    reached = [None if s is None else np.ones(np.shape(s)) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    reached = [None if s is None else filled(s, 1.0) for s in slopes] if flows is None else flows(live, out, *operands, **static)
     unit = _UNIT * (8 + max((max(np.shape(o), default=1) for o in operands if o is not None), default=1))
     return [
-        None if s is None else (s, np.asarray(e) + unit * np.asarray(w), flow)
-        for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
+        None if s is None else (s, as_array(e) + unit * as_array(w), flow) for s, e, w, flow in zip(slopes, off, own, reached, strict=True)
     ]
+
+
+def _unit_of(x: Any) -> float:
+    return _FINER if isinstance(x, Deferred) else _UNIT
 
 
 def _doubles(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_doubles, x))
-    return x if x is None or np.asarray(x).dtype.kind != "f" else np.asarray(x, np.float64)
+    return x if x is None or as_array(x).dtype.kind != "f" else in_double(x)
 
 
 def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
     cotangent, error, _ = adjoint
     # doubles do for sizes
-    rough, error = _doubles(x), np.asarray(error, np.float64)
-    own = _UNIT * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
+    rough, error = _doubles(x), in_double(error)
+    own = _unit_of(x) * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
     off = own if _alike(error) == 0 else own + rule.pull(rough, error, 1, **static)
-    return [(rule.pull(x, cotangent, -1, **static), off, np.broadcast_to(1.0, x.shape))]
+    return [(rule.pull(x, cotangent, -1, **static), off, filled(x, 1.0))]
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
     """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
-    error, live = np.asarray(error, float), np.asarray(live, float)
+    error, live = in_double(error), in_double(live)
     found: list[Part | None] = []
     for slope, size in zip(slopes, sizes, strict=True):
         if slope is None:
             found.append(None)
             continue
-        product = np.asarray(cotangent * slope)
-        rough = np.abs(np.asarray(slope, float))
-        own = np.abs(np.asarray(product, float)) if size is None else np.abs(np.asarray(cotangent, float)) * np.asarray(size, float)
+        product = as_array(cotangent * slope)
+        rough = np.abs(in_double(slope))
+        own = np.abs(in_double(product)) if size is None else np.abs(in_double(cotangent)) * in_double(size)
         off = 4 * _UNIT * own if _alike(error) == 0 else error * rough + 4 * _UNIT * own
         flows = live * np.not_equal(slope, 0) if op.facts.selects else live
         if _alike(flows) != 1:
@@ -284,12 +301,14 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
 
 def _alike(array: Any) -> float | None:
     """The number that all entries are, where that is seen at once."""
+    if isinstance(array, Deferred):
+        return array.alike
     return float(array.flat[0]) if array.size and not any(array.strides) else None
 
 
 def _summed(part: Any, shape: tuple[int, ...]) -> Any:
     """Summed to the shape that broadcasting started from."""
-    part = np.asarray(part)
+    part = as_array(part)
     lead = part.ndim - len(shape)
     if lead < 0 or part.shape == shape:
         return np.broadcast_to(part, shape)

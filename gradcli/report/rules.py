@@ -109,6 +109,10 @@ RULES = {
         "A record has a field that nobody reads", "major",
         'A misspelt claim would pass for ever. Fields of your own go under "meta", which is copied to the output.',
     ),
+    "error-native": Rule(
+        "Nothing can be compiled here", "major",
+        'Native code needs gcc or clang (CC names another one, with options); NumPy computes the same without one: --backend numpy.',
+    ),
     "error-output": Rule(
         "The output cannot be written", "major",
         'The disk may be full, or the folder not there; nothing is left half written.',

@@ -5,64 +5,103 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
+from gradcli.ops.extended import LONG_DOUBLE, Deferred, Formulas, Function
 
-_FEW = 500_000  # multiplications that long doubles do themselves
-_SLICES = 4
+_PAIRED = 4  # multiplications in long double that take as long as to take an entry apart, or to put a result together
+_LOST = 2.0**9  # by how much a term of the second slices must be above the units of doubles, to count in those of long doubles
+_RANGE = 300  # of exponents within which no product of slices is lost beneath the normal numbers, nor too large
+
+Doubles = tuple[np.ndarray, np.ndarray]  # of which the entries are the sums
 
 
 def product(x: Any, y: Any) -> Any:
     """x @ y of matrices, batch axes before them, as well as long doubles have it: off by no more than sums of products are."""
-    if x.dtype == y.dtype == np.float64:
+    if isinstance(x, Deferred) or isinstance(y, Deferred) or x.dtype == y.dtype == np.float64:
         return np.matmul(x, y)
-    if min(x.shape[-2:], default=1) and x.size * y.shape[-1] > _FEW and np.isfinite(x).all() and np.isfinite(y).all():
-        return _sliced(x, y)
+    (m, n), p = x.shape[-2:], y.shape[-1]
+    if m * n * p > _PAIRED * (m * n + n * p + m * p):
+        found = in_slices(_doubles(x), _doubles(y))
+        if found is not None:
+            total = found[0].astype(LONG_DOUBLE)
+            total += found[1]
+            return total
     return np.matmul(x, y)
 
 
-def _scales(x: Any, axis: int) -> Any:
-    """Powers of 2 above all entries along an axis."""
-    largest = np.abs(x).max(axis=axis, keepdims=True)
-    return np.ldexp(LONG_DOUBLE(1), np.frexp(np.where(largest == 0, LONG_DOUBLE(1), largest))[1])
+def _doubles(x: Any) -> Doubles:
+    high = x.astype(np.float64)
+    return high, (x - high).astype(np.float64)
 
 
-def _slices(x: Any, bits: int) -> list[Any]:
-    """Doubles of a few bits each that add up to entries below 1 but for what is far below the last of them."""
-    found, unit = [], LONG_DOUBLE(2.0) ** bits
-    for i in range(1, _SLICES + 1):
-        part = np.rint(x * unit**i) / unit**i
-        found.append(part.astype(np.float64))
-        x = x - part
-    return found
+class Slices(NamedTuple):
+    """Doubles that add up to entries: the first of so few bits that sums of products of these are exact.
+
+    largest  no less than the entries of a line are
+    bits     of the first
+    """
+
+    first: np.ndarray
+    rest: np.ndarray
+    whole: np.ndarray
+    largest: np.ndarray
+    bits: int
 
 
-def _sliced(x: Any, y: Any) -> Any:
-    """By slices of so few bits that sums of their products are exact in doubles (K. Ozaki and others, 2012)."""
-    n = x.shape[-1]
-    bits = (53 - math.ceil(math.log2(n))) // 2 if n > 1 else 26
-    left, right = _scales(x, -1), _scales(y, -2)
-    low, high = _slices(x / left, bits), _slices(y / right, bits)
-    total = LONG_DOUBLE(0)
-    for level in reversed(range(_SLICES)):  # the smallest first
-        for i in range(level + 1):
-            total = total + np.matmul(low[i], high[level - i]).astype(LONG_DOUBLE)
-    total = total * left * right
-    # what was left out, beside the terms that were added up: where these are far below the largest, each is added up by itself
-    terms = np.matmul(np.abs(x / left).astype(float), np.abs(y / right).astype(float))
-    lost = (terms > 0) & (terms < n * 2.0 ** (66 - bits * _SLICES))
-    if not lost.any():
-        return total
-    if lost.mean() > 0.1 or x.ndim > 2 or y.ndim > 2:
-        return np.matmul(x, y)
+def in_slices(x: Doubles, y: Doubles) -> Doubles | None:
+    """A product by slices of which the first are multiplied without an error in doubles (K. Ozaki and others, 2012); BLAS does all.
+
+    What the others are rounded by is a unit of the smaller ones, which is less than long doubles' own of all terms of a sum, unless a
+    few entries are far above the others: what these leave too little of is added up by itself, or nothing is, and the result is None.
+    """
+    left, right = _sliced(*x, -1), _sliced(*y, -2)
+    if left is None or right is None:
+        return None
+    sizes = np.abs(left.whole), np.abs(right.whole)
+    terms = np.matmul(*sizes)
+    above = sizes[0].sum(axis=-1, keepdims=True) * right.largest + left.largest * sizes[1].sum(axis=-2, keepdims=True)
+    lost = terms * 2.0**left.bits < _LOST * above
+    if lost.any() and (lost.mean() > 0.1 or terms.ndim > 2):
+        return None
+    total = np.matmul(left.first, right.first)
+    rest = np.matmul(left.first, right.rest) + np.matmul(left.rest, right.whole)
+    found = total + rest
+    back = found - total
+    low = (total - (found - back)) + (rest - back)
+    if lost.any():
+        _one_by_one(x, y, lost, found, low)
+    return found, low
+
+
+def _one_by_one(x: Doubles, y: Doubles, lost: np.ndarray, high: np.ndarray, low: np.ndarray) -> None:
+    """Put some entries of a product right, in long double."""
     rows, columns = np.nonzero(lost)
     for start in range(0, len(rows), 1000):
-        part = slice(start, start + 1000)
-        total[rows[part], columns[part]] = (x[rows[part]] * y[:, columns[part]].T).sum(axis=-1)
-    return total
+        i, j = rows[start : start + 1000], columns[start : start + 1000]
+        terms = (x[0][i].astype(LONG_DOUBLE) + x[1][i]) * (y[0][:, j].astype(LONG_DOUBLE) + y[1][:, j]).T
+        total = terms.sum(axis=-1)
+        high[i, j] = total.astype(np.float64)
+        low[i, j] = (total - high[i, j]).astype(np.float64)
+
+
+def _sliced(whole: np.ndarray, low: np.ndarray, axis: int) -> Slices | None:
+    """The entries of lines that are added up; None where doubles do not hold their products."""
+    size = np.abs(whole)
+    largest = size.max(axis=axis, keepdims=True)
+    top, least = largest.max(initial=0), size.min(initial=np.inf, where=size > 0)
+    if not top < 2.0**_RANGE or not least > 2.0**-_RANGE:
+        return None
+    n = whole.shape[axis]
+    bits = (53 - math.ceil(math.log2(n))) // 2 if n > 1 else 26
+    largest = np.ldexp(1.0, np.frexp(largest)[1])
+    # added to numbers so large, others leave what is no smaller than their last bit
+    shift = largest * (1.5 * 2.0 ** (52 - bits))
+    first = whole + shift
+    first -= shift
+    return Slices(first, whole - first + low, whole, largest, bits)
 
 
 def turned(x: Any) -> Any:

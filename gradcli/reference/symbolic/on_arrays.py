@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import LONG_DOUBLE, in_long
 
 _DIGITS = 30  # of constants: more than long doubles hold
 
@@ -34,7 +34,7 @@ def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any], fo
     found  those of parts that are known, to which the others are added
     """
     found = {} if found is None else found
-    found.update({symbol: np.asarray(array, LONG_DOUBLE) for symbol, array in zip(symbols, arrays, strict=True)})
+    found.update({symbol: in_long(array) for symbol, array in zip(symbols, arrays, strict=True)})
     shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
     stack = [(expression, False)]
     while stack:
