@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.contest import LINEAR, Command, Goal, InProcess, Run, Setting, Workload
-from benchmarks.expressions import NODES_OF_A_TERM, chain, chain_point, chain_program, chain_record, rosenbrock
+from benchmarks.expressions import NODES_OF_A_TERM, chain, chain_bindings, chain_point, chain_program, chain_record, rosenbrock
 
 GRADCLI = (sys.executable, "-c", "from gradcli.cli.main import run; run()")  # as the console script, of this checkout
 
@@ -83,7 +83,8 @@ def sympy(terms: int) -> Run:
 
 
 def _command(path: str, *options: str) -> tuple[str, ...]:
-    return (*GRADCLI, "eval", "-i", "jsonl", "-f", path, "--no-formula", "--format", "jsonl", *options)
+    reading = ("-i", "jsonl") if path.endswith(".jsonl") else ()
+    return (*GRADCLI, "eval", *reading, "-f", path, "--no-formula", "--format", "jsonl", *options)
 
 
 def _chain(setting: Setting) -> Workload:
@@ -106,19 +107,24 @@ def _chain(setting: Setting) -> Workload:
 def _long_chain(setting: Setting) -> Workload:
     terms = setting.size(100_000, 100)
     path = setting.file("T5.jsonl", [chain_record(terms)])
-    program = (*GRADCLI, "eval", "-f", setting.file("T5.grad", chain_program(terms)), "--no-formula", "--format", "jsonl", "--no-check")
+    program = setting.file("T5.grad", chain_program(terms))
+    bindings = setting.file("T5_bindings.grad", chain_bindings(terms))
     contestants = (
         Command(name="gradcli eval --no-check", command=_command(path, "--no-check"), answers=True, items=terms),
-        Command(name="gradcli eval --no-check, a program of bindings", command=program, answers=True, items=terms),
+        Command(name="gradcli eval, a program", command=_command(program, "--no-check"), items=terms),
+        Command(name="gradcli eval, a binding for each term", command=_command(bindings, "--no-check"), items=terms),
         *(
             InProcess(name=f"{peer}, without parsing", build=build, arguments=(terms,), needs=(package,), fresh=True, items=terms)
             for peer, package, build in (("CasADi", "casadi", casadi), ("PyTorch", "torch", pytorch))
         ),
     )
-    name, bindings = contestants[0].name, contestants[1].name
+    name, *others = (contestant.name for contestant in contestants[:3])
     goals = (
-        Goal(name, 6.0), Goal(name, 1.5e9, measure="peak"), Goal(bindings, 1.3, name), Goal(bindings, 1.3, name, measure="peak"),
-    )  # fmt: skip
+        Goal(name, 6.0),
+        Goal(name, 1.5e9, measure="peak"),
+        *(Goal(other, 1.3, name) for other in others),
+        *(Goal(other, 1.3, name, measure="peak") for other in others),
+    )
     return Workload("T5", f"{terms:,} chained Rosenbrock terms, from a text file", contestants, goals, unit="term")
 
 
