@@ -30,8 +30,10 @@ def chain_record(terms: int) -> str:
 
 
 def chain_program(terms: int) -> list[str]:
-    """The same as a program: a line for each name, and the chain."""
-    return [*(f"x{i} = {value}" for i, value in enumerate(chain_point(terms))), chain(terms)]
+    """The chain as a program: a binding for each name and each term, and then their sum."""
+    names = [f"x{i} = {value}" for i, value in enumerate(chain_point(terms))]
+    parts = [f"t{i + 1} = 100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(terms)]
+    return [*names, *parts, " + ".join(f"t{i + 1}" for i in range(terms))]
 
 
 def rosenbrock(x: Sequence[Any]) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.batch import compilation_cache, single_queries
+from gradcli.batch import batched_bindings, batched_terms, compilation_cache, single_queries
 from gradcli.batch.compilation_cache import CompilationCache
 from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source
@@ -499,16 +499,24 @@ def test_a_template_is_taken_the_second_time() -> None:
 
 # -- many bindings ----------------------------------------------------------------------------------------------------
 
-COUNT = 300
+COUNT = 40
 
 
-def bindings(*more: str) -> list[str]:
+@pytest.fixture
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some bindings are many."""
+    monkeypatch.setattr(compilation_cache, "_MANY", 16)
+    monkeypatch.setattr(batched_terms, "_ROWS", 2)
+    monkeypatch.setattr(batched_bindings, "_ROWS", 2)
+
+
+def bindings(*more: str, count: int = COUNT) -> list[str]:
     """A program whose bindings are of few forms, and two levels, and some that are of any form, before its query."""
-    lines = [f"p{i} = {0.5 + 0.01 * (i % 7)}\n" for i in range(COUNT + 1)]
-    lines += [f"t{i} = 100*(p{i + 1} - p{i}**2)**2 + (1 - p{i})**2  # a term\n" for i in range(COUNT)]
-    lines += ["# pairs\n", *(f"u{i} = sin(t{i})*c - x*k\n" for i in range(0, COUNT, 2))]
+    lines = [f"p{i} = {0.5 + 0.01 * (i % 7)}\n" for i in range(count + 1)]
+    lines += [f"t{i} = 100*(p{i + 1} - p{i}**2)**2 + (1 - p{i})**2  # a term\n" for i in range(count)]
+    lines += ["# pairs\n", *(f"u{i} = sin(t{i})*c - x*k\n" for i in range(0, count, 2))]
     lines[5:5] = ["c = 3\n", "k = -2.5e-1\n"]
-    return [*lines, *more, " + ".join(f"u{i}" for i in range(0, COUNT, 2)) + " - t3"]
+    return [*lines, *more, " + ".join(f"u{i}" for i in range(0, count, 2)) + " - t3"]
 
 
 def remarks(program: Program) -> list[str]:
@@ -517,10 +525,12 @@ def remarks(program: Program) -> list[str]:
     return [*names.remarks({}, BARE, several=True), *sorted(names.had)]
 
 
-def both(lines: list[str], options: Options = BARE, limits: Limits = DEFAULT) -> list[tuple[list[Record], list[str]]]:
+def both(
+    lines: list[str], options: Options = BARE, limits: Limits = DEFAULT, caches: Iterable[CompilationCache | None] | None = None
+) -> list[tuple[list[Record], list[str]]]:
     """The records of a program and what is said at its end: with a cache, and in the ordinary way."""
     found = []
-    for cache in (CompilationCache(limits, "float64"), None):
+    for cache in (CompilationCache(limits, "float64"), None) if caches is None else caches:
         program = _program(limits)
         found.append((list(records(program, lines, "file", options, cache)), remarks(program)))
     return found
@@ -538,25 +548,44 @@ def agree(fast: list[Record], plain: list[Record]) -> None:
             np.testing.assert_allclose(list((one.grad or {}).values()), list((other.grad or {}).values()), rtol=1e-9, atol=1e-9)
 
 
-QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + h*t9"]
+QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + h1*t9", "z2*w1"]
 
 
 @pytest.mark.parametrize("query", [None, *QUERIES])
+@pytest.mark.usefixtures("_few")
 def test_many_bindings_are_run_in_columns(query: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = bindings("h = 1/64\n", "w = 2*pi\n", "z = h*x\n") + ([] if query is None else [f"{query}\n"] * 3)
-    monkeypatch.setattr("gradcli.batch.batched_bindings._ROWS", 1)
-    ((fast, said), (plain, told)) = both(lines)
+    lines = bindings(
+        *(f"{name}{i} = {text}\n" for i in range(3) for name, text in (("h", f"1/{i + 64}"), ("w", f"{i}*pi"), ("z", f"h{i}*x")))
+    ) + ([] if query is None else [f"{query}\n"] * 3)
+    ((plain, told),) = both(lines, caches=[None])
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    ((fast, said),) = both(lines, caches=[CompilationCache(DEFAULT, "float64")])
     agree(fast, plain)
     assert said == told
 
 
-def test_many_bindings_are_never_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = ordinary(bindings())
+@pytest.mark.usefixtures("_few")
+def test_bindings_with_many_queries_are_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batched_bindings, "_QUERIES", 3)
+    program = _program(DEFAULT)
+    queries = [f"t{i}*x" for i in range(6)]
+    found = records(program, [*bindings(), *queries], "file", BARE, CompilationCache(DEFAULT, "float64"))
+    held = [len(program.scope.held.texts) for _ in found]
+    assert all(held[:3])
+    assert not any(held[3:])
+    ((fast, _), (plain, _)) = both([*bindings(), *queries])
+    agree(fast, plain)
+
+
+@pytest.mark.parametrize("count", [300, 1_600], ids=["a sum", "a long sum"])
+def test_many_bindings_are_never_run_one_by_one(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = ordinary(bindings(count=count))
     monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
-    agree(run(bindings())[0], plain)
+    agree(run(bindings(count=count))[0], plain)
 
 
 @pytest.mark.parametrize("freeze", [("c",), ("k", "x"), ("t3",), ("u0", "p1"), ("nothing",)])
+@pytest.mark.usefixtures("_few")
 def test_frozen_names_of_bindings_are_heeded(freeze: tuple[str, ...]) -> None:
     ((fast, _), (plain, _)) = both(bindings(), Options(check=False, formula=False, freeze=freeze))
     agree(fast, plain)
@@ -574,6 +603,7 @@ OF_ANY_FORM = [
 
 @pytest.mark.parametrize("line", OF_ANY_FORM, ids=repr)
 @pytest.mark.parametrize("place", ["early", "late"])
+@pytest.mark.usefixtures("_few")
 def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str, place: str) -> None:
     lines = [line, *bindings(), "t3*x\n"] if place == "early" else [*bindings(line), "t3*x\n", "a0*b0\n"]
     ((fast, said), (plain, told)) = both(lines)
@@ -590,7 +620,7 @@ def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str, pl
     [
         ["p0 = 0.5\n", *(f"p{i + 1} = p{i}*0.9 + 0.1\n" for i in range(COUNT)), f"p{COUNT}\n"],  # as many levels as bindings
         [*(f"p{i} = x**{i} + {'sin(' * (i % 9)}y{')' * (i % 9)}\n" for i in range(COUNT)), "p3 + p4\n"],  # and forms
-        [*(f"p{i} = {i}\n" for i in range(COUNT)), "p3**p2 + p1\n", "p299 = 3\n", "p299*p2\n"],
+        [*(f"p{i} = {i}\n" for i in range(COUNT)), "p3**p2 + p1\n", "p9 = 3\n", "p9*p2\n"],
         [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3*p2\n", "q = p1*2\n", "q*p3\n", "q*p4\n"],  # bindings after queries
         [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3 = = 2\n", "p2*p3\n"],
         [*(f"p{i} = p{i + 1}*2\n" for i in range(COUNT)), "p2*p3\n"],  # each before the one that it is made of
@@ -598,19 +628,22 @@ def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str, pl
     ],
     ids=["levels", "forms", "whole numbers", "after queries", "an error", "in no order", "no query"],
 )  # fmt: skip
+@pytest.mark.usefixtures("_few")
 def test_other_programs_of_many_bindings(lines: list[str]) -> None:
     ((fast, said), (plain, told)) = both(lines)
     agree(fast, plain)
     assert said == told
 
 
+@pytest.mark.usefixtures("_few")
 def test_the_limit_on_operations_holds_for_many_bindings() -> None:
-    limits = Limits(nodes=2_000)
+    limits = Limits(nodes=300)
     ((fast, _), (plain, _)) = both(bindings(), limits=limits)
     assert [record.error is None for record in fast] == [record.error is None for record in plain]
     assert fast[-1].error is not None
 
 
+@pytest.mark.usefixtures("_few")
 def test_an_expression_beside_a_file_sees_its_bindings() -> None:
     found = []
     for cache in (CompilationCache(DEFAULT, "float64"), None):

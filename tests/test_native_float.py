@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_native_functions import CASES, FLAGS, NAMES, NATIVE, applied, compiled
+from test_native_functions import CASES, FLAGS, NAMES, NATIVE, WITHOUT, applied, compiled
 
 MAX = float(np.finfo(np.float32).max)
 LEAST = float(np.finfo(np.float32).tiny)
@@ -32,11 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("native")
 
 
-@pytest.fixture(scope="module")
-def library(folder: Path) -> ctypes.CDLL:
+@pytest.fixture(scope="module", params=sorted({WITHOUT[0], WITHOUT[-1]}), ids=lambda flags: " ".join(flags) or "native")
+def library(request: pytest.FixtureRequest, folder: Path) -> ctypes.CDLL:
     is_gcc = "Free Software Foundation" in subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
     told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
-    return compiled(folder, "float.h", (*FLAGS, *told) if is_gcc else FLAGS)
+    place = folder / str(len(request.param))  # a library that is loaded stays what it was
+    place.mkdir()
+    return compiled(place, "float.h", (*FLAGS, *(told if is_gcc else ()), *request.param))
 
 
 @pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
@@ -89,6 +91,17 @@ def test_errors_are_within_the_bounds_of_records(library: ctypes.CDLL, at: int) 
     assert not wrong.any(), [(*(x[i] for x in operands), found[i], true[i], ours[i], theirs[i]) for i in np.flatnonzero(wrong)[:3]]
 
 
+@pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
+def test_results_do_not_depend_on_places(library: ctypes.CDLL, at: int) -> None:
+    """Vectors, shorter ones at the ends of loops, and single numbers: loops compute again what others are compared with."""
+    rng = np.random.default_rng(at)
+    operands = [rng.normal(scale=3, size=77).astype(np.float32) for _ in CASES[at][0].operands]
+    whole = applied(library, at, operands)
+    for start in (1, 8, 29, 60, 76):
+        part = applied(library, at, [np.ascontiguousarray(operand[start:]) for operand in operands])
+        assert np.array_equal(part, whole[start:], equal_nan=True)
+
+
 def test_no_float_becomes_a_double_by_accident(folder: Path) -> None:
     source = folder / "header.c"
     source.write_text((NATIVE / "float.h").read_text())
@@ -101,7 +114,7 @@ def test_loops_are_carried_out_in_vector_registers(library: ctypes.CDLL, folder:
     if not report.exists():
         pytest.skip("the compiler does not tell")
     vectorized = {int(line) for line in re.findall(r"functions\.c:(\d+):\d+: note: vectorized [1-9]", report.read_text())}
-    lines = (folder / "functions.c").read_text().splitlines()
+    lines = next(folder.glob("*/functions.c")).read_text().splitlines()
     places = {int(found[1]): number for number, line in enumerate(lines, 1) if (found := re.match(r"void f(\d+)\(", line))}
     scalar = {op.name for at, (op, _) in enumerate(CASES) if places[at] not in vectorized}
     assert scalar <= SCALAR | COPIES

@@ -42,6 +42,7 @@ TEXTS: dict[str, tuple[str, Shapes]] = {
     "distances": ("sum(sqrt(1 + sum((x[:, None, :] - y[None, :, :])**2, axis=2)))", {"x": (203, 3), "y": (101, 3)}),
     "slices that keep more than a stack holds": ("sum(max(x, axis=0)*w)", {"x": (65_537, 3), "w": (3,)}),
     "a large prime": ("sum(where(x > 0, gelu(x), sin(3*x)))", {"x": (262_147,)}),
+    "slices that need what all add up to": ("sum(sum(x - max(x, axis=0, keepdims=True), axis=2)**2)", {"x": (4099, 3, 3)}),
     "a seed": ("log_softmax(x, axis=-1)*w", {"x": (700, 30), "w": (30,), "seed": (700, 30)}),
 }
 
@@ -57,6 +58,21 @@ def test_random_programs_are_worth_what_numpy_says(random: Random, extents: tupl
     program = ArrayProgram(random, extents, 4)
     wrong = differences(program.text, program.shapes)
     assert not wrong, f"{program.text} for {program.shapes}: {wrong}"
+
+
+@pytest.mark.parametrize("text", ["sum(take_along_axis(x, t[:, None], axis=1)**2)", "cross_entropy(x, t)"])
+def test_indices_are_counted_and_refused_as_numpy_does(text: str) -> None:
+    x, t = np.random.default_rng(0).normal(size=(3000, 7)), np.zeros(3000, int)
+    for index in (6, -1, -7, 7, -8, 10**12):
+        t[5] = index
+        found = []
+        for backend in ("numpy", "native"):
+            try:
+                value, grads = gradcli.value_and_grad(text, backend=backend)(x=x, t=t)
+                found.append((round(float(value), 6), grads["x"].round(9).tolist()))
+            except (gradcli.GradcliError, IndexError) as error:
+                found.append(str(error))
+        assert found[0] == found[1], index
 
 
 def differences(text: str, shapes: Shapes, dtype: str = "float64", tolerance: float = 1e-10) -> list[str]:

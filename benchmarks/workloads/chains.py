@@ -83,8 +83,7 @@ def sympy(terms: int) -> Run:
 
 
 def _command(path: str, *options: str) -> tuple[str, ...]:
-    reading = ("-i", "jsonl") if path.endswith(".jsonl") else ()
-    return (*GRADCLI, "eval", *reading, "-f", path, "--no-formula", "--format", "jsonl", *options)
+    return (*GRADCLI, "eval", "-i", "jsonl", "-f", path, "--no-formula", "--format", "jsonl", *options)
 
 
 def _chain(setting: Setting) -> Workload:
@@ -107,22 +106,19 @@ def _chain(setting: Setting) -> Workload:
 def _long_chain(setting: Setting) -> Workload:
     terms = setting.size(100_000, 100)
     path = setting.file("T5.jsonl", [chain_record(terms)])
-    program = setting.file("T5.grad", chain_program(terms))
+    program = (*GRADCLI, "eval", "-f", setting.file("T5.grad", chain_program(terms)), "--no-formula", "--format", "jsonl", "--no-check")
     contestants = (
         Command(name="gradcli eval --no-check", command=_command(path, "--no-check"), answers=True, items=terms),
-        Command(name="gradcli eval, a program", command=_command(program, "--no-check"), items=terms),
+        Command(name="gradcli eval --no-check, a program of bindings", command=program, answers=True, items=terms),
         *(
             InProcess(name=f"{peer}, without parsing", build=build, arguments=(terms,), needs=(package,), fresh=True, items=terms)
             for peer, package, build in (("CasADi", "casadi", casadi), ("PyTorch", "torch", pytorch))
         ),
     )
-    name, other = contestants[0].name, contestants[1].name
+    name, bindings = contestants[0].name, contestants[1].name
     goals = (
-        Goal(name, 6.0),
-        Goal(name, 1.5e9, measure="peak"),
-        Goal(other, 1.3, name),
-        Goal(other, 1.3, name, measure="peak"),
-    )
+        Goal(name, 6.0), Goal(name, 1.5e9, measure="peak"), Goal(bindings, 1.3, name), Goal(bindings, 1.3, name, measure="peak"),
+    )  # fmt: skip
     return Workload("T5", f"{terms:,} chained Rosenbrock terms, from a text file", contestants, goals, unit="term")
 
 

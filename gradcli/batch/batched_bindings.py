@@ -20,6 +20,7 @@ from gradcli.plans.plan import Plan
 
 _ROWS = 16  # bindings of one template and level that are worth a plan
 _DEEPEST = 64  # levels
+_QUERIES = 64  # of which each goes through all bindings; in the time of some more, these are run one by one
 _LATER = 1 << 60  # ranks from here on are those of names bound after all others
 _NODES = 3  # of a name: its number, a sign, and its leaf; or what it stands for, and the name of that
 
@@ -63,6 +64,7 @@ class BatchedBindings:
         self.slots, self.outer, self.mentioned = slots, outer, mentioned
         self.groups = groups  # each after those that it is made of
         self.nodes = nodes  # no fewer than the ordinary way makes
+        self._carried = 0  # queries so far
         self._values, self._whole, self._constants = slots.values.tolist(), slots.whole.tolist(), slots.constants.tolist()
 
     def lookup(self, name: str) -> Number | None:
@@ -74,7 +76,10 @@ class BatchedBindings:
         return Number(self._values[slot], self._whole[slot], self.slots.ranks[slot])
 
     def carried(self, found: Found) -> Found | None:
-        """A value and its gradient, by the numbers that bindings are made of. None if it is not finite."""
+        """A value and its gradient, by the numbers that bindings are made of. None if it is not finite, or there are many queries."""
+        self._carried += 1
+        if self._carried > _QUERIES:
+            return None
         value, slopes = found
         slots = self.slots
         adjoints, needed = np.zeros(len(slots.names)), np.zeros(len(slots.names), bool)
@@ -88,10 +93,13 @@ class BatchedBindings:
                 needed[column[wanted]] = True
         if not np.isfinite(adjoints).all():
             return None
-        ranks = {slots.names[slot]: slots.ranks[slot] for slot in np.flatnonzero(needed & slots.variables).tolist()}
-        ranks |= {name: number.rank for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
-        ranked = sorted((rank, name) for name, rank in ranks.items() if rank is not None)
-        gradient = {name: slopes[name] if (slot := slots.index.get(name)) is None else adjoints[slot] for _, name in ranked}
+        others = {name: number.rank for name in slopes if name not in slots.index and (number := self.outer(name)) is not None}
+        reached = [slot for slot in np.flatnonzero(needed & slots.variables).tolist() if slots.ranks[slot] is not None]
+        names = [slots.names[slot] for slot in reached] + [name for name, rank in others.items() if rank is not None]
+        ranks = [slots.ranks[slot] for slot in reached] + [rank for rank in others.values() if rank is not None]
+        parts = np.array([*adjoints[reached], *(slopes[name] for name, rank in others.items() if rank is not None)])
+        order = np.argsort(np.array(ranks, np.int64))
+        gradient = dict(zip([names[place] for place in order.tolist()], parts[order], strict=True))
         return value, gradient
 
 

@@ -28,6 +28,10 @@ class Deferred:
 
     shape: tuple[int, ...]
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """As NumPy's own, computed now."""
+        raise NotImplementedError
+
     def rough(self) -> Any:
         """In doubles."""
         raise NotImplementedError
@@ -132,12 +136,14 @@ class Formulas(NamedTuple):
     sizes  the same of sizes: for a cotangent without signs, no less than what all terms of which ``pull`` makes each entry add up to.
            An error of the cotangent grows by no more than that
     flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
+    terms  ``terms(out, *operands)``: of how many terms ``pull`` makes an entry for each operand, if it adds up products of operands
     """
 
     value: Function
     pull: Function
     sizes: Function
     flows: Function | None = None
+    terms: Function | None = None
 
 
 class Whole(Fixed, Rule):

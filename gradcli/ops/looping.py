@@ -20,7 +20,7 @@ class Loops(Fixed):
     axes    ``axes(m, *views, **static)``: the view of the result
     parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
     raised  ``raised(*operands, **static)``: the exponential of the result, where it takes less than that of any number
-    less    ``less(**static)``: the operation, with its parameters, that its only operand less the result (kept in its axes) is
+    less    ``less(**static)``: the operation, with its parameters, that the exponential of the operand less the result is
     """
 
     axes: Function | None = None

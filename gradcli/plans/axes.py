@@ -15,6 +15,7 @@ from typing import Any
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.nn.likelihoods import class_labels
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 
@@ -238,15 +239,15 @@ class Indices:
     # -- axes -----------------------------------------------------------------------------------------------------
 
     def folded(self, view: View, fold: str, axis: Any, keepdims: bool) -> View:
-        """What "add", "mul", "maximum" or "minimum" makes of all entries along axes."""
+        """What "add", "mul", "maximum" or "minimum" makes of all entries along axes, of what is not repeated along any."""
+        if any(place is not None and place.same not in view.item.axes for place in view.places):
+            raise NoLoop
         gone = axes_of(axis, len(view.places))
         places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
         return View(self._fold(view.item, fold, over), places)
 
     def _fold(self, item: Item, fold: str, over: Sequence[Axis]) -> Item:
-        if any(axis not in item.axes for axis in over):
-            raise NoLoop  # the same entry again and again
         if item.what == "put" and fold == "add" and list(over) == [*item.over]:
             return item.operands[0]
         if not over:
@@ -294,6 +295,7 @@ class Indices:
                 raise NoLoop
         along = view.places[place]
         assert along is not None
+        _refuse_unchecked(index.item, along.same.extent)
         return View(self.picked_item(view.item, along.same, index.item), index.places)
 
     def picked_item(self, item: Item, axis: Axis, index: Item) -> Item:
@@ -317,6 +319,7 @@ class Indices:
         place = axes_of(axis, len(view.places))[0]
         if index.places[place] is not None or view.places[place] is not None or extent == 1:
             raise NoLoop
+        _refuse_unchecked(index.item, extent)
         self._broadcast((view, index))
         along = Axis(extent)
         places = list(self._broadcast((view, index)))
@@ -326,3 +329,10 @@ class Indices:
     def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
         axes = dict.fromkeys([*value.axes, *index.axes, axis])
         return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
+
+
+def _refuse_unchecked(index: Item, extent: int) -> None:
+    """Raise NoLoop for indices that may not be places of an axis: NumPy counts from the end, and refuses what lies beyond."""
+    node = index.node
+    if index.what != "read" or node is None or node.op is not class_labels or node.static["classes"] != extent:
+        raise NoLoop

@@ -47,6 +47,12 @@ class Nest:
         return {**self.stored, **self.totals}
 
     @property
+    def is_possible(self) -> bool:
+        """Whether no slice needs what all slices add up to."""
+        needed = {need for item in self.items if item not in self.given for need in item.needs if need not in self.given}
+        return not any(item.what == "fold" and self.outer in item.over for item in needed)
+
+    @property
     def work(self) -> int:
         return sum(item.work for item in self.items if item.is_computed and item not in self.given)
 
@@ -187,8 +193,10 @@ class Planner:
                 stack += [operand for operand in node.operands if operand is not None]
 
     def _is_storable(self, node: Expr, view: View) -> bool:
-        """Whether a nest can write a node's value: it is the node whose item was made for it, without repetitions."""
-        return view.item in self.outer and self.home.get(view.item) is node and not _is_repeated(view)
+        """Whether a nest can write a node's value: one for which an item was made, or a result of stored entries."""
+        if view.item not in self.outer or _is_repeated(view):
+            return False
+        return self.home.get(view.item) is node or (node in self.roots and self.outer[view.item] in view.item.axes)
 
     def _fill(self, nest: Nest, turn: int) -> None:
         """What a nest computes for its results, and reads: back to what is there before it begins."""

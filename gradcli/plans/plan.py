@@ -59,10 +59,10 @@ class Plan:
     ) -> None:
         self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
         self.precision, self.threads = precision, threads
-        self._is_native = False
         roots, risky = self._folded(assume_finite=True)
         self.work, self.calls = work_of(roots), calls
         self.asked, self.backend = backend, chosen(backend, self.work, calls)
+        self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
         self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
         if self._unrolled is None:
             self._speculative = compiled(self._written(roots, risky))
@@ -94,7 +94,7 @@ class Plan:
         roots, risky = self._folded(assume_finite=True)
         small = unrolled_text(self.leaves, roots) if self._unrolled is not None else None
         source = self._written(roots, risky) if small is None else small
-        return f"{because(self.backend, self.asked, self.work, self.calls)}\n\n{source.text()}\n"
+        return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
     def _folded(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
         """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
@@ -112,12 +112,14 @@ class Plan:
         if self.backend == "native":
             try:
                 source = self._native(roots)
+                self._hindrance = "it has no loops for C"
             except NativeError:
                 if self.asked == "native":
                     raise
-                self.backend, source = "numpy", None  # there may be no room for a compiler's files
+                source, self._hindrance = None, "C cannot be compiled"  # there may be no room for a compiler's files
             if source is not None:
                 return source
+            self.backend = "numpy"
         expander = Expander(Graph(self.root.graph.limits))
         roots = expander.expanded(roots)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
@@ -128,15 +130,14 @@ class Plan:
         return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
-        """The program with its nests in C; None if it has none."""
+        """The program with its nests in C; None if it has none, or needs one that cannot be run."""
         from gradcli.plans.native.program import in_c
 
         roots = Expander(Graph(self.root.graph.limits)).expanded(roots)
         steps = planned(roots, in_c=True)
         nests = [step for step in steps if isinstance(step, Nest)]
-        if not nests:
+        if not nests or not all(nest.is_possible for nest in nests):
             return None
-        self._is_native = True
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
         return written(
             self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions
@@ -148,7 +149,7 @@ class Plan:
         roots, _ = self._folded(assume_finite=False)
         steps = planned(roots, in_c=False)
         plain = all(node.op is None or node.op.elementwise or node.op.facts.linear for node in reachable(roots))
-        if self._is_native or not plain or not any(isinstance(step, Nest) for step in steps):
+        if not plain or not any(isinstance(step, Nest) for step in steps):
             return None
         return compiled(written(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads))
 

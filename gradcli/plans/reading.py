@@ -64,12 +64,14 @@ class Expander(Transcription[Expr]):
 
     def _raised(self, node: Expr) -> Expr | None:
         """The exponential of a node, where that takes less than any exponential."""
-        op, x, static = node.op, node.operands[0] if node.operands else None, node.static
-        if op is arithmetic.sub:
-            op, static = _difference(*node.operands)
-        if op is None or x is None or op.loops.raised is None:
+        op = node.op
+        if op is None:
             return None
-        return self._made(op.loops.raised(self.done[x], **static))
+        x = self.done[node.operand] if node.operands else None
+        if op is arithmetic.sub:
+            op, static = _raised_difference(*node.operands)
+            return None if op is None else self._made(op.loops.parts(x, **static) if op.loops.parts else op(x, **static))
+        return None if op.loops.raised is None else self._made(op.loops.raised(x, **node.static))
 
     def _made(self, node: Any) -> Expr:
         self.changed = True
@@ -77,8 +79,8 @@ class Expander(Transcription[Expr]):
         return node
 
 
-def _difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mapping[str, Any]]:
-    """The operation that x - y is, where y is made of x."""
+def _raised_difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mapping[str, Any]]:
+    """The operation that exp(x - y) is, where y is made of x."""
     assert x is not None
     assert y is not None
     shape = y.shape

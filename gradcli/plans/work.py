@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.linalg.products import matmul
@@ -11,9 +12,18 @@ from gradcli.ops.writing import Shape
 from gradcli.plans.schedule import additions
 
 
-def work_of(roots: Sequence[Expr]) -> int:
-    """About how many additions take the time of computing nodes: for each operation the entries that it goes over, times its cost."""
-    return sum(_entries(node) * additions(node) for node in reachable(roots) if node.op is not None)
+class Work(NamedTuple):
+    """What is done in one call: about how many additions take its time (for each operation the entries that it goes over, times its
+    cost), and how many operations there are."""
+
+    additions: int
+    operations: int
+
+
+def work_of(roots: Sequence[Expr]) -> Work:
+    """The work of computing nodes."""
+    nodes = [node for node in reachable(roots) if node.op is not None]
+    return Work(sum(_entries(node) * additions(node) for node in nodes), len(nodes))
 
 
 def _entries(node: Expr) -> int:

@@ -43,7 +43,7 @@ def _plain(x: Any, **axes: Any) -> Any:
 logsumexp: Op = reduction(
     "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), ulps=4,
     between=(), rounds=carried.logsumexp_rounds,
-    extended=extended.LOGSUMEXP, parts=_logsumexp_of_entries, less=lambda axis, keepdims: (log_softmax, {"axis": axis}),
+    extended=extended.LOGSUMEXP, parts=_logsumexp_of_entries, less=lambda axis, keepdims: (softmax, {"axis": axis}),
     doc="log(sum(exp(x))), without overflow.",
     wider=composition(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
@@ -74,10 +74,10 @@ def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tu
 
 def _softmax_of_entries(x: Any, axis: Any) -> Any:
     small = exp(x - max_(x, axis=axis, keepdims=True))
-    return small / sum_(small, axis=axis, keepdims=True)
+    return small * (1 / sum_(small, axis=axis, keepdims=True))  # of a sum that is 1 at least
 
 
-softmax = structural(
+softmax: Op = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
     carries=carried.softmax, rounds=carried.softmax_rounds, parts=_softmax_of_entries,
@@ -106,7 +106,7 @@ def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
 
 def _log_softmax_raised(x: Any, axis: Any) -> Any:
     apart, others = _apart(x, axis)
-    return exp(apart) / (1 + others)
+    return exp(apart) * (1 / (1 + others))
 
 
 def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:

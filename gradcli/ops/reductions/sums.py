@@ -15,7 +15,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import sqrt
-from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_and, logical_not, logical_or, maximum, minimum, where
 from gradcli.ops.facts import SAME, Function, Kink
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import count, reduced
@@ -205,6 +205,15 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
 
 
+def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if ord not in (None, 2):
+        return norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    top = max_(abs_(x), axis=axis, keepdims=True)
+    top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
+    root = sqrt(sum_(square(x / top), axis=axis, keepdims=True)) * top
+    return root if keepdims else reshape(root, shape=reduced(x.shape, axis, False))
+
+
 def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
     if ord == 0:
@@ -226,7 +235,7 @@ norm = reduction(
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm",
+    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
 from gradcli.ops.wholes.products import product, turned
+from gradcli.ops.wholes.refined import refined_determinant, refined_inverse
 
 _BLOCK = 48
 
@@ -87,7 +88,16 @@ def solved(factors: tuple[Any, Any], y: Any, adjoint: bool = False) -> Any:
 
 def inverse(x: Any) -> Any:
     """The inverse, infinite or no number where there is none."""
-    return solved(lu_factors(x), unit(x))
+    found = refined_inverse(x)
+    return solved(lu_factors(x), unit(x)) if found is None else found
+
+
+def _solved(x: Any, y: Any, adjoint: bool = False) -> Any:
+    """The z with x @ z = y, or with the transpose of x."""
+    known = refined_inverse(x)
+    if known is None:
+        return solved(lu_factors(x), y, adjoint)
+    return product(turned(known) if adjoint else known, y)
 
 
 def _inv_back(c: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
@@ -107,13 +117,13 @@ def _columns(x: Any, y: Any) -> Any:
 
 
 def _solve(x: Any, y: Any) -> Any:
-    z = solved(lu_factors(x), _columns(x, y))
+    z = _solved(x, _columns(x, y))
     return z[..., 0] if y.ndim == 1 else z
 
 
 def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     vector = y.ndim == 1
-    back = solved(lu_factors(x), c[..., None] if vector else c, adjoint=True)
+    back = _solved(x, c[..., None] if vector else c, adjoint=True)
     return -product(back, turned(out[..., None] if vector else out)), back[..., 0] if vector else back
 
 
@@ -147,6 +157,9 @@ def determinant(x: Any) -> Any:
 
 
 def _slogdet(x: Any) -> tuple[Any, Any]:
+    found = refined_determinant(x)
+    if found is not None:
+        return found
     sign, factors = _determinant(x)
     return sign * np.sign(factors).prod(axis=-1), np.log(np.abs(factors)).sum(axis=-1)
 

@@ -2,7 +2,7 @@
 
    None branches, and all but quotients rounded to whole numbers are carried out in vector registers. They are ours, so that the same number
    has the same result in any place of an array, with what several of them compute (exp(-|x|), exp(-x^2/2)) written alike, once for the
-   compiler; sines, cosines and tangents are the C library's. Polynomials are of least relative error (J. Lawson's algorithm), their
+   compiler; only sines of numbers from 2^28 are the C library's. Polynomials are of least relative error (J. Lawson's algorithm), their
    coefficients rounded to floats one after the other, the rest fitted again each time. What functions are reduced to:
 
    exp, expm1, exp2, sinh, cosh   k log(2), log(2) in two parts (W. Cody, W. Waite, 1980), and degree 6; 2^k in two factors
@@ -18,9 +18,10 @@
    sizes, with AVX-512, AVX2 and neither, of results that neither overflow nor underflow, in their parts either:
 
    exp 1.03, exp2 1.08, expm1 1.62, log 0.87, log1p 1.61, log2 2.24, log10 1.75, pow 1.18, cbrt 0.97, hypot 1.18, sinh 2.28, cosh 1.45,
-   tanh 1.51, sech 2.29, csch 2.95, coth 2.39, asinh 1.78, acosh 1.90, atanh 1.06, acoth 1.94, sin 2.24, cos 2.24, tan 3.74, sinc 3.52,
-   asin 2.35, acos 1.12, atan 1.44, atan2 1.48, asec 2.20, acsc 2.37, sigmoid 2.31, softplus 1.85, silu 3.14, mish 4.31, logit 1.36,
-   entr 1.60, xlogy 1.74, xlog1py 2.90, erf 1.33, erfc 5.58, ndtr 5.64, log_ndtr 7.24, gelu 5.89, x - tanh(x) 4.13 */
+   tanh 1.51, sech 2.29, csch 2.95, coth 2.39, asinh 1.78, acosh 1.90, atanh 1.06, acoth 1.94, sin 1.55, cos 1.55, tan 3.42 (from 2^28:
+   2.24, 2.24, 3.74), sinc 3.52, asin 2.35, acos 1.12, atan 1.44, atan2 1.48, asec 2.20, acsc 2.37, sigmoid 2.31, softplus 1.85, silu
+   3.14, mish 4.31, logit 1.36, entr 1.60, xlogy 1.74, xlog1py 2.90, erf 1.33, erfc 5.58, ndtr 5.64, log_ndtr 7.24, gelu 5.89, x -
+   tanh(x) 4.13 */
 
 #ifndef real
 #define real float
@@ -225,8 +226,8 @@ static inline float g_hypot(float x, float y) {
   return g_choose(g_isinf(x) | g_isinf(y), __builtin_inff(), g_sqrt(g_fma(a, a, b * b)) * back);
 }
 
-/* Sines, of the C library: glibc has them for vectors, too. By names that gcc does not know, or it made one call, without a version for
-   vectors, of a sine and a cosine of one number. */
+/* Sines: x = n pi/2 + r, in double, below 2^28; beyond, the C library's. glibc has them for vectors, too: by names that gcc does not
+   know, or it made one call, without a version for vectors, of a sine and a cosine of one number. */
 #if defined(__linux__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #include <features.h>
 #endif
@@ -236,14 +237,22 @@ static inline float g_hypot(float x, float y) {
 #endif
 #endif
 #ifdef G_OF_VECTORS
-__attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_sin(float) __asm__("sinf");
-__attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_cos(float) __asm__("cosf");
-__attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_tan(float) __asm__("tanf");
+__attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_far_sin(float) __asm__("sinf");
+__attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_far_cos(float) __asm__("cosf");
+__attribute__((simd("notinbranch"), const, nothrow, leaf)) float g_far_tan(float) __asm__("tanf");
 #else
-static inline float g_sin(float x) { return __builtin_sinf(x); }
-static inline float g_cos(float x) { return __builtin_cosf(x); }
-static inline float g_tan(float x) { return __builtin_tanf(x); }
+static inline float g_far_sin(float x) { return __builtin_sinf(x); }
+static inline float g_far_cos(float x) { return __builtin_cosf(x); }
+static inline float g_far_tan(float x) { return __builtin_tanf(x); }
 #endif
+typedef struct { int n; float r; } g_quadrant;
+static inline g_quadrant g_turned(float x) { /* n times the 25 bits of the first part is exact */
+  double y = (double)x, shifted = y * 0x1.45f306dc9c883p-1 + 0x1.8p+52, n = shifted - 0x1.8p+52;
+  g_quadrant q = {(int)g_bits_of_double(shifted), (float)(y - n * 0x1.921fb5p+0 - n * 0x1.110b4611a6263p-26)};
+  return q;
+}
+static inline int g_is_near(float x) { return g_fabs(x) < 0x1p+28f; }
+static inline float g_if_far(float x) { return g_choose(g_is_near(x), 0.0f, x); }
 static inline float g_sine_of(float r) {
   float z = r * r;
   return g_fma(r * z, g_fma(z, g_fma(z, -0x1.9955c2p-13f, 0x1.11077cp-7f), -0x1.555546p-3f), r);
@@ -251,6 +260,23 @@ static inline float g_sine_of(float r) {
 static inline float g_cosine_of(float r) {
   float z = r * r;
   return g_fma(z * z, g_fma(z, g_fma(z, 0x1.99e0ecp-16f, -0x1.6c0c1ap-10f), 0x1.55554ap-5f), g_fma(z, -0.5f, 1.0f));
+}
+static inline float g_sine_in(int n, float r) {
+  float y = g_choose(n & 1, g_cosine_of(r), g_sine_of(r));
+  return g_of_bits((unsigned)g_bits(y) ^ (unsigned)(n & 2) << 30);
+}
+static inline float g_sin(float x) {
+  g_quadrant q = g_turned(x);
+  return g_choose(g_is_near(x), g_choose(x == 0, x, g_sine_in(q.n, q.r)), g_far_sin(g_if_far(x)));
+}
+static inline float g_cos(float x) {
+  g_quadrant q = g_turned(x);
+  return g_choose(g_is_near(x), g_sine_in(q.n + 1, q.r), g_far_cos(g_if_far(x)));
+}
+static inline float g_tan(float x) {
+  g_quadrant q = g_turned(x);
+  float s = g_sine_of(q.r), c = g_cosine_of(q.r), y = g_choose(q.n & 1, -c, s) / g_choose(q.n & 1, s, c);
+  return g_choose(g_is_near(x), g_choose(x == 0, x, y), g_far_tan(g_if_far(x)));
 }
 static inline float g_times_pi(float x) { return g_fma(x, -0x1.777a5cp-24f, x * 0x1.921fb6p+1f); }
 static inline float g_sinc(float x) {

@@ -15,12 +15,12 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.extended import LongDoubles, pulled, share
 from gradcli.reference.pairs.deferred import Means, Numbers, OutOfRange, Wide, plain
-from gradcli.reference.pairs.functions import FUNCTIONS, MOVING, UFUNCS
+from gradcli.reference.pairs.functions import FUNCTIONS, UFUNCS
 from gradcli.reference.pairs.library import put
 from gradcli.reference.pairs.schedule import computed
 from gradcli.reference.stand_ins import StandIns
 
-_MEANS = Means(computed, put, UFUNCS, FUNCTIONS, MOVING)
+_MEANS = Means(computed, put, UFUNCS, FUNCTIONS)
 
 
 def numbers() -> Numbers:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Deferred
+from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.pairs.methods import Methods
 
 Shape = tuple[int, ...]
 Halves = tuple[np.ndarray, np.ndarray | None]
@@ -26,14 +27,12 @@ class Means(NamedTuple):
     put        places, high and low parts, and of how many entries: entries added up at their places
     ufuncs     NumPy's functions of entries, on these arrays
     functions  NumPy's other ones, given one of these arrays first
-    moving     those of NumPy's that move entries
     """
 
     computed: Callable[[Sequence[Wide]], list[Halves]]
     put: Callable[[np.ndarray, np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]
     ufuncs: Mapping[Any, Callable[..., Any]]
     functions: Mapping[Any, Callable[..., Any]]
-    moving: Collection[Any]
 
 
 class Numbers:
@@ -97,7 +96,7 @@ class Numbers:
         return found
 
 
-class Wide(Deferred, np.lib.mixins.NDArrayOperatorsMixin):
+class Wide(Methods, np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose entries are pairs of doubles, rough numbers (doubles, for bounds and sizes) or truths.
 
     what      "array", "number", "view", a reduction, or an operation entry by entry
@@ -106,6 +105,7 @@ class Wide(Deferred, np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     __slots__ = ("held", "kind", "numbers", "operands", "shape", "static", "what")
+    numbers: Numbers
 
     def __init__(self, numbers: Numbers, kind: str, shape: Shape, what: str, operands: tuple[Wide, ...], static: Any = None) -> None:
         self.numbers, self.kind, self.shape, self.what, self.operands, self.static = numbers, kind, shape, what, operands, static
@@ -199,8 +199,6 @@ class Wide(Deferred, np.lib.mixins.NDArrayOperatorsMixin):
         means = self.numbers.means
         if function in means.functions:
             return means.functions[function](self, *arguments, **options)
-        if function in means.moving:
-            return self.taken_apart(function, arguments, options)
         return function(*map(plain, arguments), **{name: plain(value) for name, value in options.items()})
 
     def like(self, x: Any) -> Wide:
@@ -212,51 +210,6 @@ class Wide(Deferred, np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(x, (int, float)) and abs(x) <= 2**53:
             return self.numbers.filled(float(x), 0.0, (), "rough")
         return self.numbers.array(x)
-
-    # -- methods of arrays
-
-    def sum(self, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-        return self.reduced("sum", axis, keepdims, "pair" if self.kind == "pair" else "rough")
-
-    def max(self, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-        return self.reduced("max", axis, keepdims, self.kind)
-
-    def min(self, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-        return self.reduced("min", axis, keepdims, self.kind)
-
-    def any(self, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-        return (self if self.kind == "truth" else self != 0).max(axis, keepdims)
-
-    def all(self, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-        return (self if self.kind == "truth" else self != 0).min(axis, keepdims)
-
-    def astype(self, dtype: Any, **_: Any) -> Any:
-        dtype = np.dtype(dtype)
-        if dtype == self.dtype:
-            return self
-        if dtype == np.float64:
-            return self.rough()
-        if dtype == LONG_DOUBLE and self.what == "number":
-            return self.numbers.filled(self.held[0], self.held[1], self.shape, "pair")
-        return self.numbers.node("pair", self.shape, "widen", (self,)) if dtype == LONG_DOUBLE else np.asarray(self).astype(dtype)
-
-    def copy(self) -> Wide:
-        return self
-
-    def reshape(self, *shape: Any) -> Any:
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape)
-
-    def ravel(self) -> Any:
-        return np.reshape(self, -1)
-
-    def transpose(self, *axes: Any) -> Any:
-        return np.transpose(self, axes or None)
-
-    def swapaxes(self, a: int, b: int) -> Any:
-        return np.swapaxes(self, a, b)
-
-    def prod(self, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-        return np.asarray(self).prod(axis=axis, keepdims=keepdims)
 
     # -- what is written down
 
@@ -277,18 +230,6 @@ class Wide(Deferred, np.lib.mixins.NDArrayOperatorsMixin):
             return self.numbers.filled(self.held[0], self.held[1], np.shape(function(np.broadcast_to(0.0, self.shape))), self.kind)
         high, low = self.halves()
         return self.numbers.made(self.kind, np.shape(moved := function(high)), (moved, None if low is None else function(low)))
-
-    def taken_apart(self, function: Any, arguments: Any, options: Any) -> Any:
-        """A function of NumPy's that moves entries of arrays, done to both doubles of all of them."""
-        kinds = {x.kind for x in _wides(arguments)}
-        if len(kinds) > 1 or any(isinstance(x, np.ndarray) and x.dtype == LONG_DOUBLE for x in _leaves(arguments)):
-            return function(*map(plain, arguments), **options)
-        high = function(*(_half(x, 0) for x in arguments), **options)
-        low = function(*(_half(x, 1) for x in arguments), **options)
-        (kind,) = kinds
-        if isinstance(high, (list, tuple)):
-            return [self.numbers.made(kind, h.shape, (h, part)) for h, part in zip(high, low, strict=True)]
-        return self.numbers.made(kind, high.shape, (high, low))
 
     def put(self, places: Any, shape: Shape) -> Wide:
         """Entries added up at their places in an array of a shape."""
@@ -314,23 +255,6 @@ def viewed(x: Wide, shape: Shape) -> Wide:
         high, low = x.held
         return x.numbers.filled(high, low, shape, x.kind)
     return x.numbers.node(x.kind, shape, "view", (x,))
-
-
-def _leaves(arguments: Any) -> list[Any]:
-    return [leaf for x in arguments for leaf in (_leaves(x) if isinstance(x, (list, tuple)) else [x])]
-
-
-def _wides(arguments: Any) -> list[Wide]:
-    return [x for x in _leaves(arguments) if isinstance(x, Wide)]
-
-
-def _half(x: Any, place: int) -> Any:
-    if isinstance(x, (list, tuple)):
-        return type(x)(_half(part, place) for part in x)
-    if not isinstance(x, Wide):
-        return x
-    half = x.halves()[place]
-    return np.zeros(x.shape) if half is None else half
 
 
 def plain(x: Any) -> Any:

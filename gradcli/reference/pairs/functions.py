@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.wholes.slices import in_slices
 from gradcli.reference.pairs.deferred import Wide, plain, spread, viewed
 from gradcli.reference.pairs.library import multiplied
 
@@ -101,8 +103,9 @@ def _finite(x: Wide) -> Wide:
     return entries("finite", x, kind="truth") if x.kind == "rough" else entries("known", _widened(x), _widened(x), kind="truth")
 
 
-def _no_number(x: Wide) -> Wide:
-    return entries("not_equal", x, x, kind="truth") if x.kind == "rough" else ~_finite(x)
+def _no_number(x: Wide) -> Any:
+    """False, or not known."""
+    return ~entries("known", _widened(x), _widened(x), kind="truth")
 
 
 def _matmul(x: Wide, y: Wide) -> Any:
@@ -110,11 +113,9 @@ def _matmul(x: Wide, y: Wide) -> Any:
         return x.numbers.array(np.matmul(np.asarray(x), np.asarray(y)))
     if x.ndim != 2 or y.ndim != 2:
         return _stacked(x, y)
-    from gradcli.ops.wholes.products import in_slices
-
     left, right = _doubles(x), _doubles(y)
     (m, n), p = x.shape, y.shape[1]
-    found = in_slices(left, right) if min(m, p) > 16 and m * n * p > 1 << 20 else None
+    found = in_slices(left, right) if min(m, n, p) > 16 and m * n * p > 1 << 20 else None
     return x.numbers.made("pair", (m, p), multiplied(left, right) if found is None else found)
 
 
@@ -194,7 +195,33 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.sum: _reduced("sum"), np.max: _reduced("max"), np.min: _reduced("min"), np.any: _reduced("any"), np.all: _reduced("all"),
     np.copy: lambda one, x, **_: x,
 }  # fmt: skip
-MOVING = {
+
+
+def _taken_apart(function: Any, one: Wide, *arguments: Any, **options: Any) -> Any:
+    """A function that moves entries of arrays, done to both doubles of all of them."""
+    leaves = _leaves(arguments)
+    kinds = {x.kind for x in leaves if isinstance(x, Wide)}
+    if len(kinds) > 1 or any(isinstance(x, np.ndarray) and x.dtype == LONG_DOUBLE for x in leaves):
+        return function(*map(plain, arguments), **options)
+    high, low = (function(*(_half(x, place) for x in arguments), **options) for place in (0, 1))
+    (kind,) = kinds
+    if isinstance(high, (list, tuple)):
+        return [one.numbers.made(kind, h.shape, (h, part)) for h, part in zip(high, low, strict=True)]
+    return one.numbers.made(kind, high.shape, (high, low))
+
+
+def _leaves(arguments: Any) -> list[Any]:
+    return [leaf for x in arguments for leaf in (_leaves(x) if isinstance(x, (list, tuple)) else [x])]
+
+
+def _half(x: Any, place: int) -> Any:
+    if isinstance(x, (list, tuple)):
+        return type(x)(_half(part, place) for part in x)
+    return _doubles(x)[place] if isinstance(x, Wide) else x
+
+
+_MOVING = {
     np.transpose, np.swapaxes, np.moveaxis, np.flip, np.take, np.take_along_axis, np.concatenate, np.split, np.roll, np.repeat, np.tile,
     np.stack, np.expand_dims, np.squeeze, np.diagonal, np.rot90,
 }  # fmt: skip
+FUNCTIONS.update({function: partial(_taken_apart, function) for function in _MOVING})

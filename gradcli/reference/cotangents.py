@@ -1,0 +1,159 @@
+"""How cotangents of whole arrays go back through an operation by its form, each with its own rounding error and with what of it flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import Expr
+from gradcli.ops.extended import (
+    LONG_DOUBLE,
+    Deferred,
+    Entrywise,
+    Linear,
+    Mixed,
+    NotCovered,
+    Reduced,
+    Whole,
+    as_array,
+    filled,
+    in_double,
+    in_long,
+)
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import axes_of
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.each_entry import slopes_of_entries
+from gradcli.reference.stand_ins import StandIns
+
+_UNIT = float(np.finfo(LONG_DOUBLE).eps)
+_FINER = 2.0**-94  # of what is computed later, in more digits: where no constants are, which have those of long doubles
+
+
+def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
+    """What is reduced, along which axes, and how."""
+    (x,) = operands
+    return x, axes_of(node.static["axis"], x.ndim), node.static
+
+
+Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
+Parts = Sequence[Part | None]
+
+
+def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
+    """What a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+    try:
+        return _pulled(node, op, adjoint, out, operands, wanted)
+    except (NotCovered, Unsupported):
+        return held.pulled(op, node.static, adjoint, out, operands)
+
+
+def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
+    """What a node's cotangent is to its operands, each with the error of this and all later steps."""
+    match op.extended:
+        case Linear() as rule:
+            triples = zip(*(rule.pull(part, *operands, **node.static) for part in adjoint), strict=True)
+            return [None if parts[0] is None else parts for parts in triples]
+        case Reduced() as rule:
+            x, axes, _ = reduced = along(node, operands)
+            _, slope, size = rule.slopes(*reduced)
+            kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+            wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
+            return [(wide * slope, off * np.abs(slope) + 4 * _unit_of(x) * np.abs(wide) * size, flows)]
+        case Whole() as rule:
+            return _whole(rule, node.static, adjoint, out, operands)
+        case Mixed() as rule:
+            return _mixed(rule, node.static, adjoint, operands[0])
+        case Entrywise() as rule:
+            slopes = [
+                in_long(p(*operands, **node.static)) if p is not None and asked else None
+                for p, asked in zip(rule.partials, wanted, strict=True)
+            ]
+            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
+    if op.outputs > 1 or isinstance(adjoint, dict):
+        raise Unsupported(f"{op.name} of so many entries")
+    return (
+        (None,) * len(operands)
+        if op.kind == "flat"
+        else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
+    )
+
+
+def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
+    _, pull, sizes, flows, terms = rule.formulas
+    given = adjoint
+    if isinstance(adjoint, dict):
+        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+    cotangent, error, live = given
+    slopes = pull(cotangent, out, *operands, **static)
+    # doubles do for sizes
+    rough = [_doubles(o) for o in operands]
+    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
+    off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
+    reached = [None if s is None else filled(s, 1.0) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
+    counts = [longest] * len(operands) if terms is None else terms(out, *operands)
+    return [
+        None if s is None else (s, as_array(e) + _UNIT * (8 + n) * as_array(w), flow)
+        for s, e, w, flow, n in zip(slopes, off, own, reached, counts, strict=True)
+    ]
+
+
+def _unit_of(x: Any) -> float:
+    return _FINER if isinstance(x, Deferred) else _UNIT
+
+
+def _doubles(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_doubles, x))
+    return x if x is None or as_array(x).dtype.kind != "f" else in_double(x)
+
+
+def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
+    cotangent, error, _ = adjoint
+    # doubles do for sizes
+    rough, error = _doubles(x), in_double(error)
+    own = _unit_of(x) * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
+    off = own if _alike(error) == 0 else own + rule.pull(rough, error, 1, **static)
+    return [(rule.pull(x, cotangent, -1, **static), off, filled(x, 1.0))]
+
+
+def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
+    """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
+    cotangent, error, live = adjoint
+    error, live = in_double(error), in_double(live)
+    found: list[Part | None] = []
+    for slope, size in zip(slopes, sizes, strict=True):
+        if slope is None:
+            found.append(None)
+            continue
+        product = as_array(cotangent * slope)
+        rough = np.abs(in_double(slope))
+        own = np.abs(in_double(product)) if size is None else np.abs(in_double(cotangent)) * in_double(size)
+        off = 4 * _UNIT * own if _alike(error) == 0 else error * rough + 4 * _UNIT * own
+        flows = live * np.not_equal(slope, 0) if op.facts.selects else live
+        if _alike(flows) != 1:
+            # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
+            product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)
+        found.append((product, off, np.broadcast_to(flows, product.shape)))
+    return found
+
+
+def _alike(array: Any) -> float | None:
+    """The number that all entries are, where that is seen at once."""
+    if isinstance(array, Deferred):
+        return array.alike
+    return float(array.flat[0]) if array.size and not any(array.strides) else None
+
+
+def summed(part: Any, shape: tuple[int, ...]) -> Any:
+    """Summed to the shape that broadcasting started from."""
+    part = as_array(part)
+    lead = part.ndim - len(shape)
+    if lead < 0 or part.shape == shape:
+        return np.broadcast_to(part, shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
+    return part.sum(axis=axes).reshape(shape)
