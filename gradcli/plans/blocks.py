@@ -222,7 +222,7 @@ class Block:
         """The slices of a block, those that a thread takes at a time, and whether threads share them."""
         slices, frame = self.nest.outer.extent, self.frame
         entries = {item: frame.size(item.space) for item in self.steps.computed}
-        row = max(entries.values())
+        row = max((frame.size(item.axes) for item in (*self.steps.order, *self.steps.seen) if self.steps.varies(item)), default=1)
         size = self._bytes + sum(self._itemsize(item.kind) * frame.size(item.axes) for _, item in self.registers)
         size = max(1, size // row)  # bytes that are at work for each entry
         most = max(1, min(SHARED_BLOCK_SIZE, SHARED_ROOM // (4 * size)))

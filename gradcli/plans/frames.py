@@ -22,16 +22,16 @@ class Frame:
     """Places for the axes of arrays; ``rows`` of the outer one are there at a time."""
 
     def __init__(
-        self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis], reduced: Iterable[Axis] = ()
+        self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis], first: Iterable[Axis] = ()
     ) -> None:
-        """Of arrays in memory, whose shapes' places run along axes, of others that may not be among these, and of axes along which
-        something is reduced."""
+        """Of arrays in memory, whose shapes' places run along axes, of others that may not be among these, and of axes that come first if
+        they are short."""
         self.outer = outer
         order = _as_in_memory(accesses)
         order += [axis for axis in dict.fromkeys((outer, *others)) if axis not in order]
-        ends = set(reduced)
-        first = [axis for axis in order if axis in ends and axis is not outer and axis.extent <= _SHORT]
-        self.axes = (*first, *(axis for axis in order if axis not in first))
+        wanted = set(first)
+        short = [axis for axis in order if axis in wanted and axis is not outer and axis.extent <= _SHORT]
+        self.axes = (*short, *(axis for axis in order if axis not in short))
         self.places = {axis: place for place, axis in enumerate(self.axes)}
 
     def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:

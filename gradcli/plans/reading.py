@@ -42,7 +42,10 @@ class Expander(Transcription[Expr]):
         self.done: dict[Expr, Expr] = {}
 
     def expanded(self, roots: Sequence[Expr]) -> list[Expr]:
-        interpret(in_order(roots), self, self.done)
+        order = in_order(roots)
+        if not any(map(over_threshold, order)):
+            return list(roots)
+        interpret(order, self, self.done)
         return [self.done[root] for root in roots]
 
     def leaf(self, node: Expr) -> Expr:
