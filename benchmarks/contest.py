@@ -12,6 +12,7 @@ LINEAR = 13  # times the cost that ten times the size may have: a straight line,
 
 Answer = Mapping[str, Any]  # numbers and arrays of any library, by name: "value", and a gradient for each name
 Run = Callable[[], Answer]
+Clock = Literal["perf_counter", "process_time"]  # of the module time: seconds that pass, or those that all threads of the process work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +45,13 @@ class InProcess(Contestant):
 
     build  prepares the work (data, compilation by hand), untimed, and returns what is timed
     fresh  whether each sample is the first call in a new process, so that nothing is remembered
+    clock  what measures it
     """
 
     build: Callable[..., Run]
     arguments: tuple[Any, ...] = ()
     fresh: bool = False
+    clock: Clock = "perf_counter"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +85,42 @@ class Workload:
     contestants: Sequence[Contestant]
     goals: Sequence[Goal] = ()
     unit: str = ""  # of a contestant's items
+    tolerance: float = 1e-9  # between answers, relative
+    traffic: int = 0  # bytes that must be read and written at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Workloads of one table, a row each, whose contestants have the same names; ``memory`` is the one that moves its items in bytes."""
+
+    key: str
+    title: str
+    workloads: Sequence[Workload]
+    ours: str
+    plain: str
+    peers: Sequence[str]
+    memory: str
+    middle: float = 0.5  # what the median of the ratios to the best peer must be at most, and each of them at most 1
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What workloads are made for: a folder for their files, quick sizes or those of the table, and the number of threads."""
+    """What workloads are made for: a folder for their files, quick sizes or those of the table, and the number of threads.
+
+    counts  numbers of threads of workloads that are measured with several
+    picked  keys of the expressions that the table of many has; none is all
+    peers   whether that table has contestants that are not ours
+    clock   what measures that table
+    """
 
     folder: Path
     quick: bool
     threads: int
     cores: int
+    counts: Sequence[int] = (1,)
+    picked: Sequence[str] = ()
+    peers: bool = True
+    clock: Clock = "perf_counter"
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full

@@ -29,6 +29,13 @@ def chain_record(terms: int) -> str:
     return json.dumps({"expr": chain(terms), "at": {f"x{i}": value for i, value in enumerate(chain_point(terms))}})
 
 
+def chain_program(terms: int) -> list[str]:
+    """The chain as a program: a binding for each name and each term, and then their sum."""
+    names = [f"x{i} = {value}" for i, value in enumerate(chain_point(terms))]
+    parts = [f"t{i + 1} = 100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(terms)]
+    return [*names, *parts, " + ".join(f"t{i + 1}" for i in range(terms))]
+
+
 def rosenbrock(x: Sequence[Any]) -> Any:
     """The same chain of the numbers of any library."""
     total: Any = 0

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "typer", "torch", "jax", "autograd", "mygrad", "casadi", "numexpr")
 _AVX512 = ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")  # what NumPy's loops need together
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS")
+_HELD = "NPY_DISABLE_CPU_FEATURES"
+# what NumPy has loops for, beyond AVX2: names of its features before 2.4 and since
+_DISPATCHED = """
+from numpy._core._multiarray_umath import __cpu_dispatch__ as loops, __cpu_features__ as found
+print(" ".join(name for name in loops if found[name] and (name.startswith("AVX512") or name == "X86_V4")))
+"""
 
 
 def cores() -> int:
@@ -20,8 +28,22 @@ def cores() -> int:
 
 
 def has_avx512() -> bool:
+    """Whether the processor has it, and libraries are not held to less."""
     flags = _first("/proc/cpuinfo", "flags").split()
-    return all(flag in flags for flag in _AVX512)
+    return all(flag in flags for flag in _AVX512) and _HELD not in os.environ
+
+
+def hold_to_avx2() -> None:
+    """Processes that are started from now on, and the libraries in them, use no instructions beyond AVX2."""
+    found = subprocess.run([sys.executable, "-c", _DISPATCHED], capture_output=True, text=True, check=True)
+    os.environ |= {
+        _HELD: found.stdout.strip(),
+        "OPENBLAS_CORETYPE": "Haswell",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "DNNL_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "XLA_FLAGS": " ".join(filter(None, (os.environ.get("XLA_FLAGS"), "--xla_cpu_max_isa=AVX2"))),
+    }
 
 
 def available_memory() -> int | None:
@@ -36,12 +58,18 @@ def own_memory(field: str) -> int:
     return int(found.split()[0]) * 1024 if found else 0
 
 
+def forget_peak() -> None:
+    """Let this process's peak be what it has now, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 def facts() -> dict[str, str]:
     memory = _first("/proc/meminfo", "MemTotal")
     return {
         "processor": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": str(cores()),
-        "AVX-512": "yes" if has_avx512() else "no",
+        "AVX-512": "held to AVX2" if _HELD in os.environ else "yes" if has_avx512() else "no",
         "memory": f"{int(memory.split()[0]) / 2**20:.0f} GiB" if memory else "unknown",
         "system": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -12,8 +12,6 @@ from benchmarks.contest import Contestant, Goal, Workload
 from benchmarks.machine import available_memory
 from benchmarks.processes import Failed, Process, Worker, runner_of
 
-TOLERANCE = 1e-9  # relative, between answers
-
 
 @dataclass
 class Standing:
@@ -21,6 +19,7 @@ class Standing:
 
     contestant: Contestant
     samples: list[float] = field(default_factory=list)
+    first: float | None = None  # seconds of the first call
     peak: int | None = None
     note: str = ""
 
@@ -59,6 +58,11 @@ class Result:
         other = getattr(self.of(goal.of), goal.measure)
         return found / other if other else None
 
+    def best(self, names: Iterable[str]) -> Standing | None:
+        """The fastest of these contestants, of those that were measured."""
+        measured = [standing for standing in self.standings if standing.contestant.name in names and standing.seconds is not None]
+        return min(measured, key=lambda standing: standing.seconds or 0.0, default=None)
+
     def holds(self, goal: Goal) -> bool | None:
         figure = self.figure(goal)
         return None if figure is None else figure <= goal.limit
@@ -72,7 +76,7 @@ def measure(workload: Workload, rounds: int, budget: float, quick: bool, say: Ca
         try:
             for standing in standings:
                 say(f"{workload.key}: {standing.contestant.name}")
-                runner = _opened(standing, Path(folder), budget, quick)
+                runner = _opened(standing, Path(folder), budget, quick, workload.tolerance)
                 if runner is not None:
                     running.append((standing, runner))
             for number in range(rounds):
@@ -85,7 +89,7 @@ def measure(workload: Workload, rounds: int, budget: float, quick: bool, say: Ca
     return Result(workload, standings)
 
 
-def _opened(standing: Standing, folder: Path, budget: float, quick: bool) -> Worker | Process | None:
+def _opened(standing: Standing, folder: Path, budget: float, quick: bool, tolerance: float) -> Worker | Process | None:
     """A contestant's runner, if it is here, has room, and gives the right answer."""
     contestant = standing.contestant
     missing = contestant.missing()
@@ -102,8 +106,8 @@ def _opened(standing: Standing, folder: Path, budget: float, quick: bool) -> Wor
     except Failed as failure:
         standing.note = f"failed: {failure}"
     else:
-        standing.peak = opening.peak or None
-        if opening.difference is None or opening.difference <= TOLERANCE:
+        standing.first, standing.peak = opening.seconds, opening.peak or None
+        if opening.difference is None or opening.difference <= tolerance:
             if opening.seconds > budget / 2 and not contestant.warming:  # a second time would be too much: the first is the sample
                 standing.samples.append(opening.seconds)
                 standing.note = "one run"

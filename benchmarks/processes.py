@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.contest import Command, Contestant, InProcess, Run
-from benchmarks.machine import limited, own_memory
+from benchmarks.contest import Clock, Command, Contestant, InProcess, Run
+from benchmarks.machine import forget_peak, limited, own_memory
 
 ROOT = Path(__file__).parent.parent
 _LAUNCH = str(Path(__file__).parent / "programs" / "launch.py")
@@ -95,11 +95,12 @@ def _serve(connection: Connection, contestant: InProcess, answers: Path, least: 
             importlib.import_module(module)
         before = own_memory("VmRSS")
         run = contestant.build(*contestant.arguments)
+        forget_peak()
         connection.send(_opened(run, answers, before))
         repetitions = 0
         while connection.recv():
-            repetitions = repetitions or max(1, round(least / _seconds(run, 1)))
-            connection.send(_seconds(run, repetitions))
+            repetitions = repetitions or max(1, round(least / _seconds(run, 1, contestant.clock)))
+            connection.send(_seconds(run, repetitions, contestant.clock))
     except EOFError:
         pass
     except Exception as error:  # whatever a library raises is a result, too
@@ -123,11 +124,12 @@ def _opened(run: Run, answers: Path, before: int) -> Opening:
     return Opening(seconds, peak, None)
 
 
-def _seconds(run: Run, repetitions: int) -> float:
-    start = time.perf_counter()
+def _seconds(run: Run, repetitions: int, clock: Clock) -> float:
+    now = getattr(time, clock)
+    start = now()
     for _ in range(repetitions):
         run()
-    return (time.perf_counter() - start) / repetitions
+    return float(now() - start) / repetitions
 
 
 class Process:

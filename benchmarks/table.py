@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.contest import Goal
@@ -12,16 +12,11 @@ from benchmarks.measuring import Result, Standing, ratio
 _HEAD = ("contestant", "time", "ratio", "peak memory", "runs", "")
 
 
-def as_data(facts: dict[str, str], results: Iterable[Result]) -> dict[str, Any]:
-    """Everything that was measured, for a file."""
-    return {"machine": facts, "workloads": [_workload_data(result) for result in results]}
+def as_json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1) + "\n"
 
 
-def as_json(facts: dict[str, str], results: Iterable[Result]) -> str:
-    return json.dumps(as_data(facts, results), indent=1) + "\n"
-
-
-def _workload_data(result: Result) -> dict[str, Any]:
+def data(result: Result) -> dict[str, Any]:
     return {
         "key": result.workload.key,
         "title": result.workload.title,
@@ -34,7 +29,7 @@ def _standing_data(standing: Standing) -> dict[str, Any]:
     contestant = standing.contestant
     return {
         "name": contestant.name, "seconds": standing.seconds, "samples": standing.samples, "items": contestant.items,
-        "peak": standing.peak, "cores": contestant.cores, "note": standing.note,
+        "first": standing.first, "peak": standing.peak, "cores": contestant.cores, "note": standing.note,
     }  # fmt: skip
 
 
@@ -106,13 +101,7 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)), note]
 
 
-def as_markdown(facts: dict[str, str], results: Iterable[Result]) -> str:
-    """All tables, with the machine above them."""
-    parts = ["; ".join(f"{name} {value}" for name, value in facts.items()), *map(_markdown_of, results)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown_of(result: Result) -> str:
+def markdown(result: Result) -> str:
     lines = [f"### {result.workload.key}: {result.workload.title}", "", _markdown_row(_HEAD), "|---|--:|--:|--:|--:|---|"]
     lines += [_markdown_row(row) for row in _rows(result)]
     lines += ["", *(f"- {_goal_line(result, goal)}" for goal in result.workload.goals)]

@@ -20,7 +20,7 @@ sys.path.append(str(ROOT))
 from benchmarks.contest import Command, Contestant, Goal, InProcess, Run, Workload  # noqa: E402
 from benchmarks.expressions import VALUES, chain, chain_point, rosenbrock, textbook  # noqa: E402
 from benchmarks.measuring import Result, Standing, measure, ratio  # noqa: E402
-from benchmarks.table import as_markdown, as_text  # noqa: E402
+from benchmarks.table import as_text, markdown  # noqa: E402
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_goals(goal: Goal, line: str) -> None:
     ]  # fmt: skip
     result = Result(Workload("T0", "a*b", contestants, [goal], unit="term"), standings)
     assert f"goal: {line}\n" in as_text(result)
-    tables = as_markdown({"cores": "2"}, [result])
+    tables = markdown(result) + "\n"
     assert f"- {line}\n" in tables
     assert "| peer | 400 ms | 2.00 |  | 1 | 200 ms for each term |\n| absent | not installed |" in tables
 

@@ -88,13 +88,14 @@ def test_the_cache(call_cli, tmp_path, monkeypatch):
     (kept / "ab").mkdir(parents=True)
     (kept / "mine.txt").write_text("not ours")
     (kept / "ab" / "notes.md").write_text("not ours")
-    assert call_cli("cache").stdout.splitlines() == [str(kept), "0 files, 0.0 kB"]
+    nothing = [str(kept), "verdicts: 0 files, 0.0 kB", "compiled code: 0 files, 0.0 kB"]
+    assert call_cli("cache").stdout.splitlines() == nothing
     assert call_cli("check", "-e", "x**2*sin(x)", "x=2").returncode == 0
-    count = int(call_cli("cache").stdout.splitlines()[1].split()[0])
+    count = int(call_cli("cache").stdout.splitlines()[1].split()[1])
     assert count >= 1
     files = "1 file," if count == 1 else f"{count} files,"
-    assert call_cli("cache", "--clear").stdout.splitlines()[1].startswith(f"removed {files}")
-    assert call_cli("cache").stdout.splitlines() == [str(kept), "0 files, 0.0 kB"]
+    assert call_cli("cache", "--clear").stdout.splitlines()[1].startswith(f"verdicts: removed {files}")
+    assert call_cli("cache").stdout.splitlines() == nothing
     assert sorted(path.name for path in kept.rglob("*") if path.is_file()) == ["mine.txt", "notes.md"]
 
 

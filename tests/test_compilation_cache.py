@@ -1,9 +1,9 @@
-"""Queries of one template and long sums give what the ordinary way gives: the same records, to the bit or to rounding."""
+"""Queries of one template or a form of their own, long sums, many bindings: the records of the ordinary way, to the bit or to rounding."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.batch import compilation_cache
+from gradcli.batch import batched_bindings, batched_terms, compilation_cache, single_queries
 from gradcli.batch.compilation_cache import CompilationCache
 from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source
@@ -23,6 +23,7 @@ from gradcli.language.tokens import NAME, NUMBER, tokenize
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
 from gradcli.query.options import LONG, Options
+from gradcli.query.unused_names import UsedNames
 from gradcli.report.dictionaries import as_dict
 from gradcli.report.records import Record
 
@@ -32,8 +33,9 @@ VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.arr
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A template is worth compiling as soon as it is known."""
+    """A template is worth compiling as soon as it is known, and an operation when it is met."""
     monkeypatch.setattr(compilation_cache, "_OFTEN", 1)
+    monkeypatch.setattr(single_queries, "_OFTEN", 1)
 
 
 def run(lines: Iterable[str], options: Options = BARE, limits: Limits = DEFAULT, **settings: Any) -> tuple[list[Record], int]:
@@ -273,6 +275,57 @@ def test_any_expression_with_other_numbers_has_the_records_of_the_ordinary_way(t
     assert dicts(run(lines)[0]) == dicts(ordinary(lines))
 
 
+# -- single queries ---------------------------------------------------------------------------------------------------
+
+SINGLE = [
+    "x*y + x*y", "ln(x)*log(x)", "log(x)*sin(log(x))", "-x**2 - -2**-y + -(-3.5)", "+x - +y", "x - -0*y + -0.0", "2*x + 2.0*y",
+    "x**2 + y**2.0", "(x - 1)**2/(x - 1)", "sin(36)*x/tanh(1.5)", "abs(y)*relu(x)", "exp(exp(s))*a**n", "x/n - n/x", "sqrt(x)**-3",
+    "pi*x**2", "x", "-y", "sin(2) + 3*4", "tan(x)/cos(x) + atan(x*y)", "x**y", "x**0*y**1", "sinh(x)*cosh(y) - arcsinh(s)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SINGLE)
+def test_a_query_of_a_form_of_its_own_runs_operation_by_operation(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = ordinary([text])
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    assert dicts(run([text])[0]) == dicts(plain)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=_texts)
+def test_any_expression_has_the_record_of_the_ordinary_way(text: str) -> None:
+    assert dicts(run([text])[0]) == dicts(ordinary([text]))
+
+
+NOT_SINGLE = [
+    "2x", "x(x + 1)", "sin x", "v*2", "flag*x", "sum(x)", "f(2)", "f'(2)", "x^1/2", "E*x", "x if y else s", "[x, y]", "x > 1", "log(y)",
+    "1/0*x", "sqrt(x - x)", "sqrt(y)", "exp(1000*x)", "missing*2", "sin(x, y)", "max(x, y)", "sigmoid(x)", "sign(x)*y", "floor(x)",
+    "x @ y", "np.sin(x)", "x.sin()", "grad(x**2, x)", "round(x)", "or", "sin", "sin*2", "1e999*x", "q(x)", "x; y", "not x", "~x", "|x|",
+    "3!", "(x, y)", "'x'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOT_SINGLE)
+def test_queries_of_something_else_are_left_to_the_ordinary_way(text: str) -> None:
+    lines = ["f(z) = z**2", text, "x*y"]
+    assert dicts(run(lines)[0]) == dicts(ordinary(lines))
+
+
+def test_the_dialect_that_is_asked_for_is_told_whoever_computes() -> None:
+    found = []
+    for cache in (CompilationCache(DEFAULT, "float64"), None):
+        program = _program(DEFAULT)
+        program.scope.dialect.asked = "torch"
+        found.append([record.dialect for record in records(program, ["x*y", "y*x", "x*x", "sin(x)"], None, BARE, cache)])
+    assert found[0] == found[1] == ["torch"] * 4
+
+
+def test_single_queries_heed_the_limit_on_operations() -> None:
+    for nodes in range(4, 14):
+        limits = Limits(nodes=nodes + len(VALUES))
+        assert dicts(run(["sin(x)*cos(y) + 2**x"], limits=limits)[0]) == dicts(ordinary(["sin(x)*cos(y) + 2**x"], limits=limits))
+
+
 def test_names_may_stand_for_the_values_of_a_record() -> None:
     cache = CompilationCache(DEFAULT, "float64")
     values = {"y": np.array(2.5), "x": np.array(3), "v": np.ones(2)}
@@ -442,3 +495,172 @@ def test_a_template_is_taken_the_second_time() -> None:
     other = templates.read(*pieces("7*b**3 + c"))
     assert other is not None
     assert other.template.text == "c0*n0**3 + n1"
+
+
+# -- many bindings ----------------------------------------------------------------------------------------------------
+
+COUNT = 40
+
+
+@pytest.fixture
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some bindings are many."""
+    monkeypatch.setattr(compilation_cache, "_MANY", 16)
+    monkeypatch.setattr(batched_terms, "_ROWS", 2)
+    monkeypatch.setattr(batched_bindings, "_ROWS", 2)
+
+
+def bindings(*more: str, count: int = COUNT) -> list[str]:
+    """A program whose bindings are of few forms, and two levels, and some that are of any form, before its query."""
+    lines = [f"p{i} = {0.5 + 0.01 * (i % 7)}\n" for i in range(count + 1)]
+    lines += [f"t{i} = 100*(p{i + 1} - p{i}**2)**2 + (1 - p{i})**2  # a term\n" for i in range(count)]
+    lines += ["# pairs\n", *(f"u{i} = sin(t{i})*c - x*k\n" for i in range(0, count, 2))]
+    lines[5:5] = ["c = 3\n", "k = -2.5e-1\n"]
+    return [*lines, *more, " + ".join(f"u{i}" for i in range(0, count, 2)) + " - t3"]
+
+
+def remarks(program: Program) -> list[str]:
+    names = UsedNames()
+    names.add(program.scope)
+    return [*names.remarks({}, BARE, several=True), *sorted(names.had)]
+
+
+def both(
+    lines: list[str], options: Options = BARE, limits: Limits = DEFAULT, caches: Iterable[CompilationCache | None] | None = None
+) -> list[tuple[list[Record], list[str]]]:
+    """The records of a program and what is said at its end: with a cache, and in the ordinary way."""
+    found = []
+    for cache in (CompilationCache(limits, "float64"), None) if caches is None else caches:
+        program = _program(limits)
+        found.append((list(records(program, lines, "file", options, cache)), remarks(program)))
+    return found
+
+
+def agree(fast: list[Record], plain: list[Record]) -> None:
+    """Two runs have the same records but for rounding."""
+    assert len(fast) == len(plain)
+    for one, other in zip(fast, plain, strict=True):
+        told, expected = ((r.error is None, r.warnings, r.line, r.column, r.expr, r.dialect) for r in (one, other))
+        assert told == expected
+        if one.error is None:
+            assert list(one.grad or ()) == list(other.grad or ())
+            np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
+            np.testing.assert_allclose(list((one.grad or {}).values()), list((other.grad or {}).values()), rtol=1e-9, atol=1e-9)
+
+
+QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + h1*t9", "z2*w1"]
+
+
+@pytest.mark.parametrize("query", [None, *QUERIES])
+@pytest.mark.usefixtures("_few")
+def test_many_bindings_are_run_in_columns(query: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = bindings(
+        *(f"{name}{i} = {text}\n" for i in range(3) for name, text in (("h", f"1/{i + 64}"), ("w", f"{i}*pi"), ("z", f"h{i}*x")))
+    ) + ([] if query is None else [f"{query}\n"] * 3)
+    ((plain, told),) = both(lines, caches=[None])
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    ((fast, said),) = both(lines, caches=[CompilationCache(DEFAULT, "float64")])
+    agree(fast, plain)
+    assert said == told
+
+
+@pytest.mark.usefixtures("_few")
+def test_bindings_with_many_queries_are_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batched_bindings, "_QUERIES", 3)
+    program = _program(DEFAULT)
+    queries = [f"t{i}*x" for i in range(6)]
+    found = records(program, [*bindings(), *queries], "file", BARE, CompilationCache(DEFAULT, "float64"))
+    held = [len(program.scope.held.texts) for _ in found]
+    assert all(held[:3])
+    assert not any(held[3:])
+    ((fast, _), (plain, _)) = both([*bindings(), *queries])
+    agree(fast, plain)
+
+
+@pytest.mark.parametrize("count", [300, 1_600], ids=["a sum", "a long sum"])
+def test_many_bindings_are_never_run_one_by_one(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = ordinary(bindings(count=count))
+    monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
+    agree(run(bindings(count=count))[0], plain)
+
+
+@pytest.mark.parametrize("freeze", [("c",), ("k", "x"), ("t3",), ("u0", "p1"), ("nothing",)])
+@pytest.mark.usefixtures("_few")
+def test_frozen_names_of_bindings_are_heeded(freeze: tuple[str, ...]) -> None:
+    ((fast, _), (plain, _)) = both(bindings(), Options(check=False, formula=False, freeze=freeze))
+    agree(fast, plain)
+
+
+OF_ANY_FORM = [
+    "p3 = 4\n", "t5 = t5*2\n", "a0 = b0\n", "b0 = missing*2\n", "sin = 3\n", "or = 3\n", "a0 = v*2\n", "a0 = log(-1)*x\n", "a0 = 1e999\n",
+    "a0 = 0*x/0\n", "a0 = 2 x\n", "a0 = (1\n", "a0 = \n", "a0 == 3\n", "a0 = x; b0 = y\n", "const a0 = 3\n", "a0 = x > 1\n",
+    "# dialect: torch\n", "# dialect: nothing\n", "f(z) = z*2\n", "a0 = f(x)\n", "import numpy as np\n", "np = 3\n", "pi = 3\n",
+    "a0 = sum(v)\n", "a0, b0 = x, y\n", "a0 = x if y > 0 else s\n", "a0 = np.sin(x)\n", "a0 = x.sin()\n", "a0 = [1, 2]\n",
+    "assert x == 0.7\n", "x = 3\n", "a0 += 1\n", "a0 = sqrt(x - x)\n", "a0 = @data.csv\n", "a0 = ||\n", "a0 = x' \n", "a0 = max(x, y)\n",
+    "a0 = x**n\n", "a0 = 1_000\n", "a0 = 0x10\n", "a0 = x = 3\n", "\u00e4 = 3\n", "if = 3\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", OF_ANY_FORM, ids=repr)
+@pytest.mark.parametrize("place", ["early", "late"])
+@pytest.mark.usefixtures("_few")
+def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str, place: str) -> None:
+    lines = [line, *bindings(), "t3*x\n"] if place == "early" else [*bindings(line), "t3*x\n", "a0*b0\n"]
+    ((fast, said), (plain, told)) = both(lines)
+    agree(fast, plain)
+    assert said == told
+    for one, other in zip(fast, plain, strict=True):
+        if one.error is not None:
+            assert other.error is not None
+            assert one.error.error.render() == other.error.error.render()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["p0 = 0.5\n", *(f"p{i + 1} = p{i}*0.9 + 0.1\n" for i in range(COUNT)), f"p{COUNT}\n"],  # as many levels as bindings
+        [*(f"p{i} = x**{i} + {'sin(' * (i % 9)}y{')' * (i % 9)}\n" for i in range(COUNT)), "p3 + p4\n"],  # and forms
+        [*(f"p{i} = {i}\n" for i in range(COUNT)), "p3**p2 + p1\n", "p9 = 3\n", "p9*p2\n"],
+        [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3*p2\n", "q = p1*2\n", "q*p3\n", "q*p4\n"],  # bindings after queries
+        [*(f"p{i} = {i}.5\n" for i in range(COUNT)), "p3 = = 2\n", "p2*p3\n"],
+        [*(f"p{i} = p{i + 1}*2\n" for i in range(COUNT)), "p2*p3\n"],  # each before the one that it is made of
+        [f"p{i} = {i}.5\n" for i in range(COUNT)],  # and no query
+    ],
+    ids=["levels", "forms", "whole numbers", "after queries", "an error", "in no order", "no query"],
+)  # fmt: skip
+@pytest.mark.usefixtures("_few")
+def test_other_programs_of_many_bindings(lines: list[str]) -> None:
+    ((fast, said), (plain, told)) = both(lines)
+    agree(fast, plain)
+    assert said == told
+
+
+@pytest.mark.usefixtures("_few")
+def test_the_limit_on_operations_holds_for_many_bindings() -> None:
+    limits = Limits(nodes=300)
+    ((fast, _), (plain, _)) = both(bindings(), limits=limits)
+    assert [record.error is None for record in fast] == [record.error is None for record in plain]
+    assert fast[-1].error is not None
+
+
+@pytest.mark.usefixtures("_few")
+def test_an_expression_beside_a_file_sees_its_bindings() -> None:
+    found = []
+    for cache in (CompilationCache(DEFAULT, "float64"), None):
+        program = _program(DEFAULT)
+        first = list(records(program, bindings(), "file", BARE, cache))
+        found.append([*first, *records(program, ["t3*x", "q = 2*t4", "q*t5"], None, BARE, cache)])
+    agree(*found)
+
+
+def test_a_stream_is_answered_line_by_line() -> None:
+    read: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in ["a0 = missing\n", "b0 = 2\n", "b0*x\n"]:
+            read.append(line)
+            yield line
+
+    found = records(_program(DEFAULT), lines(), None, BARE, CompilationCache(DEFAULT, "float64"), True)
+    assert next(found).error is not None
+    assert read == ["a0 = missing\n"]

@@ -16,7 +16,7 @@ from conftest import plain_environment
 import gradcli
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer")
+OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
     "errors", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query",
     "files", "report", "cache_folder",
@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "report": ("report", "errors", "notation"),
-    "files": ("files", "report.verdicts", "ops.calling.prefixes", "errors", "limits"),
+    "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
@@ -54,7 +54,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__main__": ("cli.main",),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
-ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli"}
+ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli", "msgspec": "report"}
 AT_MODULE_LEVEL = {("reference", "sympy"), ("cli", "typer"), ("cli", "rich")}
 
 
@@ -281,4 +281,4 @@ def test_importing_loads_nothing_heavy(statement: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=True)
     loaded = set(done.stdout.split())
     assert "gradcli" in loaded
-    assert loaded.isdisjoint({"sympy", "scipy", "mpmath", "rich"})
+    assert loaded.isdisjoint({"sympy", "scipy", "mpmath", "rich", "msgspec"})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.plans import blocks, plan, registers, schedule, sines, unrolling
+from gradcli.plans import blocks, nests, plan, registers, schedule, sines, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -57,6 +57,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
     if request.param != "whole":
         monkeypatch.setattr(schedule, "BLOCK_THRESHOLD", 1)
+        monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(blocks, "BLOCK_SIZE", 4)
     if request.param == "shared":
         monkeypatch.setattr(blocks, "SHARED_BLOCK_SIZE", 1)
@@ -94,14 +95,16 @@ def test_plans_of_random_expressions(kind: str) -> None:
         "sum(sin(exp(x)) + tanh(x)*exp(x) + cos(exp(x))) + sum(exp(x))",
     ],
 )  # fmt: skip
-def test_an_angle_that_is_read_between_and_after_its_sine_and_cosine(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sines, "pays", lambda: True)
+@pytest.mark.parametrize("way", [sines.by_tangents, sines.by_table])
+def test_an_angle_that_is_read_between_and_after_its_sine_and_cosine(text: str, way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sines, "way", lambda: way)
     compare(text, {"x": np.random.default_rng(1).normal(size=11)})
 
 
 @pytest.mark.usefixtures("_any_size")
-def test_a_sine_that_is_stored_and_read_in_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sines, "pays", lambda: True)
+@pytest.mark.parametrize("way", [sines.by_tangents, sines.by_table])
+def test_a_sine_that_is_stored_and_read_in_its_loop(way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sines, "way", lambda: way)
     random = np.random.default_rng(2)
     text = "sum((sin(A) @ B)**2) + sum(sin(A)**2*exp(A)) + sum(tanh(A)*cos(A)*exp(A + 1))"
     compare(text, {"A": random.normal(size=(5, 4)), "B": random.normal(size=(4, 3))})

@@ -124,24 +124,24 @@ def test_linspace_is_rounded_once_in_each_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "pays"),
+    ("targets", "way"),
     [
-        ({"tan": {"dd": {"current": "X86_V4"}}}, True),
-        ({"tan": {"dd": {"current": "AVX512_SKX"}}}, True),
-        ({"tan": {"dd": {"current": "baseline(NEON NEON_FP16 ASIMD)"}}}, False),
-        ({"tan": {"dd": {}}}, False),
-        ({}, False),
+        ({"tan": {"dd": {"current": "X86_V4"}}}, sines.by_tangents),
+        ({"tan": {"dd": {"current": "AVX512_SKX"}}}, sines.by_tangents),
+        ({"tan": {"dd": {"current": "baseline(NEON NEON_FP16 ASIMD)"}}}, sines.by_table),
+        ({"tan": {"dd": {}}}, sines.by_table),
+        ({}, sines.by_table),
     ],
 )
-def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
     from numpy.lib import introspect
 
     monkeypatch.setattr(introspect, "opt_func_info", lambda **_: targets)
-    sines.pays.cache_clear()
+    sines.way.cache_clear()
     try:
-        assert sines.pays() is pays
+        assert sines.way() is way
     finally:
-        sines.pays.cache_clear()
+        sines.way.cache_clear()
 
 
 @pytest.mark.filterwarnings("error")

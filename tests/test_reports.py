@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, UnknownNameError
 from gradcli.report import sarif
 from gradcli.report.describing import block, location, message, one_line
-from gradcli.report.dictionaries import dumps
+from gradcli.report.dictionaries import dumps, encoded
 from gradcli.report.github import command, escape_data, escape_property
 from gradcli.report.identities import Tally, digest_of
 from gradcli.report.kinds import KINDS, make
@@ -651,3 +652,32 @@ def test_expected_failures_and_skips_are_not_reported_as_failures():
     assert json.loads(written("gitlab", quiet)) == []
     suite = ET.fromstring(written("junit", quiet))[0]
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "0", "0", "2"]
+
+
+# -- JSON in one line -------------------------------------------------------------------------------------------------
+
+AS_TEXT = [
+    ({"a": [], "b": {}, "c": [1, {"d": "x, y: z\"\\{[ \u00e9\u2028\x7f\x00</"}], "e": None, "f": [True, False]}, None),
+    ([1.5, -0.0, 3.0, 2**63, -(2**63), 10**40, 123456789012345.0], None),
+    ([1e-07, 1e16, 1e-05, 5e-324, 1.7976931348623157e308], "[1e-7, 1e16, 0.00001, 5e-324, 1.7976931348623157e308]"),
+    ({"bad \ud800": ["\udcff", ("x", "\ud83d")]}, '{"bad \ufffd": ["\ufffd", ["x", "\ufffd"]]}'),
+    ([np.float64(0.1), np.float64("nan"), np.float64("inf"), np.str_("x"), Path("a/b")], '[0.1, "nan", "inf", "x", "a/b"]'),
+    ((1, (2, 3)), "[1, [2, 3]]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "text"), AS_TEXT, ids=["texts", "numbers", "exponents", "surrogates", "NumPy's", "tuples"])
+def test_json_in_one_line_has_the_spacing_of_python_s_own(value, text):
+    assert encoded(value) == (json.dumps(value, ensure_ascii=False) if text is None else text)
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), inner, max_size=4),
+    max_leaves=12,
+))  # fmt: skip
+def test_json_in_one_line_reads_back_as_what_was_written(value):
+    line = encoded(value)
+    assert json.loads(line) == value
+    assert repr(json.loads(line)) == repr(value)  # -0.0 and 2.0 are others than 0.0 and 2
+    assert "\n" not in line

@@ -12,7 +12,11 @@ from gradcli.files.settings import Configuration, Settings, read
 WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
     "verbose = true": "has no setting 'verbose'\n"
-    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, report, dialect",
+    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, threads, report, dialect, backend",
+    "backend = 'nativ'": "backend cannot be 'nativ'\n = help: did you mean 'native'?",
+    "backend = 'gpu'": "backend cannot be 'gpu'\n = help: write one of auto, numpy, native",
+    "backend = true": 'backend cannot be True\n = help: write backend = "numpy"',
+    "threads = 0": "threads cannot be 0\n = help: write a whole number from 1",
     'fail-on = ["mismach"]': "fail-on cannot be 'mismach'\n = help: did you mean 'mismatch'?",
     "fail-on = 'mismatch, kinks'": "fail-on cannot be 'kinks'\n = help: did you mean 'kink'?",
     "fail-on = ['none', 'kink']": "fail-on: 'none' stands alone\n = help: write none, or the verdicts",
@@ -67,9 +71,10 @@ def test_a_file_with_a_bom_and_every_setting(tmp_path):
     path.write_bytes(
         b"\xef\xbb\xbf[tool.gradcli]\r\nfail-on = 'kink, mismatch'\r\nconvention = 'jax'\r\nrtol = 1\r\natol = 0.5\r\npoints = 3\r\n"
         b"random-state = 0\r\ntimeout = 2\r\njobs = 2\r\nreport = ['json=-', 'junit=out/x.xml']\r\ndialect = 'torch'\r\n"
+        b"backend = 'numpy'\r\nthreads = 3\r\n"
     )
     report = ("json=-", f"junit={tmp_path.resolve() / 'out/x.xml'}")
-    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path, "torch")
+    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path, "torch", "numpy", 3)
 
 
 @pytest.mark.parametrize("word", ["[]", "''", "'none'", "['none']"])

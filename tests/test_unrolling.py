@@ -75,7 +75,7 @@ def test_small_arrays_are_unrolled(text: str, shapes: dict[str, Any], monkeypatc
 )
 def test_what_is_not_unrolled(text: str, values: dict[str, Any], dtype: str) -> None:
     for function in (gradcli.value_and_grad(text, dtype=dtype), gradcli.compile(text, dtype=dtype)):
-        function(values, **({} if text != "x > 1" or isinstance(function, gradcli.query.compiled.Value) else {"seed": np.ones(2)}))
+        function(values, **({} if text != "x > 1" or isinstance(function, gradcli.query.functions.Value) else {"seed": np.ones(2)}))
         assert not unrolled(function)
 
 

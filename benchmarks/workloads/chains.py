@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.contest import LINEAR, Command, Goal, InProcess, Run, Setting, Workload
-from benchmarks.expressions import NODES_OF_A_TERM, chain, chain_point, chain_record, rosenbrock
+from benchmarks.expressions import NODES_OF_A_TERM, chain, chain_point, chain_program, chain_record, rosenbrock
 
 GRADCLI = (sys.executable, "-c", "from gradcli.cli.main import run; run()")  # as the console script, of this checkout
 
@@ -106,15 +106,19 @@ def _chain(setting: Setting) -> Workload:
 def _long_chain(setting: Setting) -> Workload:
     terms = setting.size(100_000, 100)
     path = setting.file("T5.jsonl", [chain_record(terms)])
+    program = (*GRADCLI, "eval", "-f", setting.file("T5.grad", chain_program(terms)), "--no-formula", "--format", "jsonl", "--no-check")
     contestants = (
         Command(name="gradcli eval --no-check", command=_command(path, "--no-check"), answers=True, items=terms),
+        Command(name="gradcli eval --no-check, a program of bindings", command=program, answers=True, items=terms),
         *(
             InProcess(name=f"{peer}, without parsing", build=build, arguments=(terms,), needs=(package,), fresh=True, items=terms)
             for peer, package, build in (("CasADi", "casadi", casadi), ("PyTorch", "torch", pytorch))
         ),
     )
-    name = contestants[0].name
-    goals = (Goal(name, 6.0), Goal(name, 1.5e9, measure="peak"))
+    name, bindings = contestants[0].name, contestants[1].name
+    goals = (
+        Goal(name, 6.0), Goal(name, 1.5e9, measure="peak"), Goal(bindings, 1.3, name), Goal(bindings, 1.3, name, measure="peak"),
+    )  # fmt: skip
     return Workload("T5", f"{terms:,} chained Rosenbrock terms, from a text file", contestants, goals, unit="term")
 
 

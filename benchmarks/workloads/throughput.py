@@ -113,6 +113,7 @@ def workloads(setting: Setting) -> list[Workload]:
         Goal(contestants[0].name, seconds),
         Goal(contestants[2].name, seconds),
         Goal(contestants[0].name, 1.1, contestants[1].name, measure="peak"),
+        Goal(contestants[3].name, 1 / 3, contestants[4].name),
     )
     return [Workload("T8", f"{count:,} different short expressions, --no-check", contestants, goals, unit="expression")]
 

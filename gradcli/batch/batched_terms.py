@@ -6,15 +6,16 @@ another order. What stands around a sum in brackets, as in ``-log(...)/2``, is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gradcli.batch.templates import Template, Templates, lowered, terms
+from gradcli.batch.templates import Template, Templates, Term, lowered, terms
 from gradcli.batch.values import Found, Lookup, Number
+from gradcli.language.tokens import STARTS_NUMBER
 from gradcli.plans.plan import Plan
 from gradcli.query.options import LONG
 
@@ -25,13 +26,27 @@ _INNER = "sum_in_brackets"  # stands for a sum in what is around it
 
 
 @dataclass(eq=False)
-class _Rows:
-    """The terms of one template: their places in the sum, and their names and numbers, one term's after the other's."""
+class Rows:
+    """Expressions of one template: their places among others, and their names and numbers, one expression's after the other's."""
 
     places: list[int] = field(default_factory=list)
     negative: list[bool] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
+
+    def add(self, place: int, negative: bool, names: Iterable[str], numbers: Iterable[float]) -> None:
+        self.places.append(place)
+        self.negative.append(negative)
+        self.names += names
+        self.numbers += numbers
+
+    def slots(self, index: Mapping[str, int], template: Template) -> np.ndarray:
+        """What an index has of the names: a row for each name of the template."""
+        return np.fromiter(map(index.__getitem__, self.names), np.intp).reshape(len(self.places), len(template.names)).T
+
+    def given(self, template: Template) -> np.ndarray:
+        """The numbers: a row for each number of the template."""
+        return np.ascontiguousarray(np.array(self.numbers, float).reshape(len(self.places), len(template.numbers)).T)
 
 
 def gradient_of_terms(
@@ -40,10 +55,12 @@ def gradient_of_terms(
     lookup: Lookup,
     functions: Container[str],
     of_short: Callable[[str, Lookup, Container[str]], Found | None],
+    nodes: int = 0,
 ) -> Found | None:
     """The value and the gradient of a sum, or of what is around a sum in brackets. None if it is for the ordinary way.
 
     of_short   gives the same of a short expression, of a new template when it is asked for the second time
+    nodes      how many the program has already
     """
     outside: list[str] = []  # texts around brackets, the outermost first
     while (inside := _brackets(text)) is not None:
@@ -53,7 +70,7 @@ def gradient_of_terms(
         text = text[slice(*inside)]
     if any(around.count(_INNER) > 1 or len(around) > LONG for around in outside):
         return None
-    found = gradient_of_sum(templates, text, lookup, functions)
+    found = gradient_of_sum(templates, text, lookup, functions, nodes)
     for around in reversed(outside):
         if found is None:
             return None
@@ -103,9 +120,9 @@ def _all_finite(slopes: dict[str, Any]) -> bool:
     return bool(np.isfinite(list(slopes.values())).all())
 
 
-def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: Container[str]) -> Found | None:
+def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: Container[str], nodes: int) -> Found | None:
     """The value of a sum and its gradient. None if it is not one of many terms of few templates, over numbers, and finite."""
-    rows_of = _by_template(templates, text)
+    rows_of = by_template(templates, terms(text))
     if rows_of is None or any(name in functions for template in rows_of for name in template.callees):
         return None
     numbers: dict[str, Number] = {}
@@ -119,9 +136,9 @@ def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: 
     whole = np.array([number.whole for number in numbers.values()])
     summands = np.empty(sum(len(rows.places) for rows in rows_of.values()))
     slopes = np.zeros(len(index))
-    nodes = 2 * len(summands) + 2 * len(index)  # no fewer than the ordinary way counts: what adds, and names
+    nodes += 2 * len(summands) + 2 * len(index)  # no fewer than the ordinary way counts: what adds, and names
     for template, rows in rows_of.items():
-        columns = np.fromiter(map(index.__getitem__, rows.names), np.intp).reshape(len(rows.places), len(template.names)).T
+        columns = rows.slots(index, template)
         graph = lowered(template, (len(rows.places),), templates.limits)
         if graph is None or any(whole[columns[place]].any() for place in template.deciding):
             return None
@@ -129,10 +146,9 @@ def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: 
         if nodes > templates.limits.nodes:
             return None
         seed = graph.root.graph.leaf("seed", graph.root.shape)
-        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed)
+        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed, backend="numpy")
         signs = np.where(rows.negative, -1.0, 1.0)
-        given = np.array(rows.numbers, float).reshape(len(rows.places), len(template.numbers)).T
-        value, *parts = plan([*values[columns], *np.ascontiguousarray(given), signs])
+        value, *parts = plan([*values[columns], *rows.given(template), signs])
         summands[rows.places] = signs * value
         for column, part in zip(columns, parts, strict=True):
             slopes += np.bincount(column, part, len(slopes))
@@ -143,32 +159,40 @@ def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: 
     return value, {name: slopes[index[name]] for _, name in ranked}
 
 
-def _by_template(templates: Templates, text: str) -> dict[Template, _Rows] | None:
-    found: dict[Template, _Rows] = {}
+def by_template(templates: Templates, expressions: Iterable[Term]) -> dict[Template, Rows] | None:
+    """Expressions by their templates. None if these are too many."""
+    found: dict[Template, Rows] = {}
     waiting = []  # the first ones of their kind
+    alone: dict[tuple[str, ...], Rows] = {}  # names with nothing else, by the blanks around them
     count = 0
-    for place, term in enumerate(terms(text)):
+    for place, term in enumerate(expressions):
         count = place + 1
-        if not _add(found, templates, place, *term):
+        negative, between, words = term
+        rows = alone.get(between) if len(words) == 1 and words[0][0] not in STARTS_NUMBER else None
+        if rows is not None:
+            rows.add(place, negative, words, ())
+            continue
+        rows = _added(found, templates, place, *term)
+        if rows is None:
             waiting.append((place, *term))
             if len(waiting) * _ROWS > place + _FIRST * _ROWS:
                 return None
-    if len(waiting) * _ROWS > count or not all(_add(found, templates, *term) or _add(found, templates, *term) for term in waiting):
+        elif len(words) == 1 and not rows.numbers:
+            alone[between] = rows
+    if len(waiting) * _ROWS > count or not all(_added(found, templates, *term) or _added(found, templates, *term) for term in waiting):
         return None
     return found if len(found) * _ROWS <= count else None
 
 
-def _add(
-    found: dict[Template, _Rows], templates: Templates, place: int, negative: bool, between: tuple[str, ...], words: Sequence[str]
-) -> bool:
+def _added(
+    found: dict[Template, Rows], templates: Templates, place: int, negative: bool, between: tuple[str, ...], words: Sequence[str]
+) -> Rows | None:
+    """The rows that an expression belongs to, with it. None if its template is not known yet, or it has none."""
     reading = templates.read(between, words)
     if reading is None:
-        return False
+        return None
     rows = found.get(reading.template)
     if rows is None:
-        rows = found[reading.template] = _Rows()
-    rows.places.append(place)
-    rows.negative.append(negative)
-    rows.names += reading.names
-    rows.numbers += reading.numbers
-    return True
+        rows = found[reading.template] = Rows()
+    rows.add(place, negative, reading.names, reading.numbers)
+    return rows

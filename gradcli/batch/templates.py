@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ _TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that a
 _ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
 Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
+Term = tuple[bool, tuple[str, ...], list[str]]  # whether it is subtracted, and its pieces
 
 
 class Template:
@@ -105,6 +107,7 @@ class Templates:
         return Reading(template, list(names), [float(words[place]) for place in family.taken.values()])
 
 
+@lru_cache(_MOST)
 def _constant(word: str) -> int | str:
     """What makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
     return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
@@ -136,7 +139,7 @@ def joined(between: Sequence[str], words: Sequence[str]) -> str:
     return "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
 
 
-def terms(text: str) -> Iterator[tuple[bool, tuple[str, ...], list[str]]]:
+def terms(text: str) -> Iterator[Term]:
     """The terms of a sum, in pieces; each with whether it is subtracted."""
     between, words = pieces(text)
     seen: dict[tuple[str, int], tuple[int, tuple[str, bool, str] | None]] = {}

@@ -40,6 +40,8 @@ class EvalRequest(Request):
     hvp: list[str]
     check: bool
     formula: bool | None
+    backend: str
+    threads: int | None
     digits: int | None
     precision: int | None
 
@@ -81,6 +83,8 @@ class CheckRequest(Request):
     cache: bool = True
     function: str | None = None
     gradient: str | None = None
+    backend: str | None = None
+    threads: int | None = None
     at: tuple[str, ...] = ()
     config: str | None = None
     format_given: bool = False  # rather than the default

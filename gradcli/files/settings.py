@@ -16,6 +16,7 @@ from typing import Any
 
 from gradcli.errors import UsageError, suggestion
 from gradcli.ops.calling.prefixes import DIALECTS
+from gradcli.plans.backend import BACKENDS
 from gradcli.report.verdicts import Verdict
 
 VERDICTS = tuple(v.word for v in Verdict)
@@ -39,6 +40,8 @@ class Settings:
     report: tuple[str, ...] | None = None
     path: Path | None = None  # of the file that says so
     dialect: str | None = None
+    backend: str | None = None
+    threads: int | None = None
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -68,9 +71,10 @@ class Number:
 
 NUMBERS = {
     "rtol": Number(), "atol": Number(), "points": Number(whole=True, least=1), "random-state": Number(whole=True),
-    "timeout": Number(above=True), "jobs": Number(whole=True, least=1),
+    "timeout": Number(above=True), "jobs": Number(whole=True, least=1), "threads": Number(whole=True, least=1),
 }  # fmt: skip
-KEYS = ("fail-on", "convention", *NUMBERS, "report", "dialect")
+_WORDS = {"convention": CONVENTIONS, "dialect": DIALECTS, "backend": BACKENDS}
+KEYS = ("fail-on", "convention", *NUMBERS, "report", "dialect", "backend")
 
 
 class Configuration:
@@ -143,10 +147,8 @@ def _checked(key: str, value: Any, path: Path) -> Any:
             raise UsageError(f"{what} cannot be {value!r}", help=f"write {_example(key, value) or NUMBERS[key]}")
         return value
     words = _listed(value)
-    if key == "convention" and isinstance(value, str):
-        return one_of(what, value, CONVENTIONS)
-    if key == "dialect" and isinstance(value, str):
-        return one_of(what, value, DIALECTS)
+    if key in _WORDS and isinstance(value, str):
+        return one_of(what, value, _WORDS[key])
     if key == "fail-on" and words is not None:
         return verdicts(what, words)
     if key == "report" and words is not None:
@@ -155,6 +157,7 @@ def _checked(key: str, value: Any, path: Path) -> Any:
         "fail-on": 'fail-on = ["mismatch"]',
         "convention": 'convention = "torch"',
         "dialect": 'dialect = "torch"',
+        "backend": 'backend = "numpy"',
         "report": 'report = ["junit=gradients.xml"]',
     }
     raise UsageError(f"{what} cannot be {value!r}", help=f"write {wanted[key]}")

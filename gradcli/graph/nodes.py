@@ -114,6 +114,11 @@ class Graph:
             self._interned.popitem()  # the one made last
         self._most = self._last + self.limits.nodes - count
 
+    @property
+    def room(self) -> int:
+        """How many more nodes it may have."""
+        return self._most - self._last
+
     def next_index(self) -> int:
         self._last += 1
         if self._last > self._most:

@@ -13,6 +13,7 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
 from gradcli.language.frames import Frame
+from gradcli.language.held_bindings import HeldBindings
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition, Several
 from gradcli.limits import DEFAULT, Limits
@@ -72,6 +73,7 @@ class Scope:
     load: Callable[[str], Any] | None = None  # reads the data file that a program names
     needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
     serial: int = 0
+    held: HeldBindings = field(default_factory=HeldBindings)  # bindings that have not been run, and need not be
     in_passing: bool = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
     _random: np.random.Generator | None = None
     _integral: dict[Expr, bool] = field(default_factory=dict)
@@ -117,6 +119,12 @@ class Scope:
         """Make a name stand for what is no value."""
         self.unbind(name)
         self.objects[name] = bound
+
+    def knows(self, name: str) -> bool:
+        """Whether a name stands, or stood, for something that is not the catalogue's."""
+        if name in self.names or name in self.outside or name in self.functions or name in self.dialect.seen.roots:
+            return True
+        return name in self.leaves or name in self.objects or name in self.imported or name in self.failed or name in self.lost
 
     def subject(self, name: str) -> Expr | None:
         """What a name means in results and in claims about them: the value bound to it, or else the node."""

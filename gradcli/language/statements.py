@@ -11,15 +11,10 @@ from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
 from gradcli.language.parts import Part, SaidError, ends
-from gradcli.language.tokens import END, NAME, RESERVED, ROOTS, SYMBOL, Token, tokenize
+from gradcli.language.tokens import END, NAME, PYTHON_WORDS, RESERVED, ROOTS, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.language.unpacking import binds_several, equals_of, several
 
-# Words that statements of Python begin with; first_words.py is asked about these.
-PYTHON_WORDS = frozenset((
-    "async", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "global", "if", "nonlocal", "pass",
-    "print", "raise", "return", "try", "while", "with", "yield",
-))  # fmt: skip
 _METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_grad", "sort", "zero_grad"})  # of a name, and alone
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 

@@ -12,6 +12,11 @@ from gradcli.errors import ParseError, Source, Span
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
 
 RESERVED = frozenset({"if", "else", "and", "or", "not"})  # names that stand for nothing
+# Words that statements of Python begin with; first_words.py is asked about these.
+PYTHON_WORDS = frozenset((
+    "async", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "global", "if", "nonlocal", "pass",
+    "print", "raise", "return", "try", "while", "with", "yield",
+))  # fmt: skip
 
 
 class Token(NamedTuple):
@@ -55,8 +60,8 @@ _TOKEN = re.compile(
 )
 # What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the same names and numbers, but for
 # underscores between digits, and for names of functions.
-_PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
-WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
+PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
+WORD = rf"(?<![A-Za-z0-9_])({PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
 ROOTS = ("√", "∛")  # signs before what a root is taken of
 STARTS_NUMBER = frozenset("0123456789.")
 

@@ -1,7 +1,8 @@
 """What is known of an operation beside its rules: kinks, facts of mathematics, what formulas and plans make of it, and its rounding.
 
 **Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
-for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again. They are a quarter more at
+for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again; and plans in C have those of
+plans/native, with glibc's functions of vectors among them, whose sines and cosines are off by up to 3.25 units. They are a quarter more at
 least than the worst that was measured over these, each switched off in turn (NPY_DISABLE_CPU_FEATURES), rounded up; where the function is
 the C library's, also no less than the largest error known of those of Apple, FreeBSD, glibc, Microsoft and musl (B. Gladman,
 V. Innocente, J. Mather, P. Zimmermann, Accuracy of Mathematical Functions in Single, Double, Double Extended, and Quadruple Precision);

@@ -22,6 +22,7 @@ from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
+from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import Text
 
@@ -41,9 +42,16 @@ class Carrier:
         return False
 
 
-GROUPS: dict[str, type[Fixed]] = {"text": Text, "facts": Facts, "rewriting": Rewriting, "accuracy": Accuracy, "torch": Torch}
+GROUPS: dict[str, type[Fixed]] = {
+    "text": Text,
+    "facts": Facts,
+    "rewriting": Rewriting,
+    "accuracy": Accuracy,
+    "torch": Torch,
+    "loops": Loops,
+}
 _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
-_TEXT, _FACTS, _REWRITING, _ACCURACY = Text(), Facts(), Rewriting(), Accuracy()  # of operations that say nothing of these
+_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = Text(), Facts(), Rewriting(), Accuracy(), Loops()  # of operations that say nothing of these
 
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -94,6 +102,7 @@ class Op:
     rewriting   what formulas and plans make of it
     accuracy    what is known of the floats that it computes
     torch       what PyTorch makes of it
+    loops       what loops over entries make of it, where it is not one on entries
     """
 
     name: str
@@ -125,6 +134,7 @@ class Op:
     rewriting: Rewriting = _REWRITING
     accuracy: Accuracy = _ACCURACY
     torch: Torch = USUAL
+    loops: Loops = _LOOPS
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True

@@ -60,6 +60,7 @@ to_float = elementwise(
     doc="A boolean or integer as a number.", backward="ToCopy",
     transparent=True, simpler=_whole, on_floats="float({})", floats=True,
     carries=steady,
+    c="((real){0})",
 )  # fmt: skip
 
 

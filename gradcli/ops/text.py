@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 from types import EllipsisType
@@ -72,6 +73,7 @@ class Form:
 
 Written = str | Form | Callable[..., tuple[str, int]]
 ByStatic = Written | Mapping[tuple[Any, ...] | EllipsisType, Written]
+InC = str | Callable[..., str]
 
 
 class Text(Fixed):
@@ -89,6 +91,9 @@ class Text(Fixed):
     mark         the sign that textbooks have for it, before its operand or around it: "√" or "|"
     bare         of a function that textbooks write without brackets, as in ``sin x``: what its inverse is of {}
     math         the function of Python's `math` that it is, which is the C library's: its last bit may not be NumPy's
+    c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
+                 or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
+                 of which are given. It calls functions of plans/native/double.h and float.h only, each of which has all of them
     """
 
     infix: str = ""
@@ -101,11 +106,25 @@ class Text(Fixed):
     mark: str = ""
     bare: str = ""
     math: str = ""
+    c: InC | Mapping[tuple[bool, ...], InC] = ""
+
+    def in_c(self, given: Sequence[bool], **static: Any) -> str:
+        """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""
+        form = self.c.get(tuple(given), "") if isinstance(self.c, Mapping) else self.c
+        return form if isinstance(form, str) else form(**static)
 
     @cached_property
     def in_python(self) -> str:
         """The template of Python's floats, to the bit or to the last one; empty if there is none."""
         return self.on_floats or (f"{self.math}({{}})" if self.math else "")
+
+
+def number_in_c(value: float) -> str:
+    """A number in C, to the bit."""
+    number = float(value)
+    written = '__builtin_nan("")' if math.isnan(number) else number.hex() if math.isfinite(number) else "__builtin_inf()"
+    sign = "-" if number == -math.inf else ""
+    return f"((real){sign}{written})"
 
 
 def product_in_latex(x: Piece, y: Piece) -> tuple[str, int]:

@@ -7,22 +7,26 @@ or NaN; whoever runs it goes another way when it raises.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg.products import matmul
-from gradcli.plans.blocks import LoopWriter
-from gradcli.plans.schedule import Loop, Step, in_blocks, over_threshold
+from gradcli.plans.block_calls import write
+from gradcli.plans.nests import Nest, Step
+from gradcli.plans.schedule import over_threshold
 from gradcli.plans.source import Source, fills_buffers, makes_new
+
+if TYPE_CHECKING:
+    from gradcli.plans.native.calling import CompiledNest
 
 Compiled = Callable[..., tuple[list[Any], list[Any]]]
 
 
-def compiled(
+def written(
     leaves: Sequence[Expr],
     roots: Sequence[Expr],
     steps: Sequence[Step],
@@ -31,14 +35,22 @@ def compiled(
     assume_finite: bool,
     checked: bool,
     exact: bool = False,
-) -> Compiled:
-    """A function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
+    threads: int | None = None,
+    functions: Mapping[Nest, CompiledNest] | None = None,
+) -> Source:
+    """The text of a function of the leaves' values, and of arrays that take results, which gives the roots' values and the checks.
 
     The steps are the roots' schedule. The values are new arrays, or the given ones (contiguous, of the right dtype and
-    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``.
+    shape). The checks are numbers that are all finite if the results are, and none unless ``checked``. At most so many
+    ``threads`` share a loop.
     """
-    source = Source(precision, assume_finite=assume_finite, exact=exact)
-    Writer(source, roots, steps, checked=checked).write(leaves)
+    source = Source(precision, assume_finite=assume_finite, exact=exact, threads=threads)
+    Writer(source, roots, steps, checked=checked, functions=functions or {}).write(leaves)
+    return source
+
+
+def compiled(source: Source) -> Compiled:
+    """The function of that text."""
     function: Compiled = np.errstate(all="ignore")(source.compiled("program"))
     return function
 
@@ -54,7 +66,11 @@ def delivered(value: Any, out: Any) -> Any:
 class Writer:
     """Writes one program."""
 
-    def __init__(self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool) -> None:
+    def __init__(
+        self, source: Source, roots: Sequence[Expr], steps: Sequence[Step], *, checked: bool, functions: Mapping[Nest, CompiledNest]
+    ) -> None:
+        self.functions = functions  # of nests that are compiled; NumPy runs the others
+        self.nested: set[Expr] = set()  # stored by them
         self.source, self.roots, self.steps = source, list(roots), steps
         self.results = frozenset(roots)
         self.checks = source.new("q") if checked else None
@@ -84,22 +100,37 @@ class Writer:
                     self.floats.add(leaf)
         targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
         for place, step in enumerate(self.steps):
-            if isinstance(step, Loop):
-                self._loop(step, targets, place)
+            if isinstance(step, Nest):
+                self._nest(step, targets, place)
             else:
                 self._operation(step, place)
             self._delete(place)
         self._return(given)
 
-    def _loop(self, loop: Loop, targets: dict[Expr, str], place: int) -> None:
+    def _nest(self, nest: Nest, targets: dict[Expr, str], place: int) -> None:
         source = self.source
-        existing = [node for node in loop.stored if node in targets]
+        existing = [node for node in nest.stored if node in targets or nest in self.functions]
         for node in existing:
             source.names[node] = name = source.new("v")
-            kind = source.constant(source.dtype if node.kind == FLOAT else np.dtype(np.bool_))
-            source.add(f"{name} = empty({node.shape}, {kind}) if {targets[node]} is None else {targets[node]}")
-        ending = [x for x in loop.inputs if self.last_use.get(x) == place and x not in self.viewed and _is_contiguous(x)]
-        LoopWriter(source, loop, self.checks, ending).write(existing)
+            made = source.array(node)
+            source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
+        if nest in self.functions:
+            self._call(nest)
+        else:
+            ending = [x for x in nest.inputs if self.last_use.get(x) == place and x not in self.viewed and self._is_contiguous(x)]
+            write(source, nest, self.checks, ending, existing)
+        self.nested.update(nest.stored)
+
+    def _call(self, nest: Nest) -> None:
+        source = self.source
+        inputs = [source.name(node) for node in nest.inputs]
+        for node in nest.totals:
+            source.names[node] = source.new("v")
+        totals = "".join(f"{source.names[node]}, " for node in nest.totals)
+        stored = ", ".join(source.names[node] for node in nest.stored)
+        source.called.append(self.functions[nest].text)
+        call = f"{source.constant(self.functions[nest])}([{', '.join(inputs)}], [{stored}], {self.checks})"
+        source.add(f"{totals}= {call}" if totals else call)
 
     def _operation(self, node: Expr, place: int) -> None:
         source = self.source
@@ -140,7 +171,7 @@ class Writer:
         source.namespace["delivered"] = delivered
         if self.checks is not None:
             for root in dict.fromkeys(self.roots):
-                if root.kind == FLOAT and not in_blocks(root):
+                if root.kind == FLOAT and not self._is_stored(root):
                     name = source.name(root)
                     source.add(f"{self.checks}.append({f'vdot({name}, {name})' if root.shape else name})")
         results = []
@@ -148,25 +179,28 @@ class Writer:
         for root, out in zip(self.roots, given, strict=True):
             name = source.name(root)
             if not root.shape:
-                results.append(f"{source.scalar(root.kind)}({name})")
-            elif root in seen or not (in_blocks(root) or makes_new(root)):
+                results.append(source.number(root) if source.exact else f"{source.scalar(root.kind)}({name})")
+            elif root in seen or not (self._is_stored(root) or makes_new(root)):
                 results.append(f"delivered({name}, {out})")
             else:
-                results.append(name if in_blocks(root) else f"({name} if {out} is None else delivered({name}, {out}))")
+                results.append(name if self._is_stored(root) else f"({name} if {out} is None else delivered({name}, {out}))")
             seen.add(root)
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
 
+    def _is_stored(self, node: Expr) -> bool:
+        """Whether a loop has written a node's value into an array of its own."""
+        return node in self.nested
 
-def _is_contiguous(node: Expr) -> bool:
-    """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
-    return in_blocks(node) or (node.op is matmul and len(node.shape) == 2)
+    def _is_contiguous(self, node: Expr) -> bool:
+        """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
+        return node in self.nested or (node.op is matmul and len(node.shape) == 2)
 
 
 def _last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):
-        for operand in step.inputs if isinstance(step, Loop) else step.operands:
+        for operand in step.inputs if isinstance(step, Nest) else step.operands:
             if operand is not None:
                 uses[operand] = place
     for root in roots:
@@ -179,7 +213,7 @@ def _viewed(steps: Sequence[Step]) -> set[Expr]:
     return {
         operand
         for step in steps
-        if not isinstance(step, Loop) and not fills_buffers(step)
+        if not isinstance(step, Nest) and not fills_buffers(step)
         for operand in step.operands
         if operand is not None
     }

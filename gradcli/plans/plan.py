@@ -16,16 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
+from gradcli.errors import EvaluationError, NativeError
 from gradcli.graph.indeterminate import gradients, has_nan
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
-from gradcli.plans.assembly import Compiled, compiled, delivered
+from gradcli.plans.assembly import Compiled, compiled, delivered, written
+from gradcli.plans.backend import ONCE, because, chosen
 from gradcli.plans.folding import Folder
-from gradcli.plans.schedule import Loop, Step, schedule
-from gradcli.plans.unrolling import unrolled
+from gradcli.plans.nests import Nest, planned
+from gradcli.plans.reading import Expander
+from gradcli.plans.source import Source
+from gradcli.plans.unrolling import unrolled, unrolled_text
+from gradcli.plans.work import work_of
 
 _DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the engine holds all intermediate values
 
@@ -36,15 +40,32 @@ class Plan:
     leaves  those that take values, in order; ``seed`` may be one of them
     wrt     the leaves to differentiate with respect to
     seed    the cotangent of the root: ones, if None
+    backend who runs the loops: "numpy", "native", or "auto", for which a count decides (backend.py)
+    threads that share the loops, at most; None for as many as there are cores. They change no bit
+    calls   for how many it is made
     """
 
-    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr], precision: str, seed: Expr | None = None) -> None:
+    def __init__(
+        self,
+        root: Expr,
+        wrt: Sequence[Expr],
+        leaves: Sequence[Expr],
+        precision: str,
+        seed: Expr | None = None,
+        *,
+        backend: str = "auto",
+        threads: int | None = None,
+        calls: int = ONCE,
+    ) -> None:
         self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
-        self.precision = precision
+        self.precision, self.threads = precision, threads
         roots, risky = self._folded(assume_finite=True)
+        self.work, self.calls = work_of(roots), calls
+        self.asked, self.backend = backend, chosen(backend, self.work, calls)
+        self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
         self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
         if self._unrolled is None:
-            self._speculative = self._compiled(roots, risky)
+            self._speculative = compiled(self._written(roots, risky))
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
         """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
@@ -62,11 +83,18 @@ class Plan:
         else:
             if not checks or np.isfinite(checks).all():
                 return results
-        if not self._in_blocks:
+        if self._conservative is None:
             return self._interpreted(values, out)
         results = self._conservative(*values, *out)[0]
         open_ = any(has_nan(gradient) for gradient in results[1:])
         return self._interpreted(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
+
+    def text(self) -> str:
+        """The program for people to read, and why it runs where it does."""
+        roots, risky = self._folded(assume_finite=True)
+        small = unrolled_text(self.leaves, roots) if self._unrolled is not None else None
+        source = self._written(roots, risky) if small is None else small
+        return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
     def _folded(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
         """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
@@ -78,21 +106,52 @@ class Plan:
 
     @cached_property
     def _speculative(self) -> Compiled:
-        return self._compiled(*self._folded(assume_finite=True))
+        return compiled(self._written(*self._folded(assume_finite=True)))
 
-    def _compiled(self, roots: Sequence[Expr], risky: bool) -> Compiled:
-        steps = schedule(roots)
-        self._in_blocks = _nothing_but_loops(steps)
+    def _written(self, roots: Sequence[Expr], risky: bool) -> Source:
+        if self.backend == "native":
+            try:
+                source = self._native(roots)
+                self._hindrance = "it has no loops for C"
+            except NativeError:
+                if self.asked == "native":
+                    raise
+                source, self._hindrance = None, "C cannot be compiled"  # there may be no room for a compiler's files
+            if source is not None:
+                return source
+            self.backend = "numpy"
+        expander = Expander(Graph(self.root.graph.limits))
+        roots = expander.expanded(roots)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
         # where a cotangent of zeros ends the sweep, and the program goes on
         ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
-        checked = risky or has_floats or (ends and bool(self.wrt))
-        return compiled(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked)
+        checked = risky or expander.changed or has_floats or (ends and bool(self.wrt))
+        steps = planned(roots, in_c=False)
+        return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
+
+    def _native(self, roots: Sequence[Expr]) -> Source | None:
+        """The program with its nests in C; None if it has none, or needs one that cannot be run."""
+        from gradcli.plans.native.program import in_c
+
+        roots = Expander(Graph(self.root.graph.limits)).expanded(roots)
+        steps = planned(roots, in_c=True)
+        nests = [step for step in steps if isinstance(step, Nest)]
+        if not nests or not all(nest.is_possible for nest in nests):
+            return None
+        functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
+        return written(
+            self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions
+        )
 
     @cached_property
-    def _conservative(self) -> Compiled:
+    def _conservative(self) -> Compiled | None:
+        """The program that does not assume all to be finite, if it is nothing but loops, and beside them what works entry by entry."""
         roots, _ = self._folded(assume_finite=False)
-        return compiled(self.leaves, roots, schedule(roots), self.precision, assume_finite=False, checked=False)
+        steps = planned(roots, in_c=False)
+        plain = all(node.op is None or node.op.elementwise or node.op.facts.linear for node in reachable(roots))
+        if not plain or not any(isinstance(step, Nest) for step in steps):
+            return None
+        return compiled(written(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads))
 
     def _interpreted(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
         """By the forward pass and the sweep, array by array."""
@@ -108,10 +167,3 @@ class Plan:
         results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
         outs = [*out, *[None] * (len(results) - len(out))]
         return [delivered(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]
-
-
-def _nothing_but_loops(steps: Sequence[Step]) -> bool:
-    """Whether a program has loops, and beside them only what works entry by entry."""
-    return any(isinstance(step, Loop) for step in steps) and all(
-        isinstance(step, Loop) or step.op is None or step.op.elementwise or step.op.facts.linear for step in steps
-    )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.plans.assembly import compiled
+from gradcli.plans.assembly import compiled, written
 from gradcli.plans.folding import Folder
-from gradcli.plans.schedule import schedule
+from gradcli.plans.nests import planned
 
 
 def computed(roots: Sequence[Expr], values: Mapping[Expr, Any]) -> list[np.ndarray] | None:
@@ -19,7 +19,7 @@ def computed(roots: Sequence[Expr], values: Mapping[Expr, Any]) -> list[np.ndarr
     folder = Folder(Graph(roots[0].graph.limits), assume_finite=True)
     try:
         folded = folder.fold(roots)
-        program = compiled(leaves, folded, schedule(folded), "float64", assume_finite=True, checked=False)
+        program = compiled(written(leaves, folded, planned(folded, in_c=False), "float64", assume_finite=True, checked=False))
         found, _ = program(*[values[leaf] for leaf in leaves])
     except (ArithmeticError, ValueError, TypeError):  # Python's floats raise where NumPy has an infinity
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
+from gradcli.plans.listing import listing, named
+from gradcli.plans.results import RETURNED, Results
 
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
 
@@ -24,18 +26,23 @@ _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to
 class Source:
     """Lines of a function, and the names that they mention."""
 
-    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False) -> None:
+    def __init__(self, precision: str, *, assume_finite: bool, exact: bool = False, threads: int | None = None) -> None:
         self.precision = precision
+        self.threads = threads  # at most, that share a loop; None for as many as there are cores
         self.dtype = numpy_dtype(FLOAT, precision)
         self.assume_finite = assume_finite
         self.exact = exact
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}
         self._constants: dict[Any, str] = {}
+        self.labels: dict[str, str] = {}  # what people may read in the place of names of constants
+        self.called: list[str] = []  # functions of C
         self._kept: list[Any] = []  # what `_constants` tells apart by identity
         self._last = 0
+        self.results = Results()
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty, "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
+            **vars(math), "empty": np.empty, "result": self.results.empty,
+            "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 
     def new(self, letter: str) -> str:
@@ -96,23 +103,43 @@ class Source:
             return f"({literal})"
         return self.name(node)
 
+    def array(self, node: Expr) -> str:
+        """A new array for a node's value."""
+        dtype = numpy_dtype(node.kind, self.precision)
+        made = "empty"
+        if math.prod(node.shape) * dtype.itemsize >= RETURNED:
+            self.results.expect(node.shape, dtype)
+            made = "result"
+        return f"{made}({node.shape}, {self.constant(dtype)})"
+
     def scalar(self, kind: str) -> str:
         """The name of NumPy's type of the numbers of a kind."""
         return self.constant(numpy_dtype(kind, self.precision).type)
 
     def call(self, node: Expr, operands: Sequence[str], out: str | None = None) -> str:
-        """An operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
+        """A node's operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
         assert node.op is not None
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
-        forward: Callable[..., Any] = node.op.forward
+        return self.applied(node.op, node.static, node.kind, operands, out)
+
+    def applied(self, op: Op, static: Mapping[str, Any], kind: str, operands: Sequence[str], out: str | None = None) -> str:
+        """An operation with its parameters on arrays."""
+        forward: Callable[..., Any] = op.forward
         is_ufunc = isinstance(forward, np.ufunc)
-        if node.static:
-            forward = functools.partial(forward, **node.static)
+        if static:
+            forward = functools.partial(forward, **static)
         given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
-        text = f"{self.constant(forward)}({', '.join(given)})"
-        return text if is_ufunc or node.kind != FLOAT or node.op.outputs > 1 else f"as_float({text})"
+        name = self.constant(forward)
+        if not is_ufunc:
+            self.labels[name] = named(op.name, static)
+        text = f"{name}({', '.join(given)})"
+        return text if is_ufunc or kind != FLOAT or op.outputs > 1 else f"as_float({text})"
+
+    def text(self) -> str:
+        """The program for people to read."""
+        return "\n\n".join([*self.called, listing(self.lines, {**self.namespace, **self.labels})])
 
     def compiled(self, name: str) -> Callable[..., Any]:
         exec(compile("\n".join(self.lines), "<plan>", "exec"), self.namespace)  # our own text, without a word of the user's

@@ -26,14 +26,17 @@ def in_turn(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
     return _joined([blocks(0, whole, step)] if whole else [], blocks, whole, rows)
 
 
-def together(blocks: Blocks, rows: int, step: int) -> list[list[Any]]:
-    """The same by several threads, with the same lists, however many they are. Nothing runs any more when it ends, in any way."""
+def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -> list[list[Any]]:
+    """The same by several threads, with the same lists, however many they are. Nothing runs any more when it ends, in any way.
+
+    threads   how many at most, this one among them; None for as many as there are cores
+    """
     whole = rows - rows % step
     shared = _Shared(blocks, whole, step)
     offer = [shared]  # what a thread finds that comes late, and what lives on in a queue that is never worked off: nothing
     problems: list[BaseException] = []
     try:
-        _call_helpers(offer)
+        _call_helpers(offer, threads)
         shared.work()
     except BaseException as error:
         problems.append(error)
@@ -119,8 +122,8 @@ def _serve(offers: SimpleQueue[list[_Shared]]) -> None:
         _help(offers.get())  # nothing of an offer lives on here while the next one is waited for
 
 
-def _call_helpers(offer: list[_Shared]) -> None:
-    helpers = _threads() - 1
+def _call_helpers(offer: list[_Shared], threads: int | None) -> None:
+    helpers = (_threads() if threads is None else min(threads, _MOST)) - 1
     with suppress(RuntimeError):  # fewer threads are no fault
         for _ in range(helpers):
             _pool().submit(offer, helpers)

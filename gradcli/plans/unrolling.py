@@ -28,9 +28,14 @@ _LONGEST = 3_000  # operations on floats: a longer program takes too long to com
 def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values.
 
-    It gives None where these are not all finite, and raises where Python's floats do. There is none for programs without arrays, with
-    large ones, or with operations that floats do not have.
+    It gives None where these are not all finite, and raises where Python's floats do.
     """
+    source = unrolled_text(leaves, roots)
+    return None if source is None else source.compiled("program")
+
+
+def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Source | None:
+    """Its text. There is none for programs without arrays, with large ones, or with operations that floats do not have."""
     # operands first: the indices of leaves, which may be of another graph, say nothing here
     nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)
     if not _is_worth_it(nodes, roots) or any(root.kind != FLOAT for root in roots):
@@ -104,7 +109,7 @@ def _given(graph: Graph, node: Expr) -> Any:
     return value.astype(object) if np.isfinite(value).all() else None
 
 
-def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Unrolled:
+def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Expr, np.ndarray], steps: Sequence[Expr]) -> Source:
     source = Source("float64", assume_finite=True)
     values, outs = [source.new("v") for _ in leaves], [source.new("o") for _ in roots]
     source.add(f"def program({', '.join([*values, *(f'{out}=None' for out in outs)])}):", 0)
@@ -131,4 +136,4 @@ def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Exp
         else:
             source.add(f"{out} = {source.scalar(FLOAT)}({results[root][0]})")
     source.add(f"return [{', '.join(outs)}]")
-    return source.compiled("program")
+    return source

@@ -14,11 +14,12 @@ from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, Usage
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
+from gradcli.plans.backend import BACKENDS, insist
 
 MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
 OPTIONS = (  # of evaluate
-    "at", "check", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state", "seed",
-    "timeout", "wrt",
+    "at", "backend", "check", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state",
+    "seed", "threads", "timeout", "wrt",
 )  # fmt: skip
 _NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
 _WORDS = re.compile(rf"#[^\n]*|({_NAME})")
@@ -105,11 +106,23 @@ def precision_of(dtype: Any) -> str:
 
 def dialect_of(dialect: Any) -> str | None:
     """One of the dialects. Raises InputTypeError."""
-    if dialect is None or dialect in DIALECTS:
-        return None if dialect is None else str(dialect)
-    close = suggestion(dialect, list(DIALECTS)) if isinstance(dialect, str) else None
+    return None if dialect is None else _one_of("dialect", dialect, DIALECTS)
+
+
+def backend_of(backend: Any) -> str:
+    """One of those who run loops. Raises InputTypeError, and NativeError for native code without a compiler."""
+    word = _one_of("backend", backend, BACKENDS)
+    if word == "native":
+        insist(word)
+    return word
+
+
+def _one_of(option: str, word: Any, allowed: tuple[str, ...]) -> str:
+    if isinstance(word, str) and word in allowed:
+        return str(word)
+    close = suggestion(word, list(allowed)) if isinstance(word, str) else None
     help = f"did you mean '{close}'?" if close else None
-    raise InputTypeError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {dialect!r}", help=help)
+    raise InputTypeError(f"'{option}' must be one of {', '.join(allowed)}, not {word!r}", help=help)
 
 
 def limits_of(limits: Any) -> Limits:
@@ -152,6 +165,18 @@ def count_of(name: str, value: Any) -> int:
     return int(value)
 
 
+def threads_of(threads: Any) -> int | None:
+    """At most how many threads. Raises InputTypeError."""
+    return None if threads is None else count_of("threads", threads)
+
+
+def refuse_loops(mode: str, backend: str, threads: int | None) -> None:
+    """Raise for options about loops where all is done array by array."""
+    for option, given in (("backend", backend != "auto"), ("threads", threads is not None)):
+        if given and mode != "grad":
+            raise UsageError(f"'{option}' is about a value and its gradient, not the mode '{mode}'", help=f"leave {option} out")
+
+
 def flag_of(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
         raise InputTypeError(f"'{name}' must be True or False, not {value!r}")
@@ -170,10 +195,7 @@ def mode_of(mode: Any, directions: Mapping[str, Any], seed: Any, known: Collecti
 
     directions   what is given as ``jvp`` and as ``hvp``, tangents by names or None
     """
-    if mode not in MODES:
-        close = suggestion(mode, list(MODES)) if isinstance(mode, str) else None
-        help = f"did you mean '{close}'?" if close else None
-        raise InputTypeError(f"'mode' must be one of {', '.join(MODES)}, not {mode!r}", help=help)
+    mode = _one_of("mode", mode, MODES)
     given = {word: direction for word, direction in directions.items() if direction is not None}
     if mode in directions and mode not in given:
         raise UsageError(f"mode '{mode}' needs a direction", help=f'write {mode}={{"x": 1.0}}, the tangent of each name that moves')

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,24 @@ from gradcli.errors import EvaluationError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import numpy_dtype
-from gradcli.query.options import Place
+from gradcli.query.options import Options
+
+_LARGE = 1 << 17  # entries of an array
 
 
-def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place: Place | None) -> tuple[Any, dict[str, Any]]:
+def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache.
+
+    Native code that is asked for is made for any array.
+    """
+    return any(node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE) for node in order if node.shape)
+
+
+def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options) -> tuple[Any, dict[str, Any]]:
     """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files.
 
-    seed   the cotangent of the root; ones, if None
-    place  gives the array that takes a result, or None for a new one
+    seed      the cotangent of the root; ones, if None
+    options   of which ``place`` gives the array that takes a result, or None for a new one
     """
     from gradcli.plans.plan import Plan
 
@@ -29,10 +40,10 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, place:
         cotangent = scope.graph.leaf("seed", root.shape)
         leaves.append(cotangent)
         values.append(seed)
-    plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent)
+    plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent, backend=options.backend, threads=options.threads)
     dtype = numpy_dtype("float", scope.precision)
     shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
-    places = [None if place is None else place(name, shape, dtype) for name, shape in shapes.items()]
+    places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
     try:
         results = plan(values, [None if p is None else np.asarray(p) for p in places])
     except MemoryError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ShapeError, TypeMismatchError
+from gradcli.errors import GradcliError, ShapeError, Source, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -23,6 +23,7 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.query.blocked import by_plan, pays_to_plan
 from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
@@ -34,25 +35,40 @@ if TYPE_CHECKING:
     from gradcli.check.given import Given
 
 
-_LARGE = 1 << 17  # entries of an array
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def records(
     program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None, stream: bool = False
 ) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries of one template are compiled once.
+    """The results of a program as its lines come; with a cache, queries and bindings of one template are compiled once.
 
     Of a ``stream`` no line is read before the results of those before it are there.
     """
-    limits = program.scope.limits
+    scope = program.scope
+    held = scope.held
     for source in program.sources(lines, name, stream=stream):
-        record = None if cache is None else cache.in_scope(program.scope, source, options)
-        if record is not None:
+        record = None
+        if cache is not None:
+            if not stream and held.take(source, scope.knows):
+                continue
+            if held.texts and not cache.batches(scope, options):
+                yield from _of_sources(program, held.release(), options, cache)
+            record = cache.in_scope(scope, source, options)
+        if record is None:
+            yield from _of_sources(program, [*held.release(), source], options, cache)
+        else:
             yield record
-            continue
-        for statement in parse_statements(source, limits.length):
-            record = run_statement(program, statement, options)
+    if cache is not None and held.texts and not cache.batches(scope, options):
+        yield from _of_sources(program, held.release(), options, cache)
+
+
+def _of_sources(program: Program, sources: Iterable[Source], options: Options, cache: CompilationCache | None) -> Iterator[Record]:
+    """The results of logical lines, each of its own form."""
+    for source in sources:
+        for statement in parse_statements(source, program.scope.limits.length):
+            record = cache.of_tree(program.scope, statement, options) if cache is not None and type(statement) is Query else None
+            record = record or run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record
 
@@ -122,12 +138,10 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
             wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
-    planned = options.mode == "grad" and root.kind == "float" and _pays_to_plan(order)
+    planned = options.mode == "grad" and root.kind == "float" and pays_to_plan(order, options.backend)
     if planned:
-        from gradcli.query.blocked import by_plan
-
         record.seed, record.seed_given = _seed(program, root, options)
-        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options.place)
+        record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options)
         if first_nonfinite(record.value) is not None:
             record.warnings += nonfinite_of_large(scope, order)
     else:
@@ -191,11 +205,6 @@ def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, 
 
         formulas = jacobian_formulas if options.mode == "jacobian" else hessian_formulas
         record.derivative_kind, record.derivative, record.latex = formulas(scope, root, wrt, latex=options.latex)
-
-
-def _pays_to_plan(order: Sequence[Expr]) -> bool:
-    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache."""
-    return any(node.is_leaf and math.prod(node.shape) > _LARGE for node in order if node.shape)
 
 
 def _remarks(

@@ -30,6 +30,8 @@ def evaluate(
     timeout: float | None = None,
     limits: Limits = DEFAULT,
     dialect: str | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
     at: Mapping[str, Any] | None = None,
     **bindings: Any,
 ) -> Record:
@@ -46,6 +48,9 @@ def evaluate(
                 the Hessian of a scalar times that direction
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
     dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or import line of the program says so
+    backend     of value and gradient of large arrays: "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
+                for what takes longer than its compilation, as a count of operations says, if there is a compiler
+    threads     that share the work on large arrays, at most (default: as many as cores); results are the same to the bit
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
@@ -61,19 +66,23 @@ def evaluate(
     asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *moving}
     given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
     with given.naming(
-        known, at=at, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits, mode=mode, random_state=random_state, timeout=timeout
-    ):
+        known, at=at, backend=None if backend == "auto" else backend, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits,
+        mode=mode, random_state=random_state, threads=threads, timeout=timeout,
+    ):  # fmt: skip
         values = given.bound(at, bindings, known, _by_name)
         mode, tangents = given.mode_of(mode, directions, seed, known)
         seconds = given.seconds_of(timeout)
         programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
         state = given.state_of(random_state)
+        who, most = given.backend_of(backend), given.threads_of(threads)
+        given.refuse_loops(mode, who, most)
     for name, value in values.items():
         programs.values[name] = array = given.value_of(name, value)
         limits.check_shape(array.shape)
     options = Options(
         wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
+        backend=who, threads=most,
     )  # fmt: skip
     refuse_unknown_in(expression, options, programs.values, limits)
     program = programs.fresh(state)

@@ -58,6 +58,8 @@ class Options:
     digits: int | None = None  # of value and gradient from the reference, beside the floats
     at: bool = False  # keep the values of the names beside their derivatives
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
+    backend: str = "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
+    threads: int | None = None  # that share these, at most; as many as cores, if None
 
     @property
     def asked(self) -> set[str]:

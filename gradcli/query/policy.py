@@ -28,6 +28,9 @@ class Policy:
 
 def policy_of(settings: Settings, options: Options = CHECKING) -> Policy:
     """The policy of settings, or what is usual where they say nothing."""
-    options = replace(options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout)
+    options = replace(
+        options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
+        backend=settings.backend or "auto", threads=settings.threads,
+    )  # fmt: skip
     fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
     return Policy(options, settings.random_state or 0, settings.points or POINTS, fail_on, settings.dialect)

@@ -34,7 +34,12 @@ class UsedNames:
             shared = isinstance(binding, Binding) and binding.part is not None  # comes with the others, whether it is wanted or not
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
-                self.bound[binding.name] = f" (bound on line {line}{f' of {binding.source.name}' if binding.source.name else ''})"
+                self.bound[binding.name] = _place(line, binding.source.name)
+        held = scope.held
+        self.had |= held.places.keys()
+        for name, line in zip(held.places, held.lines, strict=True):
+            if name not in self.mentioned and name not in self.bound:
+                self.bound[name] = _place(line, held.name)
 
     def merge(self, other: UsedNames) -> None:
         """What another process has gathered."""
@@ -74,6 +79,10 @@ class UsedNames:
         places = {**self.bound, **dict.fromkeys(given, "")}
         lost = [name for name in places if name not in self.mentioned and name not in asked and not name.startswith("_")]
         return [f"'{name}' is mentioned nowhere{places[name]}{_meant(name, self.mentioned)}" for name in lost]
+
+
+def _place(line: int, file: str | None) -> str:
+    return f" (bound on line {line}{f' of {file}' if file else ''})"
 
 
 def _meant(name: str, others: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gradcli.errors import GradcliError
-from gradcli.report.dictionaries import SCHEMA, failure_dict, number, well_formed
+from gradcli.report.dictionaries import SCHEMA, failure_dict, number, plain_data, well_formed
 from gradcli.report.records import Failure
 
 Ends = tuple[float, float]
@@ -75,7 +75,7 @@ def as_dict(record: BoundRecord) -> dict[str, Any]:
             {"kind": note.kind, "where": {name: _ends(ends) for name, ends in note.where.items()}, "text": well_formed(note.text)}
             for note in record.notes
         ],
-        **({} if record.lipschitz is None else {"lipschitz": dict(record.lipschitz)}),
+        **({} if record.lipschitz is None else {"lipschitz": plain_data(record.lipschitz)}),
         "warnings": [well_formed(text) for text in record.warnings],
         "error": None if record.error is None else failure_dict(record.error),
     }
@@ -85,5 +85,5 @@ def _ends(ends: Any) -> list[float | str]:
     return [number(end) for end in ends]
 
 
-def _points(bound: Bound) -> dict[str, Point | None]:
-    return {"low": bound.at_low, "high": bound.at_high}
+def _points(bound: Bound) -> dict[str, Any]:
+    return {"low": plain_data(bound.at_low), "high": plain_data(bound.at_high)}

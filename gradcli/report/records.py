@@ -116,11 +116,13 @@ class Record:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return np.shape(self.value)
+        return () if type(self.value) is np.float64 else np.shape(self.value)
 
     @property
     def dtype(self) -> str | None:
-        return None if self.value is None else _name(np.asarray(self.value).dtype)
+        if self.value is None:
+            return None
+        return "float64" if type(self.value) is np.float64 else _name(np.asarray(self.value).dtype)
 
     def derivatives(self) -> dict[str, Array]:
         """The derivatives of the record's mode, by the name of their variable (or pair of variables)."""

@@ -26,7 +26,7 @@ _AT = {
     "sweep": "gradcli.graph.sweep", "constants": "gradcli.ops.constants", "writing": "gradcli.ops.writing",
     "bindings": "gradcli.query.bindings",
     "tree": "gradcli.language.tree", "logic": "gradcli.ops.elementwise.logic", "folding": "gradcli.plans.folding",
-    "compiled": "gradcli.query.compiled", "templates": "gradcli.batch.templates", "cache": "gradcli.check.verdict_cache",
+    "compiled": "gradcli.query.functions", "templates": "gradcli.batch.templates", "cache": "gradcli.check.verdict_cache",
     "straight": "gradcli.batch.straight_line", "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
 }  # fmt: skip
 

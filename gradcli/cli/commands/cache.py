@@ -2,8 +2,9 @@
 
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,26 +20,36 @@ app = typer.Typer(**STYLE)
 def show_cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False,
 ) -> Callable[[], int]:
-    """Where verdicts are remembered between runs of check, and how many; GRADCLI_CACHE_DIR names another folder."""
+    """Where verdicts and compiled code are kept between runs, and how much of them; GRADCLI_CACHE_DIR names another folder."""
     return partial(run, clear)
 
 
 def run(clear: bool) -> int:
     """Print where the cache is and what it holds, empty it if that is asked for, and give the exit code. Raises OutputError."""
-    from gradcli import cache_folder
+    from gradcli.cache_folder import folder
     from gradcli.check import verdict_cache
+    from gradcli.plans.native import cache
 
-    folder = cache_folder.folder()
-    if folder is None:
+    where = folder()
+    if where is None:
         print("there is no folder for a cache: set GRADCLI_CACHE_DIR")
         return FINE
-    files = verdict_cache.files()
-    size = sum(path.stat().st_size for path in files if path.exists())
-    count = "1 file" if len(files) == 1 else f"{len(files)} files"
-    if clear:
-        try:
+    try:
+        verdicts, code = verdict_cache.files(), cache.files()
+        compilers = ", ".join(sorted({compiler for compiler in code.values() if compiler}))
+        removed = "removed " if clear else ""
+        lines = [f"verdicts: {removed}{_amount(verdicts)}", f"compiled code: {removed}{_amount(code)}{compilers and f' by {compilers}'}"]
+        if cache.is_left_alone():
+            lines.append("compiled code is not loaded from there: the folder, or one above it, is not yours alone to write to")
+        if clear:
             verdict_cache.clear()
-        except OSError as error:
-            raise OutputError(f"cannot empty '{folder}': {error.strerror or error}") from None
-    print(f"{folder}\n{'removed ' if clear else ''}{count}, {size / 1024:.1f} kB")
+            cache.clear()
+    except OSError as error:
+        raise OutputError(f"cannot {'empty' if clear else 'read'} '{where}': {error.strerror or error}") from None
+    print("\n".join([str(where), *lines]))
     return FINE
+
+
+def _amount(files: Collection[Path]) -> str:
+    size = sum(path.stat().st_size for path in files if path.exists())
+    return f"{len(files)} file{'' if len(files) == 1 else 's'}, {size / 1024:.1f} kB"

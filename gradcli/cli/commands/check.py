@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import Color, Dialect, Precision
+from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
 from gradcli.cli.exit_codes import say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
@@ -101,6 +101,8 @@ def check(
     ] = None,
     dialect: Dialect = None,
     dtype: Precision = "float64",
+    backend: Annotated[str | None, BACKEND] = None,
+    threads: Threads = None,
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take the settings from FILE, not from the pyproject.toml above what is checked.")
     ] = None,
@@ -128,6 +130,7 @@ def check(
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        backend=backend, threads=threads,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
     return partial(run, request)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files, InputFormat, Limit, Precision
+from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, FailFast, Files, InputFormat, Limit, Precision, Threads
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks, tidied
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
@@ -89,6 +89,8 @@ def evaluate(
     precision: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=100_000, help="Value and gradient to N certain digits, from the reference.")
     ] = None,
+    backend: Annotated[str, BACKEND] = "auto",
+    threads: Threads = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
     fail_fast: FailFast = False,
     limit: Limit = None,
@@ -107,7 +109,7 @@ def evaluate(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
-        limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision,
+        limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision, backend=backend, threads=threads,
     )  # fmt: skip
     return partial(run, request)
 

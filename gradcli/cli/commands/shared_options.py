@@ -19,6 +19,13 @@ Dialect = Annotated[
     ),
 ]
 Precision = Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")]
+BACKEND = typer.Option(
+    metavar="auto|numpy|native",
+    help="What computes large arrays: NumPy, C by the machine's compiler, or what a count of operations says (auto).",
+)
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Threads that share large arrays, at most (as many as cores); the same bits.")
+]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")]
 Limit = Annotated[
     list[str] | None,

@@ -63,7 +63,7 @@ class Differentiation:
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[DerivativeRecord]:
         """The results of JSON Lines records: what they expect is for `gradcli check` to judge."""
-        reader = RecordLines(self.programs, self.names, EvaluatedRecords())
+        reader = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))
         name = None if path == "-" else path
         try:
             for number, line in enumerate(lines, 1):

@@ -63,5 +63,5 @@ class Evaluation:
         from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines
         from gradcli.query.policy import Policy
 
-        record_lines = RecordLines(self.programs, self.names, EvaluatedRecords())
+        record_lines = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))
         return record_lines.results(lines, path, Policy(self.options, self.state))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gradcli.cli.inputs.option_values import backend_of
 from gradcli.cli.request import CheckRequest
 from gradcli.files.settings import CONVENTIONS, Configuration, Settings, one_of, shown, verdicts
 from gradcli.query.options import Options
@@ -22,6 +23,7 @@ class FilePolicies:
         self._flags = Settings(
             fail_on=fail_on, convention=request.convention, rtol=request.rtol, atol=request.atol, points=request.points,
             random_state=request.random_state, timeout=request.timeout, jobs=request.jobs,
+            backend=None if request.backend is None else backend_of(request.backend), threads=request.threads,
         )  # fmt: skip
         self._made: dict[Settings, Policy] = {}
 

@@ -11,7 +11,7 @@ from gradcli.cli.inputs.positionals import folder_of
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UnknownFieldError, UsageError, suggestion, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.language.run import Program, statements
-from gradcli.language.tree import Statement
+from gradcli.language.tree import Query, Statement
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.options import Options
 from gradcli.query.policy import Policy
@@ -113,6 +113,9 @@ class RecordLines:
 class EvaluatedRecords:
     """Records as `eval` takes them: nothing is claimed, and the result is that of the last query."""
 
+    def __init__(self, programs: Programs) -> None:
+        self.programs = programs
+
     def options(self, given: InputRecord, options: Options) -> Options:
         return options
 
@@ -130,7 +133,10 @@ class EvaluatedRecords:
             return failed(stray, id=id, expr=text)
         result: Record | None = None
         for statement in parsed:
-            record = run_statement(program, statement, policy.options, id=id)
+            record = None
+            if policy.options.bare and len(parsed) == 1 and isinstance(statement, Query):
+                record = self.programs.cache.of_tree(program.scope, statement, policy.options, id)
+            record = record or run_statement(program, statement, policy.options, id=id)
             if record is not None:
                 result = record if result is None else result.joined(record)
             if record is not None and record.error is not None:

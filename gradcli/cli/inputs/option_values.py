@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, Request
-from gradcli.errors import UsageError
+from gradcli.errors import UsageError, suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
+from gradcli.plans.backend import BACKENDS, insist
 from gradcli.query.options import Options, Place, names_of
 
 
@@ -30,7 +31,17 @@ def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
 
 def choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'")
+        close = suggestion(value, list(allowed))
+        help = f"did you mean '{close}'?" if close else None
+        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'", help=help)
+
+
+def backend_of(word: str) -> str:
+    """Who runs loops. Raises UsageError, and NativeError for native code without a compiler."""
+    choice("--backend", word, BACKENDS)
+    if word == "native":
+        insist(word)
+    return word
 
 
 def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
@@ -68,6 +79,7 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
         tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
         timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
+        backend=backend_of(request.backend), threads=request.threads,
     )  # fmt: skip
 
 
@@ -136,6 +148,9 @@ def _refuse_idle(request: EvalRequest, mode: str) -> None:
         raise UsageError(f"--{mode} prints no formulas", help="leave --formula out")
     if mode != "grad" and request.precision is not None:
         raise UsageError(f"--precision is about a value and its gradient, which --{mode} takes the place of", help="leave one of them out")
+    for option, given in (("--backend", request.backend != "auto"), ("--threads", request.threads is not None)):
+        if given and mode != "grad":
+            raise UsageError(f"{option} is about a value and its gradient, which --{mode} takes the place of", help=f"leave {option} out")
     if mode == "jvp" and (request.wrt is not None or request.freeze):
         option = "--wrt" if request.wrt is not None else "--freeze"
         raise UsageError(f"--jvp is along the names that it is given; {option} has no say in it", help=f"leave {option} out")
@@ -173,7 +188,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
     idle = {
         "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--points": request.points, "--timeout": request.timeout, "--save": request.save,
-        "--dtype": None if request.dtype == "float64" else request.dtype,
+        "--backend": request.backend, "--threads": request.threads, "--dtype": None if request.dtype == "float64" else request.dtype,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):

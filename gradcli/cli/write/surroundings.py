@@ -12,12 +12,13 @@ import numpy as np
 
 from gradcli.cache_folder import folder
 
-_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich")
+_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
 DEPENDS = (
-    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, verdicts of large\n"
-    "arrays with the width of long double; neither with the number of threads, nor with what else runs."
+    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native\n"
+    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with\n"
+    "what else runs."
 )
 
 
@@ -32,6 +33,7 @@ def surroundings() -> dict[str, Any]:
         "features": _features(),
         "long double": f"{double.nmant + 1} bits of mantissa, {double.dtype.itemsize * 8} bits in memory",
         "cores": os.cpu_count(),
+        "compiler": _compiler(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "not set"),
         "cache": str(folder() or "none"),
     }
@@ -42,6 +44,14 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "unknown"
+
+
+def _compiler() -> str:
+    """That of native code, or why there is none."""
+    from gradcli.plans.native.compiler import found, missing
+
+    compiler = found()
+    return f"{compiler.version} ({' '.join(compiler.command)})" if compiler else f"none: {missing().note}"
 
 
 def _features() -> list[str]:

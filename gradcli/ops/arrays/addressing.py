@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops import looping
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Kink
@@ -40,7 +41,7 @@ take_along: Op = structural(
     "take_along", "x index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
-    backward="Gather", extended=Whole("moving.TAKEN_ALONG"),
+    backward="Gather", extended=Whole("moving.TAKEN_ALONG"), axes=looping.picked,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
 )  # fmt: skip
 
@@ -57,7 +58,7 @@ add_along: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
     public=False, ulps=4, rounding="terms", carries=added,
-    extended=Whole("moving.ADDED_ALONG"), doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+    axes=looping.put, extended=Whole("moving.ADDED_ALONG"), doc="Zeros with x added at indices along an axis: the transpose of take_along.",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import pytorch
+from gradcli.ops import looping, pytorch
 from gradcli.ops.arrays import extended
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -94,6 +94,7 @@ reshape = structural(
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), ulps=0, backward="View", shares="view", misfit=pytorch.unreshapable,
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
+    axes=looping.reshaped,
 )
 
 
@@ -121,7 +122,7 @@ broadcast_to = structural(
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
-    simpler=same_shape, backward="Expand", shares="view", misfit=pytorch.unexpandable,
+    axes=looping.repeated, simpler=same_shape, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
 )  # fmt: skip
 
@@ -144,7 +145,7 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     extended=Whole("moving.SUMMED"),
-    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
+    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True, axes=looping.summed_to,
 )  # fmt: skip
 
 
@@ -161,7 +162,7 @@ transpose = structural(
     static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
     doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    on_objects=True, simpler=_simpler_transpose,
+    on_objects=True, simpler=_simpler_transpose, axes=looping.transposed,
 )  # fmt: skip
 
 
@@ -174,7 +175,7 @@ swapaxes: Op = structural(
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
     backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"}, on_objects=True,
-    simpler=_simpler_swap, extended=extended.EXCHANGED,
+    simpler=_simpler_swap, extended=extended.EXCHANGED, axes=looping.exchanged,
 )  # fmt: skip
 
 
@@ -199,6 +200,7 @@ getitem = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=shape_by_example(_getitem), static={"index": ()},
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
+    axes=looping.indexed,
 )  # fmt: skip
 
 
@@ -218,6 +220,7 @@ scatter_add = structural(
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     backward="Index", extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
+    axes=looping.unindexed,
 )  # fmt: skip
 
 

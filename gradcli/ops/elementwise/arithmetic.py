@@ -28,6 +28,7 @@ add = elementwise(
     kind="piecewise", doc="x + y", linear=True, integral=True, exact=True, extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
     on_scalars=operator.add, commutes=True, operator="add", edges=True, infix="+", latex=Form("{x:sum} + {y:sum}", SUM),
     on_floats="{} + {}", algebra="sum",
+    c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
@@ -36,6 +37,7 @@ sub = elementwise(
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)), on_scalars=operator.sub, operator="sub", edges=True,
     refuses=pytorch.no_differences_of_booleans, backward=pytorch.by_first("Sub", "Rsub.1"), infix="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
+    c="({0} - {1})",
 )
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
@@ -44,6 +46,7 @@ mul = elementwise(
     extended=Entrywise((lambda x, y: y, lambda x, y: x)), on_scalars=operator.mul, commutes=True, operator="mul", edges=True, infix="*",
     latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
+    c="({0} * {1})",
 )
 
 
@@ -61,17 +64,20 @@ div = elementwise(
     operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/", latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
+    c="({0} / {1})",
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
     extended=Entrywise((lambda x: -1,)), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
+    c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
     kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)), backward="Alias",
     unchanged=True,
+    c="({0})",
 )
 
 
@@ -100,6 +106,7 @@ chain = elementwise(
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
+    c="g_chain({0}, {1})",
 )
 
 
@@ -125,16 +132,19 @@ def _integer(x: Any) -> Any:
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn", parity="odd", squared=1,
     on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
+    c="g_sign({0})",
 )
-floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer)
-ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer)
+floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer, c="g_floor({0})")
+ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer, c="g_ceil({0})")
 trunc = _flat(
     "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x), "fix",
+    c="g_trunc({0})",
 )  # fmt: skip
 rint = _flat(
     "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
     lambda x: not _integer(x) and _integer(2 * x), "rint",
+    c="g_rint({0})",
 )  # fmt: skip
 
 abs_ = elementwise(
@@ -145,6 +155,7 @@ abs_ = elementwise(
     latex=r"\left|{x}\right|", on_floats="abs({})", mark="|", parity="even", means=lambda x: x * sign(x),
     doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
     carries=steady,
+    c="g_fabs({0})",
 )
 
 
@@ -158,6 +169,7 @@ floor_divide = elementwise(
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
     operator="floordiv",
     between=((), (0.0,)),
+    c="g_floor_divide({0}, {1})",
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
@@ -168,6 +180,7 @@ remainder = elementwise(
     doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
     infix="%",
     carries=remaining,
+    c="g_remainder({0}, {1})",
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
@@ -177,17 +190,20 @@ fmod: Op = elementwise(
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
     backward=pytorch.by_last("Fmod"),
     carries=remaining,
+    c="g_fmod({0}, {1})",
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
     integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
+    c="g_square({0})",
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
     kind="piecewise", saves=("out",), power=-1, domain=EVERYWHERE - at(x=0), doc="1 / x", algebraic=True,
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
+    c="(1 / {0})",
 )
 
 

@@ -20,7 +20,7 @@ from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
-from gradcli.ops.text import POWER, Form
+from gradcli.ops.text import POWER, Form, number_in_c
 from gradcli.ops.writing import scipy_special
 
 _LONG = 64  # bits of an exponent
@@ -82,59 +82,70 @@ pow_ = elementwise(
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
     )), operator="pow", backward=pytorch.node_of_pow,
     carries=power,
+    c="g_pow({0}, {1})",
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
     algebraic=True, inverse=True, domain=of(x="[0, inf)"), doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
     carries=root,
+    c="g_sqrt({0})",
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
     saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
     between=(0.0,),
+    c="(1 / g_sqrt({0}))",
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
     between=(),
+    c="g_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
     algebra="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
     carries=lambda m, out, x, e: grown(m, out, e),
+    c="g_exp({0})",
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
     symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, doc="2 to the power x.", ulps=3,
     carries=lambda m, out, x, e: grown(m, out, e * math.log(2)),
+    c="g_exp2({0})",
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     saves=("x",), math="expm1", doc="exp(x) - 1, accurate near 0.", ulps=3,
     carries=lambda m, out, x, e: (out + (1 + 2.0**-48)) * m.expm1(e),
+    c="g_expm1({0})",
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
     sign=r"\log", math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
     carries=lambda m, out, x, e: logarithm(m, x, e),
+    c="g_log({0})",
 )
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
     math="log2", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
     carries=lambda m, out, x, e: logarithm(m, x, e, 2),
+    c="g_log2({0})",
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
     math="log10", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
     carries=lambda m, out, x, e: logarithm(m, x, e, 10),
+    c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     saves=("x",), domain=of(x="(-1, inf)"), doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
     carries=lambda m, out, x, e: logarithm(m, 1 + x, e),
+    c="g_log1p({0})",
 )
 exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
 
@@ -153,8 +164,9 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
-    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=2,
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=3,
     between=((), (0.0,)),
+    c="g_xlogy({0}, {1})",
 )
 xlog1py = elementwise(
     "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
@@ -164,6 +176,7 @@ xlog1py = elementwise(
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
     between=((), (-1.0,)),
+    c="g_xlog1py({0}, {1})",
 )
 
 
@@ -186,6 +199,7 @@ exp_square: Op = elementwise(
     },
     doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4, means=lambda x, c: exp(c * x**2),
     carries=lambda m, out, x, e, c: grown(m, out, abs(c) * (2 * m.abs(x) + e) * e),
+    c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,

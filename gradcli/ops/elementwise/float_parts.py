@@ -16,6 +16,7 @@ from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, composition, elementwise
+from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
@@ -27,17 +28,20 @@ copysign = elementwise(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
+    c="g_copysign({0}, {1})",
 )
 signbit = elementwise(
     "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
     doc="Whether x has a minus sign.",
     carries=sign,
+    c="g_signbit({0})",
 )
 heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
     kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
     kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
     between=((0.0,), ()),
+    c="g_heaviside({0}, {1})",
 )
 
 
@@ -51,6 +55,7 @@ angle = elementwise(
     doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
     between=(),
+    c="g_angle({0})",
 )
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
@@ -86,6 +91,12 @@ def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     return found
 
 
+def _nan_to_num_in_c(nan: float | None, posinf: float | None, neginf: float | None) -> str:
+    number, high, low = (default if given is None else number_in_c(given) for given, default in
+                         ((nan, number_in_c(0.0)), (posinf, "g_largest()"), (neginf, "-g_largest()")))  # fmt: skip
+    return f"g_nan_to_num({{0}}, {number}, {high}, {low})"
+
+
 nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
@@ -96,6 +107,7 @@ nan_to_num = elementwise(
     doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",
     examples=("nan_to_num(1/x, posinf=10)",),
     carries=steady,
+    c=_nan_to_num_in_c,
 )
 
 

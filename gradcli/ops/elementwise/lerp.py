@@ -22,6 +22,7 @@ lerp = elementwise(
     rounds=lambda m, out, x, end, weight: 2 * (m.abs(x) + m.abs(weight) * (m.abs(end) + m.abs(x))) + m.abs(out),
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",), backward=pytorch.by_last("Lerp"),
     carries=mixed,
+    c="g_lerp({0}, {1}, {2})",
 )
 
 

@@ -35,6 +35,7 @@ def _comparison(
         name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
         commutes=symbol in ("==", "!="), on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        c=f"({{0}} {symbol} {{1}})",
     )
 
 
@@ -67,19 +68,29 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
-    infix="and", on_floats="bool({} and {})", simpler=_simpler_and,
+    infix="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
-    infix="or", on_floats="bool({} or {})", simpler=_simpler_or,
+    infix="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
-logical_not = _truth("logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}")
-logical_xor = _truth("logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.")
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number)
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
-isposinf = _truth("isposinf", "x", np.isposinf, lambda m, x: not m.isfinite(x) and x > 0, "Is +infinity.", carries=no_number)
-isneginf = _truth("isneginf", "x", np.isneginf, lambda m, x: not m.isfinite(x) and x < 0, "Is -infinity.", carries=no_number)
+logical_not = _truth(
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}", c="({0} == 0)",
+)  # fmt: skip
+logical_xor = _truth(
+    "logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.", c="(({0} != 0) != ({1} != 0))",
+)  # fmt: skip
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number, c="g_isnan({0})")
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number, c="g_isinf({0})")
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number, c="g_isfinite({0})")
+isposinf = _truth(
+    "isposinf", "x", np.isposinf, lambda m, x: not m.isfinite(x) and x > 0, "Is +infinity.", carries=no_number,
+    c="({0} > g_largest())",
+)  # fmt: skip
+isneginf = _truth(
+    "isneginf", "x", np.isneginf, lambda m, x: not m.isfinite(x) and x < 0, "Is -infinity.", carries=no_number,
+    c="({0} < -g_largest())",
+)  # fmt: skip
 
 
 def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
@@ -145,6 +156,7 @@ where = elementwise(
     on_floats="{1} if {0} else {2}",
     ulps=0,
     carries=chosen,
+    c="g_where({0}, {1}, {2})",
 )
 
 _TIE = "x = y"
@@ -169,6 +181,7 @@ maximum = elementwise(
     commutes=True,
     edges=True,
     carries=larger,
+    c="g_maximum({0}, {1})",
 )
 
 minimum = elementwise(
@@ -191,6 +204,7 @@ minimum = elementwise(
     commutes=True,
     edges=True,
     carries=smaller,
+    c="g_minimum({0}, {1})",
 )
 
 
@@ -254,6 +268,10 @@ clip = elementwise(
     ulps=0,
     backward=pytorch.node_of_clip,
     between=((), (), ()),
+    c={
+        (True, True, True): "g_minimum(g_maximum({0}, {1}), {2})", (True, True, False): "g_maximum({0}, {1})",
+        (True, False, True): "g_minimum({0}, {1})", (True, False, False): "({0})",
+    },
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

@@ -22,12 +22,14 @@ from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.special.probability import ndtr
+from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import one_axis, witness
 
 silu = elementwise(
     "silu", "x", lambda x: x * sigmoid(x), lambda m, x: x / (1 + m.exp(-x)),
     lambda out, x: sigmoid(x) * (1 + x * sigmoid(-x)), saves=("x",), ulps=4, aliases=("swish",), doc="x*sigmoid(x).",
     between=(-1.2784645427610738,),
+    c="g_silu({0})",
 )
 
 
@@ -40,6 +42,7 @@ mish = elementwise(
     "mish", "x", lambda x: x * np.tanh(softplus(x)), lambda m, x: x * m.tanh(m.log1p(m.exp(x))), _mish_partial,
     symbolic=lambda s, x: x * s.tanh(s.log(1 + s.exp(x))), saves=("x",), ulps=6, doc="x*tanh(softplus(x)).",
     between=(-1.1924312145697388,),
+    c="g_mish({0})",
 )
 
 
@@ -62,10 +65,11 @@ def _gelu_partial(out: Any, x: Any, approximate: str) -> Any:
 
 
 gelu = elementwise(
-    "gelu", "x", _gelu, witness("functions.gelu"), _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=10,
+    "gelu", "x", _gelu, witness("functions.gelu"), _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=11,
     doc="x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.",
     examples=("gelu(x, approximate='tanh')",),
     between=(-0.7517915246935645, -0.7524614220710163),
+    c=lambda approximate: {"none": "g_gelu({0})", "tanh": "g_gelu_by_tanh({0})"}.get(approximate, ""),
 )
 
 
@@ -89,6 +93,7 @@ hardshrink = elementwise(
     wider=bent.hardshrink, extended=extended.SHRINK,
     doc="x where its size is more than lambd, 0 elsewhere.",
     between=(),
+    c=lambda lambd: f"g_hardshrink({{0}}, {number_in_c(lambd)})",
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
@@ -97,6 +102,7 @@ softshrink = elementwise(
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
     rounds=lambda m, out, x, lambd: m.abs(out) + abs(lambd),
     between=(),
+    c=lambda lambd: "" if lambd < 0 else f"g_softshrink({{0}}, {number_in_c(lambd)})",
 )
 
 
@@ -116,8 +122,9 @@ def _tanhshrink_reference(m: Any, x: Any) -> Any:
 
 tanhshrink = elementwise(
     "tanhshrink", "x", _tanhshrink, _tanhshrink_reference, lambda out, x: tanh(x) ** 2, symbolic=lambda s, x: x - s.tanh(x),
-    saves=("x",), ulps=5, backward="Sub", doc="x - tanh(x).",
+    saves=("x",), ulps=6, backward="Sub", doc="x - tanh(x).",
     between=(),
+    c="g_tanhshrink({0})",
 )
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
@@ -125,6 +132,7 @@ softsign = elementwise(
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     between=(),
+    c="g_softsign({0})",
 )
 threshold = composite(
     "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),

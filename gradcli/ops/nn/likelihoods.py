@@ -79,6 +79,14 @@ def _bce(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+def _bce_of_entries(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
+    positive = y if pos_weight is None else y * pos_weight
+    losses = (1 - y) * x + (1 - y + positive) * softplus(-x)
+    losses = losses if weight is None else losses * weight
+    count = int(np.prod(losses.shape)) if reduction == "mean" else 1
+    return losses if reduction == "none" else sum_(losses) / count
+
+
 def _bce_reference(m: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
     log_p = -m.map(lambda v: m.log1p(m.exp(-v)), x)  # log(sigmoid(x))
     log_q = -m.map(lambda v: m.log1p(m.exp(v)), x)
@@ -144,7 +152,7 @@ bce_with_logits = structural(
     saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("losses.LOGITS"), carries=_bce_carries,
     doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
     "averaged, summed or not, by reduction.",
-    examples=("binary_cross_entropy_with_logits(x, y)",),
+    examples=("binary_cross_entropy_with_logits(x, y)",), parts=_bce_of_entries,
 )
 torch_bce_with_logits = loss(
     "torch_binary_cross_entropy_with_logits", "input target weight? pos_weight?", bce_with_logits,

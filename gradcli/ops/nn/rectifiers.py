@@ -13,6 +13,7 @@ from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equ
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink
 from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import witness
 
 relu = elementwise(
@@ -22,6 +23,7 @@ relu = elementwise(
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
     between=(),
+    c="g_maximum({0}, 0)",
 )
 
 
@@ -38,6 +40,10 @@ def _hardtanh_in_jax(out: Any, x: Any, min_val: float, max_val: float) -> Any:
     return where(logical_or(less(x, min_val), greater(x, max_val)), 0.0, 1.0)
 
 
+def _hardtanh_in_c(min_val: float, max_val: float) -> str:
+    return "" if min_val > max_val else f"g_minimum(g_maximum({{0}}, {number_in_c(min_val)}), {number_in_c(max_val)})"
+
+
 hardtanh = elementwise(
     "hardtanh", "x", _hardtanh,
     lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
@@ -48,6 +54,7 @@ hardtanh = elementwise(
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
     rounds=lambda m, out, x, min_val, max_val: m.where(m.equal(out, x), 0.0, m.abs(out)),  # that of its ends
     between=(),
+    c=_hardtanh_in_c,
 )
 relu6 = composite(
     "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), backward="Hardtanh", kinks=hardtanh.kinks,
@@ -61,6 +68,7 @@ hardsigmoid = elementwise(
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
     doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
     between=(),
+    c="(g_minimum(g_maximum({0} + 3, 0), 6) / 6)",
 )
 hardswish = elementwise(
     "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
@@ -70,6 +78,7 @@ hardswish = elementwise(
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
     doc="x*hardsigmoid(x).", ulps=3,
     between=(-1.5,),
+    c="g_hardswish({0})",
 )
 def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
     return where(less(x, 0), negative_slope, 1.0)
@@ -84,12 +93,17 @@ leaky_relu = elementwise(
     wider=bent.leaky_relu,
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
     between=(0.0,),
+    c=lambda negative_slope: f"g_leaky({{0}}, {number_in_c(negative_slope)})",
 )
 
 
 def _exponential_below(scale: float, alpha: float, x: Any, width: float = 1.0) -> Any:
     """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
     return np.where(np.greater(x, 0), x * scale, np.expm1(np.minimum(x, 0) / width if width > 0 else x / width) * alpha)[()]
+
+
+def _exponential_below_in_c(scale: float, alpha: float, width: float = 1.0) -> str:
+    return f"g_exponential_below({{0}}, {number_in_c(scale)}, {number_in_c(alpha)}, {number_in_c(width)})" if width else ""
 
 
 elu = elementwise(
@@ -99,6 +113,7 @@ elu = elementwise(
     wider=bent.elu, extended=extended.ELU,
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
     between=(0.0,),
+    c=lambda alpha: _exponential_below_in_c(1.0, alpha),
 )
 
 
@@ -115,6 +130,7 @@ celu = elementwise(
     wider=bent.celu, extended=extended.CELU,
     doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
     between=(0.0,),
+    c=lambda alpha: _exponential_below_in_c(1.0, alpha, alpha),
 )
 _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
@@ -125,4 +141,5 @@ selu = elementwise(
     kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
     doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
     between=(),
+    c=lambda: _exponential_below_in_c(_SCALE, _SLOPE),
 )

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
+from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.masked import log_of_scaled_sum
@@ -28,6 +30,12 @@ def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, kee
     return (spread(cotangent, x.shape, axis) * exp(x - spread(out, x.shape, axis)),)
 
 
+def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
+    top = max_(x, axis=axis, keepdims=True)
+    found = log(sum_(exp(x - top), axis=axis, keepdims=True)) + top
+    return found if keepdims else reshape(found, shape=reduced(x.shape, axis))
+
+
 def _plain(x: Any, **axes: Any) -> Any:
     return logsumexp(x, **axes)
 
@@ -35,7 +43,7 @@ def _plain(x: Any, **axes: Any) -> Any:
 logsumexp: Op = reduction(
     "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), ulps=4,
     between=(), rounds=carried.logsumexp_rounds,
-    extended=extended.LOGSUMEXP,
+    extended=extended.LOGSUMEXP, parts=_logsumexp_of_entries, less=lambda axis, keepdims: (softmax, {"axis": axis}),
     doc="log(sum(exp(x))), without overflow.",
     wider=composition(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
@@ -64,10 +72,15 @@ def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tu
     return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
 
 
-softmax = structural(
+def _softmax_of_entries(x: Any, axis: Any) -> Any:
+    small = exp(x - max_(x, axis=axis, keepdims=True))
+    return small * (1 / sum_(small, axis=axis, keepdims=True))  # of a sum that is 1 at least
+
+
+softmax: Op = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
-    carries=carried.softmax, rounds=carried.softmax_rounds,
+    carries=carried.softmax, rounds=carried.softmax_rounds, parts=_softmax_of_entries,
 )
 
 
@@ -78,15 +91,33 @@ def _log_softmax(x: Any, axis: Any) -> Any:
     return apart - np.log1p(others + (np.sum(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
 
 
+def _apart(x: Any, axis: Any) -> tuple[Any, Any]:
+    """Entries less the largest, and the sum of all their exponentials but one of the largest."""
+    apart = x - max_(x, axis=axis, keepdims=True)
+    ties = equal(apart, 0)
+    others = sum_(where(ties, 0.0, exp(apart)), axis=axis, keepdims=True)
+    return apart, others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1)
+
+
+def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
+    apart, others = _apart(x, axis)
+    return apart - log1p(others)
+
+
+def _log_softmax_raised(x: Any, axis: Any) -> Any:
+    apart, others = _apart(x, axis)
+    return exp(apart) * (1 / (1 + others))
+
+
 def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
     # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and exp(out) near 1
     rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
     return (-(cotangent * expm1(out) + exp(out) * rest),)
 
 
-log_softmax = structural(
+log_softmax: Op = structural(
     "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
-    carries=carried.log_softmax, rounds=carried.log_softmax_rounds,
+    carries=carried.log_softmax, rounds=carried.log_softmax_rounds, parts=_log_softmax_of_entries, raised=_log_softmax_raised,
     doc="log(softmax(x)) along an axis, without overflow.",
 )

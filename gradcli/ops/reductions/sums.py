@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops import pytorch
+from gradcli.ops import looping, pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
-from gradcli.ops.elementwise.arithmetic import abs_, sign
-from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.elementwise.arithmetic import abs_, sign, square
+from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_and, logical_not, logical_or, maximum, minimum, where
 from gradcli.ops.facts import SAME, Function, Kink
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import count, reduced
@@ -58,13 +59,17 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True, extended=extended.SUM,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
-    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"),
+    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"), axes=looping.along("add"),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
 )
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+
+
+def _mean_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
+    return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -75,7 +80,7 @@ mean = reduction(
     "mean", _mean, witness("reducing.mean"), _mean_vjp, linear=True, algebraic=True, extended=extended.MEAN,
     doc="The mean of the entries.", adds="entries", on_objects=True,
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
-    backward=pytorch.by_axis("Mean", "Mean.1"), refuses=pytorch.only_floats("mean"),
+    backward=pytorch.by_axis("Mean", "Mean.1"), refuses=pytorch.only_floats("mean"), parts=_mean_of_entries,
 )
 
 
@@ -83,6 +88,12 @@ def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     n = count(np.shape(x), axis)
     deviation = x - np.sum(x, axis=axis, keepdims=True) / n
     return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
+
+
+def _var_of_entries(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    n = count(x.shape, axis)
+    deviation = x - sum_(x, axis=axis, keepdims=True) / n
+    return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
 
 
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
@@ -94,13 +105,17 @@ var = reduction(
     "var", _var, witness("reducing.var"), _var_vjp, static={"ddof": 0}, saves=("x",), extended=extended.VAR,
     refuses=pytorch.only_floats("var"),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
-    ulps=8, carries=carried.var, rounds=carried.var_rounds,
+    ulps=8, carries=carried.var, rounds=carried.var_rounds, parts=_var_of_entries,
     wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )
 
 
 def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     return np.sqrt(_var(x, axis, keepdims, ddof))
+
+
+def _std_of_entries(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
+    return sqrt(_var_of_entries(x, axis, keepdims, ddof))
 
 
 def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
@@ -112,7 +127,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 std = reduction(
     "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
-    carries=carried.std, rounds=carried.std_rounds,
+    carries=carried.std, rounds=carried.std_rounds, parts=_std_of_entries,
     extended=extended.STD, refuses=pytorch.only_floats("std"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
@@ -128,7 +143,8 @@ prod = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    compounds=True, integral=True, extended=extended.PROD, folds="mul", backward=pytorch.by_axis("Prod", "Prod.1"),
+    compounds=True, integral=True, extended=extended.PROD, folds="mul",
+    axes=looping.along("mul"), backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
 
@@ -153,7 +169,7 @@ max_ = reduction(
     "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
     extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    folds="maximum", backward=pytorch.by_axis("Max.1", "Max"),
+    folds="maximum", backward=pytorch.by_axis("Max.1", "Max"), axes=looping.along("maximum"),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     between=(), among=entries,
 )
@@ -161,6 +177,7 @@ min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
     extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
+    axes=looping.along("minimum"),
     backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
     between=(), among=entries,
@@ -188,6 +205,15 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
 
 
+def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if ord not in (None, 2):
+        return norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    top = max_(abs_(x), axis=axis, keepdims=True)
+    top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
+    root = sqrt(sum_(square(x / top), axis=axis, keepdims=True)) * top
+    return root if keepdims else reshape(root, shape=reduced(x.shape, axis, False))
+
+
 def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     best, scale = spread(out, x.shape, axis), spread(cotangent, x.shape, axis)
     if ord == 0:
@@ -209,7 +235,7 @@ norm = reduction(
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm",
+    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
 )
 
 

@@ -17,6 +17,7 @@ erf = elementwise(
     "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),
     doc="The error function.", examples=("erf(x/sqrt(2))",), ulps=4,
     between=(),
+    c="g_erf({0})",
 )
 
 
@@ -28,8 +29,9 @@ def _erfc(x: Any) -> Any:
 
 erfc = elementwise(
     "erfc", "x", _erfc, lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),
-    doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=10,
+    doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     between=(),
+    c="g_erfc({0})",
 )
 
 

@@ -16,6 +16,7 @@ from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
 from gradcli.ops.spec import Op
+from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import scipy_special
 
 
@@ -83,6 +84,7 @@ sigmoid: Op = elementwise(
     "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
     saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
     carries=rising,
+    c="g_sigmoid({0})",
 )
 
 
@@ -97,6 +99,7 @@ logaddexp = elementwise(
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.", ulps=8, commutes=True,
     carries=either,
+    c="g_logaddexp({0}, {1})",
 )
 logaddexp2 = elementwise(
     "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: _larger(m, x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
@@ -104,6 +107,7 @@ logaddexp2 = elementwise(
     symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.", ulps=8, commutes=True,
     carries=either,
+    c="g_logaddexp2({0}, {1})",
 )
 
 
@@ -129,6 +133,12 @@ def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
     return softplus(x * beta, threshold=threshold) / beta
 
 
+def _softplus_in_c(beta: float, threshold: float) -> str:
+    scale, limit = number_in_c(beta), number_in_c(threshold)
+    curve = "g_softplus({0})" if beta == 1 else f"(g_softplus({{0}} * {scale}) / {scale})"
+    return curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
+
+
 softplus: Op = elementwise(
     "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
@@ -141,6 +151,7 @@ softplus: Op = elementwise(
     ),
     carries=lambda m, out, x, e, beta, threshold: e + (m.where(m.less_equal(m.abs(x * beta - threshold), abs(beta) * e),
         math.exp(-threshold) / abs(beta), 0.0) if math.isfinite(threshold) else 0.0),
+    c=_softplus_in_c,
 )
 
 declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

@@ -79,9 +79,10 @@ sine_quotient: Op = elementwise(
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     extended=extended.SINC,
-    symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=4,
+    symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=5,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
+    c="g_sinc({0})",
 )
 si = elementwise(
     "Si", "x", lambda x: scipy_special("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),

@@ -40,8 +40,9 @@ def _log_ndtr(x: Any) -> Any:
 
 ndtr = elementwise(
     "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
-    saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=10,
+    saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
     between=(),
+    c="g_ndtr({0})",
 )
 log_ndtr = elementwise(
     "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
@@ -52,6 +53,7 @@ log_ndtr = elementwise(
     symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), saves=("x",), backward="SpecialLogNdtr", ulps=12,
     doc="The logarithm of ndtr, without underflow.",
     between=(),
+    c="g_log_ndtr({0})",
 )
 
 
@@ -69,9 +71,10 @@ ndtri = elementwise(
 )
 logit = elementwise(
     "logit", "x", scipy_special("logit"), lambda m, x: m.log(x / (1 - x)),
-    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain=of(x="[0, 1]"), ulps=2,
+    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain=of(x="[0, 1]"), ulps=4,
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
     between=(0.0, 1.0),
+    c="g_logit({0})",
 )
 torch_logit = composite(
     "torch_logit", "x", lambda x, eps: logit(x if eps is None else clip(x, eps, 1 - eps)), static={"eps": None}, public=False,
@@ -87,8 +90,9 @@ entr = elementwise(
     "entr", "x", scipy_special("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
     symbolic=lambda s, x: -x * s.log(x), saves=("x",), domain=of(x="[0, inf)"), backward="SpecialEntr",
     extended=extended.ENTROPY,
-    doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=2,
+    doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=3,
     between=(0.0, 0.36787944117144233),
+    c="g_entr({0})",
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

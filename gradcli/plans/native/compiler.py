@@ -1,35 +1,33 @@
-"""The machine's C compiler, and C as libraries that are loaded: compiled once, and kept for the next time.
+"""The machine's C compiler, and C as loaded libraries: compiled once, and kept for the next time.
 
-The compiler is what CC names, with its arguments, else the first of cc, gcc and clang that works. It is started without a shell, and reads
-C that we have written from its standard input. Nothing depends on how long it takes, unless it hangs.
+The compiler is what CC names, with its arguments, else the first of cc, gcc and clang that works. It reads C that we have written from its
+standard input. Nothing depends on how long it takes, unless it hangs.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
 from gradcli.errors import NativeError
 from gradcli.plans.native import cache as kept_code
-from gradcli.plans.native.flags import FORBIDDEN, flags, libraries
+from gradcli.plans.native.flags import FORBIDDEN, Kind, flags, libraries
+from gradcli.plans.native.running import UnusableError, folder_for_a_while, told
 
 _NAMES = ("cc", "gcc", "clang")
-_PATIENCE = 600  # seconds, after which a compiler hangs
-_FORMAT = "1"
-# The least that is to be compiled and to be run. A NaN is told from a number only where a compiler keeps NaN.
+_PATIENCE = 60  # seconds, for an answer without work
+_COMPILING = 600
+_FORMAT = "1"  # of keys
+# The least that is to be compiled and run. Where a compiler does not keep NaN, one is no longer told from a number.
 _PROBE = "#include <math.h>\nint gradcli_probe(double x) { return x != x && isnan(sqrt(x)); }\n"
 
 
@@ -37,15 +35,17 @@ class Compiler(NamedTuple):
     """A compiler that works, and what it is told."""
 
     command: tuple[str, ...]  # its path, and the arguments that CC has
-    kind: str  # gcc or clang
+    kind: Kind
     version: str  # as it says itself
-    processor: str  # what it takes this machine's for
+    processor: str  # for what it takes this machine's
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
 
-
-class _Unusable(Exception):
-    """What is wrong with a compiler."""
+    @property
+    def short(self) -> str:
+        """In a word, as in names of files: gcc-12.2.0."""
+        number = re.search(r"\d+(\.\d+)+", self.version)
+        return f"{self.kind}-{number[0] if number else '0'}"
 
 
 def found() -> Compiler | None:
@@ -67,8 +67,8 @@ def library(source: str) -> ctypes.CDLL:
         raise missing()
     try:
         return _library(compiler, source)
-    except _Unusable as error:
-        raise NativeError("generated C cannot be compiled here", help="--backend numpy computes the same", note=str(error)) from None
+    except UnusableError as error:
+        raise NativeError(f"the compiler '{compiler.command[0]}' fails", help="NumPy computes the same", note=str(error)) from None
 
 
 # -- finding one ---------------------------------------------------------------------------------------------------------
@@ -76,64 +76,83 @@ def library(source: str) -> ctypes.CDLL:
 
 @cache
 def _found(said: str, path: str) -> Compiler | str:
-    """The compiler, or why there is none. Environments differ in tests only."""
+    """The compiler for what CC and PATH say, or why there is none."""
     if os.name != "posix":
-        return "native code is compiled on Linux, macOS and other systems of their kind; not by MSVC"
+        return "native code is compiled by gcc and clang on Linux, macOS and other systems of their kind; MSVC is not supported"
     try:
         named = shlex.split(said)
     except ValueError as error:
-        return f"CC={said!r}: {str(error).lower()}"
+        return f"CC={said}: {str(error).lower()}"
     problems = []
     for name, *arguments in [named] if named else [[name] for name in _NAMES]:
         try:
             return _tried(name, arguments, path)
-        except _Unusable as error:
+        except UnusableError as error:
             problems.append(f"{'CC=' if named else ''}{name}: {error}")
     return "; ".join(problems)
 
 
 def _tried(name: str, arguments: list[str], path: str) -> Compiler:
-    """The compiler of that name. Raises _Unusable."""
+    """The compiler of that name. Raises UnusableError."""
     where = shutil.which(name, path=path)
     if where is None:
-        raise _Unusable("not found")
+        raise UnusableError("not found")
     refused = sorted(FORBIDDEN.intersection(arguments))
     if refused:
-        raise _Unusable(f"{refused[0]} changes what numbers are")
-    command = (where, *arguments)
-    version = _run([*command, "--version"])
-    kind = "clang" if "clang" in version else "gcc" if "Free Software Foundation" in version else None
-    if kind is None:
-        raise _Unusable(f"neither gcc nor clang: {version.strip().splitlines()[0] if version.strip() else 'it says nothing'}")
-    told = flags(kind)
-    processor = _processor(_run([*command, *told, "-E", "-x", "c", "-###", os.devnull]))
-    compiler = Compiler(command, kind, version.splitlines()[0].strip(), processor, told, libraries(kind))
+        raise UnusableError(f"{refused[0]} changes what numbers are")
+    if sys.platform == "darwin" and where.startswith("/usr/bin/"):  # where no tools are installed, what stands there would open a window
+        told(["/usr/bin/xcode-select", "-p"], patience=_PATIENCE)
+    command = (os.path.abspath(where), *arguments)
+    version = told([*command, "--version"], patience=_PATIENCE)
+    kind = _kind(version)
+    *better, last = flags(kind, arguments)
+    for those in better:
+        with suppress(UnusableError):  # it is too old for some of them
+            return _proved(command, kind, version, those)
+    return _proved(command, kind, version, last)
+
+
+def _kind(version: str) -> Kind:
+    """Which compiler it is, by its own words. Others may have options of the same names and other meanings. Raises UnusableError."""
+    if "clang version" in version:
+        return "clang"
+    if "Free Software Foundation" in version:
+        return "gcc"
+    raise UnusableError(f"neither gcc nor clang, but '{version.strip().partition(chr(10))[0][:80]}'")
+
+
+def _proved(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
+    """A compiler with flags, if it works with them. Raises UnusableError."""
+    processor = _processor(told([*command, *those, "-E", "-x", "c", "-###", os.devnull], patience=_PATIENCE))
+    compiler = Compiler(command, kind, version.partition("\n")[0].strip(), processor, those, libraries())
     if _library(compiler, _PROBE).gradcli_probe(ctypes.c_double(float("nan"))) != 1:
-        raise _Unusable("it takes NaN for a number")
+        raise UnusableError("it takes NaN for a number")
     return compiler
 
 
 def _processor(said: str) -> str:
-    """What a compiler takes this machine's processor for: the names of it and of its features that it hands to its own parts."""
-    words = [word for line in said.splitlines() if "cc1" in line for word in _split(line)]
-    after = {place + 1 for place, word in enumerate(words) if word in ("--param", "-target-cpu", "-target-feature", "-tune-cpu")}
-    return " ".join(word for place, word in enumerate(words) if place in after or word.startswith("-m"))
+    """For what a compiler takes this machine's processor: the names of it and of its features that it hands to its own parts."""
+    words: list[str] = []
+    for line in said.splitlines():
+        with suppress(ValueError):
+            words += shlex.split(line) if "cc1" in line else []
+    named = {place + 1 for place, word in enumerate(words) if word in ("--param", "-target-cpu", "-target-feature", "-tune-cpu")}
+    return " ".join(word for place, word in enumerate(words) if place in named or word.startswith("-m"))
 
 
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return []
+_INSTALLERS = {
+    "apt": "apt install gcc libc6-dev", "dnf": "dnf install gcc", "apk": "apk add gcc musl-dev", "pacman": "pacman -S gcc",
+    "zypper": "zypper install gcc", "pkg": "pkg install gcc",
+}  # fmt: skip
 
 
 def _advice() -> str:
-    system = {"darwin": "xcode-select --install", "win32": "--backend numpy computes the same"}.get(sys.platform)
-    if system is None:
-        installers = {"apt": "apt install gcc", "dnf": "dnf install gcc", "apk": "apk add gcc musl-dev", "pacman": "pacman -S gcc",
-                      "zypper": "zypper install gcc", "pkg": "pkg install gcc"}  # fmt: skip
-        system = next((text for name, text in installers.items() if shutil.which(name)), "install gcc or clang")
-    return f"{system}, or set CC to a compiler" if sys.platform != "win32" else system
+    """What to install, in the words of the system."""
+    if os.name != "posix":
+        return "NumPy computes the same"
+    words = "xcode-select --install" if sys.platform == "darwin" else None
+    words = words or next((words for name, words in _INSTALLERS.items() if shutil.which(name)), "install gcc or clang")
+    return f"{words}, or name a compiler in CC"
 
 
 # -- compiling -----------------------------------------------------------------------------------------------------------
@@ -142,75 +161,52 @@ _loaded: dict[str, ctypes.CDLL] = {}
 _failed: dict[str, str] = {}
 _locks: dict[str, Lock] = {}  # of what is being compiled
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_locks.clear)  # threads do not live on in a forked process, their locks would
+    os.register_at_fork(after_in_child=_locks.clear)  # threads do not live on in a forked process, but what they hold would
 
 
 def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
-    """The library of a source, loaded once in a process. Raises _Unusable, each time in the same words."""
-    key = hashlib.sha256("\0".join(map(str, (_FORMAT, platform.machine(), compiler, source))).encode()).hexdigest()
+    """The library of a source, loaded once in a process. Raises UnusableError, each time in the same words."""
+    key = f"{compiler.short}-{kept_code.digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
     if key not in _loaded:
         with _locks.setdefault(key, Lock()):  # another thread may be at it
             if key in _failed:
-                raise _Unusable(_failed[key])
+                raise UnusableError(_failed[key])
             if key not in _loaded:
                 try:
                     _loaded[key] = _kept(key) or _compiled(compiler, source, key)
-                except _Unusable as error:
+                except UnusableError as error:
                     _failed[key] = str(error)
                     raise
     return _loaded[key]
+
+
+@cache
+def _system() -> tuple[str, ...]:
+    """What a library needs, beside the processor, to be loaded: homes may be shared by machines that differ."""
+    return platform.system(), platform.machine(), *platform.libc_ver()
 
 
 def _kept(key: str) -> ctypes.CDLL | None:
     path = kept_code.kept(key)
     if path is not None:
         with suppress(OSError):
-            return ctypes.CDLL(str(path))
+            return ctypes.CDLL(os.path.abspath(path))
     return None
 
 
 def _compiled(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
-    """Compile and load, from the cache where there is one, since other folders may be mounted so that nothing runs from there."""
-    with tempfile.TemporaryDirectory(prefix="gradcli.", ignore_cleanup_errors=True) as folder:
-        made = Path(folder, "made.so")
-        _run([*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(made), *compiler.libraries], source)
+    """Compile and load: from the cache, where there is one, since temporary folders may be mounted so that nothing runs from there."""
+    where = kept_code.folder(make=True)
+    with folder_for_a_while(*[where] if where is not None else []) as place:
+        made = place / "made.so"
+        command = [*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(made), *compiler.libraries]
+        told(command, source, patience=_COMPILING, files=place)
         try:
-            kept = kept_code.keep(key, made.read_bytes())
+            content = made.read_bytes()
+            kept = kept_code.keep(key, content)
             with suppress(OSError):
                 if kept is not None:
-                    return ctypes.CDLL(str(kept))
-            return ctypes.CDLL(str(made))  # which may be removed once it is loaded
+                    return ctypes.CDLL(os.path.abspath(kept))
+            return ctypes.CDLL(str(made))  # a file that is loaded may be removed
         except OSError as error:
-            raise _Unusable(f"what it compiles cannot be loaded: {error}") from None
-
-
-def _run(command: list[str], text: str = "") -> str:
-    """What a compiler says, given a text to read. Raises _Unusable; nothing of it runs any more then, in any case."""
-    try:
-        started = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
-            env={**os.environ, "LC_ALL": "C"}, start_new_session=True,
-        )  # fmt: skip
-    except (OSError, ValueError) as error:
-        raise _Unusable(f"it cannot be started: {getattr(error, 'strerror', None) or error}") from None
-    with started:
-        try:
-            said, _ = started.communicate(text, timeout=_PATIENCE)
-        except subprocess.TimeoutExpired:
-            _end(started)
-            raise _Unusable(f"it did not end within {_PATIENCE} seconds") from None
-        except BaseException:
-            _end(started)
-            raise
-    if started.returncode:
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
-        shown = [line for line in lines if "error" in line.lower()] or lines
-        raise _Unusable("; ".join(shown[:5]) or f"it ends with code {started.returncode} and says nothing")
-    return said
-
-
-def _end(started: subprocess.Popen[str]) -> None:
-    """End a compiler and all that it has started."""
-    with suppress(OSError):
-        os.killpg(started.pid, signal.SIGKILL)
-    started.kill()
+            raise UnusableError(f"what it made cannot be loaded: {error}") from None

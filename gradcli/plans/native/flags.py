@@ -1,69 +1,78 @@
-"""What compilers are told: flags by which loops become as fast as the processor, and keep NumPy's meaning to the bit of a NaN."""
+"""What compilers are told: flags with which loops are as fast as the processor, and NaN, infinities and signs of zeros stay NumPy's."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
-# Of all options, those that change neither what is infinite, nor a NaN, nor the sign of a zero, nor the order of sums.
-_COMMON = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fopenmp-simd", "-fPIC", "-shared")
-# These would change it, also where they come from CC: gcc links code that turns tiny numbers into zeros for the whole process.
-FORBIDDEN = frozenset({"-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-ffinite-math-only",
-                       "-freciprocal-math", "-fno-signed-zeros", "-mdaz-ftz"})  # fmt: skip
+Kind = Literal["gcc", "clang"]
 
-# What NumPy calls the features of a processor that its loops for floats use, and what gcc and clang call them. Without AVX there is no
-# AVX2 and no AVX-512 either.
-_FEATURES = {
+# None of these changes what is infinite, a NaN, the sign of a zero, or the order of sums. -O2 of gcc 12 leaves loops of conversions alone.
+_NEEDED = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fopenmp-simd", "-fPIC", "-shared")
+# Some would, also those that come from CC: gcc links code for them that turns tiny numbers into zeros in the whole process.
+FORBIDDEN = frozenset({
+    "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-ffinite-math-only", "-freciprocal-math",
+    "-fno-signed-zeros", "-ffp-model=fast", "-ffp-model=aggressive", "-mdaz-ftz",
+})  # fmt: skip
+
+# What NumPy calls the features of a processor that matter to loops of floats, and what says without them. Without AVX there is no AVX2
+# and no AVX-512.
+_WITHOUT = {
     "AVX": "-mno-avx", "F16C": "-mno-f16c", "FMA3": "-mno-fma", "AVX2": "-mno-avx2", "X86_V3": "-mno-avx",
     "AVX512F": "-mno-avx512f", "AVX512_SKX": "-mno-avx512f", "X86_V4": "-mno-avx512f",
 }  # fmt: skip
 
 
-def flags(kind: str) -> tuple[str, ...]:
-    """Those for gcc or clang, on this machine."""
-    return (*_COMMON, *_processor(kind), *(_of_gcc() if kind == "gcc" else _of_clang()))
+def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
+    """Those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
+    needed = (*_NEEDED, *_processor(kind, given))
+    return [(*needed, *_wide(kind)), needed]
 
 
-def libraries(kind: str) -> tuple[str, ...]:
+def libraries() -> tuple[str, ...]:
     """What is linked: functions of vectors where the system has them."""
-    if sys.platform == "darwin":
-        return ("-framework", "Accelerate") if kind == "clang" else ("-lm",)
     return ("-Wl,--as-needed", "-lmvec", "-lm") if _has_libmvec() else ("-lm",)
 
 
-def _processor(kind: str) -> tuple[str, ...]:
-    """All that this processor has, less what NumPy was told to leave out: both compute alike then, as on a processor without it."""
-    machine = platform.machine().lower()
-    if machine not in ("x86_64", "amd64", "i686"):
-        return ("-mcpu=native",) if kind == "clang" or machine.startswith(("arm", "aarch64", "ppc")) else ()
-    return ("-march=native", *_left_out())
+def _processor(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
+    """What this processor has, or the one that CC names, without what NumPy was told to leave out: both are held to the same."""
+    named = any(argument.startswith(("-march=", "-mcpu=")) for argument in given)
+    if _x86():
+        return _left_out() if named else ("-march=native", *_left_out())
+    native = kind == "clang" or platform.machine().startswith(("arm", "aarch64", "ppc"))
+    return ("-mcpu=native",) if native and not named else ()
+
+
+def _wide(kind: Kind) -> tuple[str, ...]:
+    """Vectors as wide as there are, which compilers avoid for some processors, and functions of them by calls without a detour."""
+    found = ["-fno-plt"]
+    if _x86():
+        found.append("-mprefer-vector-width=512")
+    if kind == "clang" and _has_libmvec():
+        found.append("-fveclib=libmvec")  # where gcc has declarations (double.h)
+    return tuple(found)
+
+
+def _x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
 
 
 @cache
 def _left_out() -> tuple[str, ...]:
     found = np.show_config(mode="dicts") or {}
-    missing = found.get("SIMD Extensions", {}).get("not found", [])  # in this processor, or by NPY_DISABLE_CPU_FEATURES
-    return tuple(sorted({_FEATURES[name] for name in missing if name in _FEATURES}))
-
-
-def _of_gcc() -> tuple[str, ...]:
-    # a sine and a cosine of one number would become one call of a function that has no version for vectors
-    return ("-fno-builtin-sin", "-fno-builtin-cos") if _has_libmvec() else ()
-
-
-def _of_clang() -> tuple[str, ...]:
-    if sys.platform == "darwin":
-        return ("-fveclib=Accelerate",)
-    return ("-fveclib=libmvec",) if _has_libmvec() else ()
+    absent = found.get("SIMD Extensions", {}).get("not found", [])  # in the processor, or by NPY_DISABLE_CPU_FEATURES
+    return tuple(sorted({_WITHOUT[name] for name in absent if name in _WITHOUT}))
 
 
 @cache
 def _has_libmvec() -> bool:
-    """Whether the system's C library has sines and the like of vectors: glibc, since 2.22."""
+    """Whether the C library has sines and the like of vectors: glibc, since 2.22."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")

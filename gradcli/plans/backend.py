@@ -1,0 +1,58 @@
+"""Who runs a plan's loops: NumPy, or native code that the machine's compiler makes. It is counted, never timed.
+
+A compilation takes as long as some hundred million operations on entries, and longer the more operations a program has. It is worth it
+where the program does more than that, in all calls that are thought of. What is there already, in a cache or in memory, makes no
+difference: the same input has the same bits.
+"""
+
+from __future__ import annotations
+
+from gradcli.plans.work import Work
+
+BACKENDS = ("auto", "numpy", "native")
+ONCE = 1  # calls of what is computed on the command line, or by `evaluate`
+OFTEN = 1 << 7  # calls that a function is thought to be made for: about a hundred
+
+
+def compilation(work: Work) -> int:
+    """The additions that take as long as compiling a program."""
+    return (1 << 28) + (work.operations << 25)
+
+
+def chosen(backend: str, work: Work, calls: int = ONCE) -> str:
+    """ "numpy" or "native": what is asked for, and of "auto" what a count says, or "numpy" where no compiler works.
+
+    work   of one call
+    calls  how often it is thought to be done: native code is for additions in all that outweigh a compilation
+    Raises NativeError for native code that is asked for without a compiler.
+    """
+    if backend == "numpy" or (backend == "auto" and work.additions * calls < compilation(work)):
+        return "numpy"
+    from gradcli.plans.native.compiler import found
+
+    if found() is not None:
+        return "native"
+    insist(backend)
+    return "numpy"
+
+
+def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) -> str:
+    """What became of the choice, in words."""
+    if backend == asked:
+        return f"{backend}, as asked for"
+    if asked == "native":
+        return f"{backend}: {hindrance}"
+    counted = f"{calls} x {work.additions:,} additions" if calls > 1 else f"{work.additions:,} additions"
+    needed = f"the {compilation(work):,} that outweigh a compilation of {work.operations} operations"
+    if work.additions * calls < compilation(work):
+        return f"{backend}: {counted} are fewer than {needed}"
+    outweighed = f"{counted} are no fewer than {needed}"
+    return f"{backend}: {outweighed}" if backend == "native" else f"{backend}: {hindrance}, but {outweighed}"
+
+
+def insist(backend: str) -> None:
+    """Raise NativeError, which says what to install, where native code is asked for and no compiler works."""
+    from gradcli.plans.native.compiler import found, missing
+
+    if backend == "native" and found() is None:
+        raise missing()

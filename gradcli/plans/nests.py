@@ -1,0 +1,230 @@
+"""Nests of loops: what a program computes entry by entry, a slice of one long axis after the other.
+
+Items (axes.py) that run along one axis, the outer one, are computed slice by slice: rows of a table, say, or entries of a vector. What a
+slice needs fits into the cache; it is read once and written once. A sum along the outer axis adds up over slices, and what needs it is
+computed by a later nest, which computes again, rather than reads, what the earlier one had of the slice: memory holds inputs, outputs, and
+a few slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gradcli.graph.nodes import Expr
+from gradcli.plans.axes import Axis, Item, View
+from gradcli.plans.reading import Reader, in_order
+from gradcli.plans.schedule import BLOCK_THRESHOLD, over_threshold
+
+_SLICES = 16  # of which an outer axis has at least as many, if there is another
+_SHORT = 8  # a value with so many times fewer entries than a nest has is kept, not computed again
+
+
+@dataclass(eq=False, repr=False)
+class Nest:
+    """What is computed of slices along an axis.
+
+    items    those of a slice, operands first
+    given    those of them that are read from the whole value of a node, which another step has computed
+    stored   nodes that become whole arrays, as views of items
+    totals   the same of items that all slices add up to
+    """
+
+    outer: Axis
+    items: list[Item] = field(default_factory=list)
+    given: dict[Item, tuple[Expr, View]] = field(default_factory=dict)
+    stored: dict[Expr, View] = field(default_factory=dict)
+    totals: dict[Expr, View] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> list[Expr]:
+        """The nodes whose whole values it reads."""
+        read = [item.node for item in self.items if item.what == "read" and item.node is not None]
+        return list(dict.fromkeys([*read, *(node for node, _ in self.given.values())]))
+
+    @property
+    def outputs(self) -> dict[Expr, View]:
+        return {**self.stored, **self.totals}
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether no slice needs what all slices add up to."""
+        needed = {need for item in self.items if item not in self.given for need in item.needs if need not in self.given}
+        return not any(item.what == "fold" and self.outer in item.over for item in needed)
+
+    @property
+    def work(self) -> int:
+        return sum(item.work for item in self.items if item.is_computed and item not in self.given)
+
+
+Step = Expr | Nest
+
+
+def planned(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
+    """What the roots need, as nests and operations on whole arrays, in order; ``in_c``: nests of what can be written in C."""
+    order = in_order(roots)
+    if not any(map(over_threshold, order)):
+        return [node for node in order if node.op is not None]
+    return Planner(roots, order, Reader(order, in_c=in_c)).steps()
+
+
+class Planner:
+    """Shares a graph's nodes among nests and operations on whole arrays."""
+
+    def __init__(self, roots: Sequence[Expr], order: Sequence[Expr], reader: Reader) -> None:
+        self.roots, self.order, self.reader = roots, order, reader
+        self.outer: dict[Item, Axis] = {}  # of the items of nests
+        self.home: dict[Item, Expr] = {}  # the node whose value an item is
+        self.turns: dict[Item, int] = {}  # how many nests in a row must have ended before it can be computed
+        self._turns: dict[Expr, int] = {}
+        self.nests: dict[tuple[Axis, int], Nest] = {}
+        self.whole: set[Expr] = set()
+        for node, view in reader.views.items():
+            if view.item in reader.made[node]:
+                self.home.setdefault(view.item, node)
+        self._choose_axes()
+        self._count_turns()
+
+    def steps(self) -> list[Step]:
+        for root in self.roots:
+            self._need(root)
+        done: set[tuple[Axis, int]] = set()
+        while len(done) < len(self.nests):  # the last ones first, as they want results of others
+            outer, turn = max((key for key in self.nests if key not in done), key=lambda key: key[1])
+            done.add((outer, turn))
+            self._fill(self.nests[outer, turn], turn)
+        steps: list[tuple[int, bool, int, Step]] = [(turn, True, i, nest) for i, ((_, turn), nest) in enumerate(self.nests.items())]
+        steps += [(self._turn(node), False, i, node) for i, node in enumerate(self.order) if node in self.whole]
+        return [step for *_, step in sorted(steps, key=lambda entry: entry[:3])]
+
+    # -- which axis -----------------------------------------------------------------------------------------------
+
+    def _choose_axes(self) -> None:
+        """Give large items, and what runs along their outer axis, that axis."""
+        items = [item for item in self.reader.indices.items if item.is_computed]
+        left = [item for item in items if item.work > BLOCK_THRESHOLD]
+        while left:
+            axis = self._best(left)
+            for item in items:
+                if item not in self.outer and axis in item.space:
+                    self.outer[item] = axis
+            left = [item for item in left if item not in self.outer]
+
+    def _best(self, items: Sequence[Item]) -> Axis:
+        """The axis along which most of the work runs; of several, one with slices enough, without sums that slices wait for, and the
+        first in memory."""
+        work: dict[Axis, int] = {}
+        for item in items:
+            for axis in item.space:
+                work[axis] = work.get(axis, 0) + item.work
+        most = max(work.values())
+        places = self._places()
+        candidates = [axis for axis, amount in work.items() if amount == most]
+        return min(candidates, key=lambda axis: (axis.extent < _SLICES, self._waits(axis), places.get(axis, 0), -axis.extent))
+
+    def _waits(self, axis: Axis) -> int:
+        """How often slices along an axis would wait for what all of them add up to."""
+        turns: dict[Item, int] = {}
+        for item in self.reader.indices.items:
+            turns[item] = max(
+                (turns[need] + (need.what == "fold" and axis in need.over and axis in item.space) for need in item.needs), default=0
+            )
+        return max(turns.values(), default=0)
+
+    def _places(self) -> dict[Axis, int]:
+        """Where axes stand in the largest arrays that are read."""
+        found: dict[Axis, tuple[int, int]] = {}
+        for item in self.reader.indices.items:
+            if item.what == "read":
+                for place, part in enumerate(item.parts):
+                    if isinstance(part, Axis):
+                        found[part.same] = max(found.get(part.same, (0, 0)), (item.size, place))
+        return {axis: place for axis, (_, place) in found.items()}
+
+    # -- in which order -------------------------------------------------------------------------------------------
+
+    def _count_turns(self) -> None:
+        for node in self.order:
+            for item in self.reader.made.get(node, ()):
+                turn = max((self._turn_for(item, need) for need in item.needs), default=0)
+                if item.what == "read" and item.node is not None:
+                    turn = max(turn, self._ended(item.node))
+                elif item not in self.outer and self.home.get(item) is node:  # which nests are given
+                    turn = max(turn, self._turn(node))
+                self.turns[item] = turn
+            self._ended(node)  # of operands first, so that nothing recurses
+
+    def _turn_for(self, item: Item, need: Item) -> int:
+        """The first turn in which an item can be computed as far as another one is concerned."""
+        if need not in self.outer:
+            return self.turns[need]
+        is_total = need.what == "fold" and self.outer[need] in need.over
+        return self.turns[need] + (self.outer[need] is not self.outer.get(item) or is_total)
+
+    def _ended(self, node: Expr) -> int:
+        """The turn from which on the whole value of a node is there."""
+        view = self.reader.views.get(node)
+        if view is not None and view.item in self.outer:
+            return self.turns[view.item] + 1
+        return self._turn(node)
+
+    def _turn(self, node: Expr) -> int:
+        """The turn in which a node is computed as a whole."""
+        if node not in self._turns:
+            self._turns[node] = max((self._ended(operand) for operand in node.operands if operand is not None), default=0)
+        return self._turns[node]
+
+    # -- what is stored -------------------------------------------------------------------------------------------
+
+    def _need(self, node: Expr) -> None:
+        """See to it that a node's whole value is there."""
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            if node.op is None or node in self.whole:
+                continue
+            view = self.reader.views.get(node)
+            if view is not None and self._is_storable(node, view):
+                outer = self.outer[view.item]
+                nest = self.nests.setdefault((outer, self.turns[view.item]), Nest(outer))
+                (nest.stored if outer in view.item.axes else nest.totals)[node] = view
+            else:  # also what is another view of what a nest computes, as NumPy sees it
+                self.whole.add(node)
+                stack += [operand for operand in node.operands if operand is not None]
+
+    def _is_storable(self, node: Expr, view: View) -> bool:
+        """Whether a nest can write a node's value: one for which an item was made, or a result of stored entries."""
+        if view.item not in self.outer or _is_repeated(view):
+            return False
+        return self.home.get(view.item) is node or (node in self.roots and self.outer[view.item] in view.item.axes)
+
+    def _fill(self, nest: Nest, turn: int) -> None:
+        """What a nest computes for its results, and reads: back to what is there before it begins."""
+        largest = max(item.work for item in (view.item for view in nest.outputs.values()))
+        ends = [view.item for view in nest.outputs.values()]
+        found, stack = set(ends), ends
+        while stack:
+            for item in stack.pop().needs:
+                if item in found:
+                    continue
+                found.add(item)
+                if item.is_computed and self._is_given(item, nest.outer, turn, largest):
+                    nest.given[item] = self.home[item], self.reader.views[self.home[item]]
+                else:
+                    stack.append(item)
+        nest.items = [item for item in self.reader.indices.items if item in found]
+        for node in nest.inputs:
+            self._need(node)
+
+    def _is_given(self, item: Item, outer: Axis, turn: int, largest: int) -> bool:
+        """Whether a nest reads what another step has computed, rather than computes it for itself."""
+        node = self.home.get(item)
+        if node is None or _is_repeated(self.reader.views[node]):
+            return False
+        if self.outer.get(item) is not outer:
+            return True
+        return self.turns[item] < turn and (item.what == "fold" or item.size * _SHORT <= largest)
+
+
+def _is_repeated(view: View) -> bool:
+    return len(view.item.axes) != sum(axis is not None for axis in view.places)

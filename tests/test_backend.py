@@ -1,0 +1,243 @@
+"""Who computes large arrays, and on how many threads: what may be asked for and how, and what is chosen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.errors import GradcliError
+from gradcli.language.run import Program, statements
+from gradcli.language.scope import Scope
+from gradcli.plans import backend, registers
+from gradcli.plans.native import compiler
+from gradcli.plans.work import Work, work_of
+
+vg, ev = gradcli.value_and_grad, gradcli.evaluate
+TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
+X = np.random.default_rng(7).normal(size=700_001)
+NO_COMPILER = "error[native]: there is no C compiler that works\n = help: {advice}\n = note: CC=none: not found"
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is said where there is none."""
+    monkeypatch.setenv("CC", "none")
+    return NO_COMPILER.format(advice=compiler.missing().help)
+
+
+# -- what may be asked for
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "value_and_grad": lambda **options: vg("sum(x**2)", **options),
+    "compile": lambda **options: gradcli.compile("sum(x**2)", **options),
+    "evaluate": lambda **options: ev("sum(x**2)", x=[1.0, 2.0], check=False, formula=False, **options),
+}
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a misspelt backend": (
+        {"backend": "nativ"},
+        "error[usage]: 'backend' must be one of auto, numpy, native, not 'nativ'\n = help: did you mean 'native'?",
+    ),
+    "another backend": ({"backend": "gpu"}, "error[usage]: 'backend' must be one of auto, numpy, native, not 'gpu'"),
+    "no backend": ({"backend": None}, "error[usage]: 'backend' must be one of auto, numpy, native, not None"),
+    "a list of backends": ({"backend": ["numpy"]}, "error[usage]: 'backend' must be one of auto, numpy, native, not ['numpy']"),
+    "no threads": ({"threads": 0}, "error[usage]: 'threads' must be a whole number from 1, not 0"),
+    "half a thread": ({"threads": 1.5}, "error[usage]: 'threads' must be a whole number from 1, not 1.5"),
+    "a text of threads": ({"threads": "2"}, "error[usage]: 'threads' must be a whole number from 1, not '2'"),
+    "a truth of threads": ({"threads": True}, "error[usage]: 'threads' must be a whole number from 1, not True"),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize(("options", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(maker: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(GradcliError) as caught:
+        MAKERS[maker](**options)
+    assert caught.value.render() == said
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("options", [{"backend": "numpy"}, {"backend": "auto"}, {"threads": 1}, {"threads": np.int64(100)}], ids=repr)
+def test_what_is_accepted(maker: str, options: dict[str, Any]) -> None:
+    assert MAKERS[maker](**options) is not None
+
+
+@pytest.mark.parametrize("options", [{"backend": "numpy"}, {"threads": 2}], ids=repr)
+def test_options_that_a_mode_has_no_use_for(options: dict[str, Any]) -> None:
+    (option,) = options
+    with pytest.raises(GradcliError) as caught:
+        ev("sum(x**2)", x=[1.0, 2.0], mode="hessian", **options)
+    said = f"error[usage]: '{option}' is about a value and its gradient, not the mode 'hessian'\n = help: leave {option} out"
+    assert caught.value.render() == said
+
+
+@pytest.mark.parametrize("name", ["backend", "threads"])
+def test_names_that_are_options(name: str) -> None:
+    assert ev(f"2*{name}", at={name: 3.0}, check=False).value == 6.0
+    assert vg(f"2*{name}")(**{name: 3.0})[0] == 6.0, "they are no options of calls"
+    with pytest.raises(GradcliError) as caught:
+        ev(f"2*{name}", **{name: 2.5})
+    assert caught.value.help == f'to give the name a value, write at={{"{name}": 2.5}}'
+
+
+def test_pytorchs_compile_has_a_backend_of_its_own() -> None:
+    def function(x: Any) -> Any:
+        return x
+
+    assert gradcli.compile(function, backend="inductor") is function
+    assert gradcli.compile(backend="eager")(function) is function
+    with pytest.raises(GradcliError, match="compile has no option 'threads'"):
+        gradcli.compile(function, threads=2)
+
+
+COMMANDS: dict[str, tuple[list[str], str]] = {
+    "a misspelt backend": (
+        ["--backend", "nummpy"],
+        "error[usage]: --backend must be one of auto, numpy, native, not 'nummpy'\n = help: did you mean 'numpy'?\n",
+    ),
+    "another backend": (["--backend", "gpu"], "error[usage]: --backend must be one of auto, numpy, native, not 'gpu'\n"),
+}  # fmt: skip
+OF_EVAL: dict[str, tuple[list[str], str]] = {
+    f"{option} with {mode[0]}": (
+        [*option.split(), *mode],
+        f"error[usage]: {option.split()[0]} is about a value and its gradient, which {mode[0]} takes the place of\n"
+        f" = help: leave {option.split()[0]} out\n",
+    )
+    for option in ("--backend numpy", "--threads 2")
+    for mode in (["--hessian"], ["--jacobian"], ["--jvp", "x=1,1"], ["--hvp", "x=1,1"])
+}
+
+
+@pytest.mark.parametrize(("options", "said"), {**COMMANDS, **OF_EVAL}.values(), ids={**COMMANDS, **OF_EVAL})
+def test_what_eval_refuses(call_cli: Any, options: list[str], said: str) -> None:
+    done = call_cli("eval", "sum(x**2)", "x=1,2", "--no-check", *options)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize(("options", "said"), COMMANDS.values(), ids=COMMANDS)
+def test_what_check_refuses(call_cli: Any, options: list[str], said: str) -> None:
+    done = call_cli("check", "-e", "sum(x**2)", "x=1,2", *options)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("options", [["--backend", "numpy"], ["--threads", "2"]], ids=str)
+def test_what_is_not_about_python_functions(call_cli: Any, options: list[str]) -> None:
+    done = call_cli("check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", *options)
+    assert done.stderr == f"error[usage]: {options[0]} is not about Python functions\n = help: leave {options[0]} out beside --function\n"
+
+
+@pytest.mark.parametrize("command", [["eval", "--no-check", "sum(x**2)"], ["check", "-e", "sum(x**2)"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("options", [["--backend", "numpy"], ["--backend", "auto", "--threads", "1"], ["--threads=3"]], ids=str)
+def test_what_the_commands_accept(call_cli: Any, command: list[str], options: list[str]) -> None:
+    assert call_cli(*command, "x=1,2", *options).returncode == 0
+
+
+@pytest.mark.parametrize("option", ["--threads=0", "--threads=some"])
+def test_a_number_of_threads(call_cli: Any, option: str) -> None:
+    done = call_cli("eval", "x", "x=1", option)
+    assert done.returncode == 2
+    assert "--threads" in done.stderr
+
+
+# -- native code without a compiler
+
+
+def test_native_code_without_a_compiler(no_compiler: str, call_cli: Any) -> None:
+    for make in MAKERS.values():
+        with pytest.raises(GradcliError) as caught:
+            make(backend="native")
+        assert caught.value.render() == no_compiler
+    for command in (["eval", "sum(x**2)", "x=1,2"], ["check", "-e", "sum(x**2)", "x=1,2"]):
+        done = call_cli(*command, "--backend", "native")
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", no_compiler + "\n")
+
+
+def test_native_code_of_a_project_without_a_compiler(no_compiler: str, call_cli: Any, tmp_path: Any) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nbackend = 'native'\n")
+    done = call_cli("check", "-e", "sum(x**2)", "x=1,2")
+    assert done.returncode == 2
+    assert "there is no C compiler that works" in done.stdout + done.stderr
+
+
+def test_auto_is_numpy_without_a_compiler(no_compiler: str) -> None:
+    f = vg(TEXT)
+    assert f(x=X)[0] == vg(TEXT, backend="numpy")(x=X)[0]
+    assert "\nnumpy: no C compiler works, but 128 x 21,700,031 additions are no fewer than the " in f.plan()
+
+
+# -- what is chosen
+
+
+class Choice(NamedTuple):
+    asked: str
+    work: Work
+    calls: int
+    chosen: str
+    said: str
+
+
+CHOICES = [
+    Choice("numpy", Work(1 << 40, 8), 1, "numpy", "numpy, as asked for"),
+    Choice("native", Work(1, 8), 1, "native", "native, as asked for"),
+    Choice("auto", Work((1 << 22) - 1, 8), backend.OFTEN, "numpy", "numpy: 128 x 4,194,303 additions are fewer than the 536,870,912"),
+    Choice("auto", Work(1 << 22, 8), backend.OFTEN, "native", "native: 128 x 4,194,304 additions are no fewer than the 536,870,912"),
+    Choice("auto", Work(1 << 22, 9), backend.OFTEN, "numpy", "numpy: 128 x 4,194,304 additions are fewer than the 570,425,344"),
+    Choice("auto", Work((1 << 29) - 1, 8), backend.ONCE, "numpy", "numpy: 536,870,911 additions are fewer than the 536,870,912"),
+    Choice("auto", Work(1 << 29, 8), backend.ONCE, "native", "native: 536,870,912 additions are no fewer than the 536,870,912"),
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: f"{c.asked} {c.work.additions} {c.work.operations} {c.calls}")
+def test_what_is_chosen(choice: Choice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "found", lambda: "a compiler")
+    assert backend.chosen(choice.asked, choice.work, choice.calls) == choice.chosen
+    assert backend.because(choice.chosen, choice.asked, choice.work, choice.calls, "").startswith(choice.said)
+    monkeypatch.setattr(compiler, "found", lambda: None)
+    if choice.asked != "native":
+        assert backend.chosen(choice.asked, choice.work, choice.calls) == "numpy"
+
+
+WORK = {  # counted by hand: entries that each operation goes over, four times where it is transcendental
+    "x + x*x": 2 * 600,
+    "sum(x)": 600,
+    "exp(x)": 4 * 600,
+    "sum(exp(x), axis=0)": 5 * 600,
+    "x @ x.T": 20 * 30 * 20 + 600,
+    "x + 1.5": 600,
+    "2.0*3.0": 1,
+}
+
+
+@pytest.mark.parametrize(("text", "work"), WORK.items())
+def test_how_much_there_is_to_do(text: str, work: int) -> None:
+    program = Program(Scope())
+    program.scope.bind_value("x", np.ones((20, 30)))
+    (statement,) = statements([text])
+    lowered = program.execute(statement)
+    assert lowered is not None
+    assert work_of([lowered.value]) == work
+
+
+# -- threads
+
+
+@pytest.mark.parametrize("text", [TEXT, "sum(logsumexp(reshape(x[:700000], (700, 1000)), axis=1))"])
+def test_threads_change_no_bit_and_are_at_most_so_many(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[str] = set()
+    take = registers.take
+    monkeypatch.setattr("gradcli.plans.blocks.take", lambda size: (used.add(threading.current_thread().name), take(size))[1])
+    found = []
+    for count in (5, 1, 2, None, 1):
+        used.clear()
+        value, grads = vg(text, backend="numpy", threads=count)(x=X)
+        found.append((value.tobytes(), grads["x"].tobytes()))
+        assert len(used) <= (count or 8)
+        assert count != 1 or used <= {threading.current_thread().name}
+    assert len(set(found)) == 1
+    record = ev(text, x=X, backend="numpy", threads=1, check=False, formula=False)
+    assert record.grad is not None
+    assert (np.float64(record.value).tobytes(), record.grad["x"].tobytes()) == found[0]

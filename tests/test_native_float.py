@@ -1,0 +1,120 @@
+"""The functions of C that operations are written with, in float32: NumPy's at special values, and as accurate as the records say."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_native_functions import CASES, FLAGS, NAMES, NATIVE, WITHOUT, applied, compiled
+
+MAX = float(np.finfo(np.float32).max)
+LEAST = float(np.finfo(np.float32).tiny)
+SPECIAL = np.array((
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 2.0, 3.0, -3.0, 6.0, 1e-9, -1e-9, 1e-45, -1e-45, LEAST, 1e-40, -1e-40,
+    88.0, 90.0, -88.0, -103.0, -105.0, 40.0, 1e5, -1e5, 1e30, -1e30, MAX, -MAX, float("inf"), float("-inf"), float("nan"),
+), np.float32)  # fmt: skip
+SCALAR = {"fmod", "remainder", "floor_divide"}  # of the C library, which has them for one number at a time
+COPIES = {"positive", "to_float"}
+COUNT = 40_000
+LOOPS = "loops"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    return tmp_path_factory.mktemp("native")
+
+
+@pytest.fixture(scope="module", params=sorted({WITHOUT[0], WITHOUT[-1]}), ids=lambda flags: " ".join(flags) or "native")
+def library(request: pytest.FixtureRequest, folder: Path) -> ctypes.CDLL:
+    is_gcc = "Free Software Foundation" in subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
+    told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
+    place = folder / str(len(request.param))  # a library that is loaded stays what it was
+    place.mkdir()
+    return compiled(place, "float.h", (*FLAGS, *(told if is_gcc else ()), *request.param))
+
+
+@pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
+def test_special_values(library: ctypes.CDLL, at: int) -> None:
+    op, static = CASES[at]
+    count = len(op.operands)
+    points = np.array(list(itertools.product(SPECIAL if count < 3 else SPECIAL[::3], repeat=count))).T
+    operands = [np.ascontiguousarray(row) for row in points]
+    with np.errstate(all="ignore"):
+        taken = [operands[0] != 0, *operands[1:]] if op.name == "where" else operands
+        # of whole arrays, chain makes signs of zeros depend on other entries
+        whole = [op.forward(*entry) for entry in zip(*taken, strict=True)] if op.name == "chain" else op.forward(*taken, **static)
+        wanted = np.asarray(whole, np.float32)
+        found = applied(library, at, operands)
+        near = np.abs(found - wanted) <= 2 * op.accuracy.ulps * np.maximum(np.spacing(np.abs(wanted)), np.spacing(np.abs(found)))
+    right = (found == wanted) & (np.signbit(found) == np.signbit(wanted)) | np.isnan(found) & np.isnan(wanted) | (wanted != 0) & near
+    wrong = [(*points[:, i], found[i], wanted[i]) for i in np.flatnonzero(~right)]
+    assert not wrong
+
+
+def _sample(rng: np.random.Generator) -> np.ndarray:
+    """Floats of all exponents, and more of those that functions bend at."""
+    bits = rng.integers(0, 1 << 32, COUNT, dtype=np.uint32).view(np.float32)
+    usual = [rng.uniform(-size, size, COUNT).astype(np.float32) for size in (1.1, 12.0, 100.0)]
+    beside = 1 + rng.uniform(-(2.0**-10), 2.0**-10, COUNT).astype(np.float32)
+    return rng.permutation(np.concatenate([bits[np.isfinite(bits)], *usual, beside]))
+
+
+@pytest.mark.parametrize(
+    "at", [at for at, (op, _) in enumerate(CASES) if op.result == "float" and op.accuracy.ulps], ids=lambda at: NAMES[at]
+)
+def test_errors_are_within_the_bounds_of_records(library: ctypes.CDLL, at: int) -> None:
+    op, static = CASES[at]
+    operands = [_sample(np.random.default_rng(at + i)) for i in range(len(op.operands))]
+    size = min(map(len, operands))
+    operands = [np.ascontiguousarray(operand[:size]) for operand in operands]
+    wide = [operand.astype(np.float64) for operand in operands]
+    with np.errstate(all="ignore"):
+        true, numpy = op.forward(*wide, **static), op.forward(*operands, **static).astype(np.float64)
+        found = applied(library, at, operands).astype(np.float64)
+        scale = np.max(np.abs(wide), axis=0) if op.accuracy.rounding == "operands" else np.abs(true)
+        unit = np.exp2(np.floor(np.log2(scale)) - 23)
+        if op.accuracy.ulps > 4:  # only as good as operands that are off by a unit
+            beside = [[np.nextafter(x, MAX) if i == j else x for j, x in enumerate(operands)] for i in range(len(operands))]
+            unit = unit + sum(np.abs(op.forward(*(x.astype(np.float64) for x in row), **static) - true) for row in beside)
+        regular = (np.abs(true) >= LEAST) & (np.abs(true) <= MAX)
+        ours, theirs = np.abs(found - true) / unit, np.abs(numpy - true) / unit
+    # where a part of it overflows or underflows, NumPy's way is no better
+    wrong = regular & ~(ours <= op.accuracy.ulps) & ~(ours <= theirs + op.accuracy.ulps)
+    assert not wrong.any(), [(*(x[i] for x in operands), found[i], true[i], ours[i], theirs[i]) for i in np.flatnonzero(wrong)[:3]]
+
+
+@pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
+def test_results_do_not_depend_on_places(library: ctypes.CDLL, at: int) -> None:
+    """Vectors, shorter ones at the ends of loops, and single numbers: loops compute again what others are compared with."""
+    rng = np.random.default_rng(at)
+    operands = [rng.normal(scale=3, size=77).astype(np.float32) for _ in CASES[at][0].operands]
+    whole = applied(library, at, operands)
+    for start in (1, 8, 29, 60, 76):
+        part = applied(library, at, [np.ascontiguousarray(operand[start:]) for operand in operands])
+        assert np.array_equal(part, whole[start:], equal_nan=True)
+
+
+def test_no_float_becomes_a_double_by_accident(folder: Path) -> None:
+    source = folder / "header.c"
+    source.write_text((NATIVE / "float.h").read_text())
+    strict = ("-Wall", "-Wextra", "-Wno-unused-function", "-Wdouble-promotion", "-Werror")
+    subprocess.run(["cc", *FLAGS, *strict, "-fsyntax-only", str(source)], check=True, timeout=600)
+
+
+def test_loops_are_carried_out_in_vector_registers(library: ctypes.CDLL, folder: Path) -> None:
+    report = folder / LOOPS
+    if not report.exists():
+        pytest.skip("the compiler does not tell")
+    vectorized = {int(line) for line in re.findall(r"functions\.c:(\d+):\d+: note: vectorized [1-9]", report.read_text())}
+    lines = next(folder.glob("*/functions.c")).read_text().splitlines()
+    places = {int(found[1]): number for number, line in enumerate(lines, 1) if (found := re.match(r"void f(\d+)\(", line))}
+    scalar = {op.name for at, (op, _) in enumerate(CASES) if places[at] not in vectorized}
+    assert scalar <= SCALAR | COPIES

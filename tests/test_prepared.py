@@ -1,0 +1,211 @@
+"""Programs that functions keep: what is shown of them, what is compiled ahead for shapes, what calls and copies share."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import unicodedata
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradcli
+from gradcli.errors import GradcliError
+from gradcli.plans.native import compiler
+from gradcli.query import functions
+
+vg = gradcli.value_and_grad
+
+
+def test_a_plan_says_who_runs_it_and_in_which_steps() -> None:
+    f = vg("sum(exp(x)*w)", backend="numpy")
+    assert str(f.plan()) == repr(f.plan()) == "nothing is compiled yet: call the function, or prepare it for shapes"
+    f(x=np.ones(5000), w=2)
+    said = str(f.plan())
+    head, _, program = said.partition("\n\n")
+    assert head.splitlines() == [
+        "takes w int64 (), x float64 (5000,)", "gives the value, the gradient by w, the gradient by x", "numpy, as asked for",
+    ]  # fmt: skip
+    steps = [line.strip() for line in program.splitlines()]
+    order = [next(i for i, step in enumerate(steps) if word in step) for word in ("def program(", "for i in range", "exp(x", "return [")]
+    assert order == sorted(order)
+    f.prepare(x=(2, 2), w=())
+    assert f.plan().count("def program(") == 2
+    assert "takes w float64 (), x float64 (2, 2)" in f.plan()
+
+
+@pytest.mark.skipif(compiler.found() is None, reason="no C compiler")
+def test_a_plan_says_who_runs_it_whatever_was_asked_for() -> None:
+    assert "\nnative, as asked for\n\nint nest0(" in vg("sum(exp(x))", backend="native").prepare(x=(5000,)).plan()
+    assert "\nnumpy: it has no loops for C\n\ndef program(" in vg("sum(sort(x))", backend="native").prepare(x=(100,)).plan()
+    assert "\nnative: 128 x " in vg("sum(exp(x))").prepare(x=(1_000_000,)).plan()
+
+
+def test_operations_and_constants_have_their_names() -> None:
+    f = vg("sum(cumsum(x, axis=1)*where([[True], [False]], 2.5, x))").prepare(x=(2, 50))
+    said = f.plan()
+    assert "cumsum[axis=1](" in said
+    assert "2.5" in said
+    assert "<bool (2, 1)>" in said
+
+
+class Spec(NamedTuple):
+    shape: Any
+    dtype: Any
+
+
+SPECS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "shapes": ("sum(x*y)", {"x": (2, 3), "y": ()}, {"x": np.ones((2, 3)), "y": 2.0}),
+    "another order": ("sum(x*y)", {"y": (), "x": (2, 3)}, {"x": np.ones((2, 3)), "y": 2.0}),
+    "an array": ("sum(x)", {"x": np.zeros((4, 1))}, {"x": np.ones((4, 1))}),
+    "a list": ("sum(x)", {"x": [1.0, 2.0]}, {"x": np.ones(2)}),
+    "as jax has it": ("sum(x)", {"x": Spec((3,), "float32")}, {"x": np.ones(3)}),
+    "whole numbers": ("sum(x**n)", {"x": (3,), "n": Spec((), np.int64)}, {"x": np.ones(3), "n": 2}),
+    "labels": ("cross_entropy(x, t)", {"x": (4, 3), "t": Spec((4,), int)}, {"x": np.ones((4, 3)), "t": [0, 1, 2, 0]}),
+    "a mask": ("sum(where(m, x, 0))", {"x": (3,), "m": Spec((3,), bool)}, {"x": np.ones(3), "m": [True, False, True]}),
+    "a value that is needed": ("sum(cumsum(x, axis=k))", {"x": (2, 3), "k": 1}, {"x": np.ones((2, 3)), "k": 1}),
+    "a seed": ("x**2", {"x": (3,), "seed": (3,)}, {"x": np.ones(3), "seed": [1.0, 0, 2]}),
+    "no entries": ("sum(x)", {"x": (0, 3)}, {"x": np.ones((0, 3))}),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("case", SPECS)
+def test_what_is_prepared_is_not_compiled_again(case: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, shapes, values = SPECS[case]
+    wrt = None if "k" not in values else "x"
+    wanted = vg(text, wrt, dtype=dtype)(**values)
+    f = vg(text, wrt, dtype=dtype)
+    if "seed" in shapes:
+        assert f.prepare(shapes["x"] and {"x": shapes["x"]}, seed=shapes["seed"]) is f
+    else:
+        assert f.prepare(shapes) is f
+
+    def again(*arguments: Any) -> Any:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(functions, "Specialized", again)
+    value, grads = f(**values)
+    np.testing.assert_equal(value, wanted[0])
+    np.testing.assert_equal(grads, wanted[1])
+    assert list(grads) == list(wanted[1])
+
+
+UNPREPARED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "an axis": ("sum(x, axis=k)", {"x": (2, 3), "k": ()}, "the value of 'k' decides what is computed: its shape is not enough"),
+    "an index": ("x[k]", {"x": (3,), "k": Spec((), int)}, "the value of 'k' decides what is computed: its shape is not enough"),
+    "a mask that chooses": ("sum(x[m])", {"x": (3,), "m": Spec((3,), bool)}, "the value of 'm' decides what is computed"),
+    "no whole number": ("sum(x)", {"x": (2.5,)}, "the shape of 'x' must be whole numbers from 0, not (2.5,)"),
+    "a negative one": ("sum(x)", {"x": (-1,)}, "the shape of 'x' must be whole numbers from 0, not (-1,)"),
+    "no shape": ("sum(x)", {"x": Spec(None, float)}, "the shape of 'x' must be whole numbers from 0, not None"),
+    "complex numbers": ("sum(x)", {"x": Spec((2,), complex)}, "the dtype of 'x' must be real numbers or booleans, not complex128"),
+    "no dtype": ("sum(x)", {"x": Spec((2,), "flot")}, "the dtype of 'x' must be one of NumPy's, not 'flot'"),
+    "another name": ("sum(x)", {"x": (2,), "w": (2,)}, "prepare has no option 'w', and the expression no name 'w'"),
+    "a missing name": ("sum(x*w)", {"x": (2,)}, "no value for 'w'"),
+    "shapes that do not fit": ("sum(x*w)", {"x": (2,), "w": (3,)}, "shapes (2,) and (3,) do not broadcast"),
+    "no scalar": ("x", {"x": (2,)}, "the value has the shape (2,); only a scalar has a gradient without a seed"),
+    "another seed": ("x", {"x": (2,), "seed": (3,)}, "the seed has the shape (3,), the output (2,); they must be the same"),
+    "more than there can be": ("sum(x)", {"x": (10**12, 10**12)}, "the shape of 'x' is (1000000000000, 1000000000000): there is no array"),
+    "too many axes": ("sum(x)", {"x": (1,) * 100}, "there is no array of so many entries or axes"),
+}
+
+
+@pytest.mark.parametrize("case", UNPREPARED)
+def test_what_cannot_be_prepared(case: str) -> None:
+    text, shapes, said = UNPREPARED[case]
+    f = vg(text, None if "k" not in shapes else "x")
+    with pytest.raises(GradcliError) as caught:
+        f.prepare(**shapes)
+    assert said in caught.value.message
+    assert f.plan().startswith("nothing is compiled yet")
+
+
+def test_a_shape_in_the_place_of_a_value_that_was_given_before() -> None:
+    f = vg("sum(cumsum(x, axis=k))", "x")
+    f(x=np.ones((2, 3)), k=0)
+    with pytest.raises(GradcliError) as caught:
+        f.prepare(x=(2, 3), k=Spec((), int))
+    assert caught.value.render() == (
+        "error[usage]: the value of 'k' decides what is computed: its shape is not enough\n = help: give it a value: k=1"
+    )
+
+
+def test_a_value_alone_has_names_that_are_options_of_calls() -> None:
+    assert gradcli.compile("sum(seed + out)").prepare(seed=(3,), out=(3,))(seed=np.ones(3), out=np.ones(3)) == 6
+
+
+def test_calls_that_order_names_in_other_ways_share_a_plan() -> None:
+    f = vg("k = 2.0\nsum(a*b**k)")
+    a, b = np.ones(3), np.full(3, 2.0)
+    assert list(f(a=a, b=b)[1]) == ["a", "b", "k"]
+    assert list(f(b=b, a=a)[1]) == ["b", "a", "k"]
+    assert f.plan().count("def program") == 1
+    np.testing.assert_equal(f(b=b, a=a), f(a=a, b=b))
+    assert list(vg("sum(a*b)", "a,b")(b=b, a=a)[1]) == ["a", "b"]
+    out = np.empty(3)
+    assert f(b=b, a=a, out={"b": out})[1]["b"] is out
+    np.testing.assert_equal(out, [4, 4, 4])
+
+
+def test_a_list_and_an_array_share_a_plan() -> None:
+    f = vg("sum(a)")
+    f(a=[1, 2.5])
+    f(a=np.ones(2))
+    assert f.plan().count("def program") == 1
+
+
+def test_functions_are_copied_and_pickled() -> None:
+    f = vg("sum(a*b**2)", "b", dtype="float32", backend="numpy", threads=2)
+    f(a=[1.0], b=[2.0])
+    for other in (copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
+        assert other(a=[1.0], b=[2.0]) == f(a=[1.0], b=[2.0])
+        assert (other.backend, other.threads) == ("numpy", 2)
+
+
+def test_arrays_are_let_go_of() -> None:
+    f, x = vg("sum(exp(x))"), np.ones(10_000)
+    seen = weakref.ref(x)
+    f(x=x)
+    del x
+    assert seen() is None
+
+
+# -- names
+
+LETTERS = st.characters(categories=("Lu", "Ll", "Lo", "Lt"))
+NAMES = st.lists(st.text(LETTERS, min_size=2, max_size=8), min_size=3, max_size=3, unique=True)
+
+
+def text_of(names: list[str], dtype: str) -> str | None:
+    """The program of an expression in these names, in blocks or on floats; None for names that have a meaning or are none."""
+    a, b, c = names
+    try:
+        f = vg(f"{c}1 = {a}*sin({b})  # {a}{b}\nsum(einsum('ij->ji', {c}1*exp({c})))", dtype=dtype)
+        f.prepare({a: (80, 70), b: (70,), c: (80, 1)})
+        f.prepare({a: (2, 2), b: (2,), c: (1,)})
+    except GradcliError:
+        return None
+    return "\n".join(compiled.plan.text() for compiled in f._plans.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(names=NAMES, dtype=st.sampled_from(["float64", "float32"]))
+def test_names_are_not_in_programs(names: list[str], dtype: str) -> None:
+    names = sorted(unicodedata.normalize("NFC", name) for name in names)  # which is how the language has them
+    found = text_of(names, dtype)
+    assert found is None or found == text_of(["aa", "bb", "cc"], dtype)
+
+
+@settings(max_examples=40, deadline=None)
+@given(words=st.text(st.characters(exclude_categories=("Cs",)), max_size=30))
+def test_texts_are_not_in_programs(words: str) -> None:
+    plain = vg("sum(exp(x))").prepare(x=(5000,)).plan()
+    try:
+        commented = vg(f"sum(exp(x))  # {words}").prepare(x=(5000,)).plan()
+    except GradcliError:
+        return  # a line that ends within the comment goes on as something else
+    assert commented == plain
