@@ -29,6 +29,7 @@ from gradcli.reference.each_entry import slopes_of_entries
 from gradcli.reference.stand_ins import StandIns
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
+_ALIKE = 4  # how much larger the largest of some units may be, to stand for all
 _FINER = 2.0**-94  # of what is computed later, in more digits: where no constants are, which have those of long doubles
 
 
@@ -54,8 +55,12 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
     """What a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
         case Linear() as rule:
-            triples = zip(*(rule.pull(part, *operands, **node.static) for part in adjoint), strict=True)
-            return [None if parts[0] is None else parts for parts in triples]
+            slope, error, live = adjoint
+            slopes, flows = (rule.pull(part, *operands, **node.static) for part in (slope, live))
+            nothing = _alike(error) == 0
+            errors = [s if s is None else filled(o, 0.0) for s, o in zip(slopes, operands, strict=True)] if nothing else None
+            errors = rule.pull(error, *operands, **node.static) if errors is None else errors
+            return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
             _, slope, size = rule.slopes(*reduced)
@@ -92,14 +97,24 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
     # doubles do for sizes
     rough = [_doubles(o) for o in operands]
     size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
-    off, own = (sizes(_doubles(part), _doubles(out), *rough, **static) for part in (error, size))
     reached = [None if s is None else filled(s, 1.0) for s in slopes] if flows is None else flows(live, out, *operands, **static)
     longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
     counts = [longest] * len(operands) if terms is None else terms(out, *operands)
-    return [
-        None if s is None else (s, as_array(e) + _UNIT * (8 + n) * as_array(w), flow)
-        for s, e, w, flow, n in zip(slopes, off, own, reached, counts, strict=True)
-    ]
+    units = [_UNIT * (8 + n) for n in counts]
+    off, size, found = _doubles(error), _doubles(size), _doubles(out)
+    if max(units) <= _ALIKE * min(units):
+        # sizes are linear in the cotangent's, so that both go back at once
+        errors = sizes(_together(off, size, max(units)), found, *rough, **static)
+    else:
+        each = (sizes(part, found, *rough, **static) for part in (off, size))
+        errors = [None if e is None else as_array(e) + u * as_array(w) for e, w, u in zip(*each, units, strict=True)]
+    return [None if s is None else (s, as_array(e), flow) for s, e, flow in zip(slopes, errors, reached, strict=True)]
+
+
+def _together(error: Any, size: Any, unit: float) -> Any:
+    if isinstance(size, tuple):
+        return tuple(_together(e, s, unit) for e, s in zip(error, size, strict=True))
+    return error + unit * size
 
 
 def _unit_of(x: Any) -> float:
