@@ -26,7 +26,7 @@ from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 
-_OPERATORS = {sign: registry.OPERATORS[sign] for sign in ("+", "-", "*", "/", "**")}
+_SIGNS = frozenset(["+", "-", "*", "/", "**"])
 _NO_VALUE = -1  # the slot of what is no number
 _OFTEN = 4  # meetings of an operation from which on it is worth compiling
 
@@ -196,10 +196,10 @@ class _Run:
         return slot
 
     def _binary(self, sign: str, left: int, right: int) -> int:
-        if left < 0 or right < 0 or sign not in _OPERATORS:
+        if left < 0 or right < 0 or sign not in _SIGNS:
             return _NO_VALUE
         to_left, to_right = self.flows[left], self.flows[right]
-        program = self.queries.program((_OPERATORS[sign], to_left, to_right))
+        program = self.queries.program((registry.OPERATORS[sign], to_left, to_right))
         if program is None:
             return _NO_VALUE
         (value, *partials), _ = program(self.values[left], self.values[right])

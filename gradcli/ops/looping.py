@@ -9,9 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.ops.facts import Function
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.writing import Shape
+
+
+class Fold(Fixed):
+    """What puts the entries along axes together, two at a time.
+
+    ufunc   NumPy's, which reduces
+    start   in C, what nothing comes to
+    joined  in C, the text of two
+    sign    OpenMP's, of variables that each lane has for itself
+    """
+
+    ufunc: np.ufunc
+    start: str
+    joined: str
+    sign: str
+
+
+SUM = Fold(np.add, "0", "{0} + {1}", "+")
+PRODUCT = Fold(np.multiply, "1", "{0} * {1}", "*")
+LARGEST = Fold(np.maximum, "-__builtin_inf()", "g_maximum({0}, {1})", "max")
+SMALLEST = Fold(np.minimum, "__builtin_inf()", "g_minimum({0}, {1})", "min")
 
 
 class Loops(Fixed):
@@ -29,8 +52,8 @@ class Loops(Fixed):
     less: Function | None = None
 
 
-def along(fold: str) -> Function:
-    """Of a reduction: what "add", "mul", "maximum" or "minimum" makes of the entries along axes."""
+def along(fold: Fold) -> Function:
+    """Of a reduction: what it makes of the entries along axes."""
 
     def axes(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         return m.folded(x, fold, axis, keepdims)
@@ -42,7 +65,7 @@ def summed_to(m: Any, x: Any, shape: Shape) -> Any:
     """The sum over what broadcasting would have repeated."""
     lead = len(x.shape) - len(shape)
     gone = (*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1))
-    return m.arranged(m.folded(x, "add", gone, True), range(lead, len(x.shape)))
+    return m.arranged(m.folded(x, SUM, gone, True), range(lead, len(x.shape)))
 
 
 def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
@@ -92,7 +115,7 @@ def matrix_product(m: Any, x: Any, y: Any) -> Any:
     batch = max(ours, others)
     left = [*[None] * (batch - ours), *range(ours), ours if rows else None, len(x.shape) - 1, None]
     right = [*[None] * (batch - others), *range(others), None, others, others + 1 if columns else None]
-    found = m.folded(m.product(m.arranged(x, left), m.arranged(y, right)), "add", batch + 1, False)
+    found = m.folded(m.product(m.arranged(x, left), m.arranged(y, right)), SUM, batch + 1, False)
     return m.arranged(found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])])
 
 

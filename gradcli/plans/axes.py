@@ -15,6 +15,7 @@ from typing import Any
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.looping import SUM, Fold
 from gradcli.ops.nn.likelihoods import class_labels
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
@@ -55,7 +56,7 @@ Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent i
 class Item:
     """One entry, as an expression of indices.
 
-    what   "map": an operation on entries, ``op`` with ``static``; "fold": what ``fold`` ("add", "mul", "maximum", "minimum") makes of all
+    what   "map": an operation on entries, ``op`` with ``static``; "fold": what ``fold`` makes of all
            entries of its operand along the axes ``over``; "read": an entry of the whole value of ``node``, whose places have indices along
            axes, or whole numbers that items say (``parts``); "number": a constant, ``node``; "put": the first operand where the index along
            the axis ``over`` is the second, and zero elsewhere
@@ -73,7 +74,7 @@ class Item:
         *,
         op: Op | None = None,
         static: Any = None,
-        fold: str = "",
+        fold: Fold | None = None,
         operands: Sequence[Item] = (),
         over: Sequence[Axis] = (),
         node: Expr | None = None,
@@ -238,8 +239,8 @@ class Indices:
 
     # -- axes -----------------------------------------------------------------------------------------------------
 
-    def folded(self, view: View, fold: str, axis: Any, keepdims: bool) -> View:
-        """What "add", "mul", "maximum" or "minimum" makes of all entries along axes, of what is not repeated along any."""
+    def folded(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
+        """What a fold makes of all entries along axes, of what is not repeated along any."""
         if any(place is not None and place.same not in view.item.axes for place in view.places):
             raise NoLoop
         gone = axes_of(axis, len(view.places))
@@ -247,8 +248,8 @@ class Indices:
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
         return View(self._fold(view.item, fold, over), places)
 
-    def _fold(self, item: Item, fold: str, over: Sequence[Axis]) -> Item:
-        if item.what == "put" and fold == "add" and list(over) == [*item.over]:
+    def _fold(self, item: Item, fold: Fold, over: Sequence[Axis]) -> Item:
+        if item.what == "put" and fold is SUM and list(over) == [*item.over]:
             return item.operands[0]
         if not over:
             return item
@@ -336,3 +337,9 @@ def _refuse_unchecked(index: Item, extent: int) -> None:
     node = index.node
     if index.what != "read" or node is None or node.op is not class_labels or node.static["classes"] != extent:
         raise NoLoop
+
+
+def fold_of(item: Item) -> Fold:
+    """What puts the entries of a fold together."""
+    assert item.fold is not None
+    return item.fold

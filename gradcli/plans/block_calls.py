@@ -11,14 +11,13 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, trigonometric
+from gradcli.ops.looping import PRODUCT, SUM
 from gradcli.plans import sines
-from gradcli.plans.axes import Axis, Item
-from gradcli.plans.blocks import FOLDS, Block
+from gradcli.plans.axes import Axis, Item, fold_of
+from gradcli.plans.blocks import Block
 from gradcli.plans.merging import shape_along
 from gradcli.plans.nests import Nest
 from gradcli.plans.source import Source
-
-_SINES = (trigonometric.sin, trigonometric.cos)
 
 
 def write(source: Source, nest: Nest, checks: str | None, ending: Sequence[Expr], existing: Sequence[Expr]) -> None:
@@ -51,7 +50,7 @@ class BlockWriter(Block):
                 self._added(item, place)
             elif item.what == "put":
                 self._put(item)
-            elif item.op in _SINES and self._computes_sines(item):
+            elif _is_sine(item) and self._computes_sines(item):
                 done.update(self._sine_and_cosine(item, place))
             else:
                 self._map(item, place)
@@ -105,8 +104,8 @@ class BlockWriter(Block):
     def _sine_and_cosine(self, item: Item, place: int) -> list[Item]:
         """Both, if both are wanted."""
         angle = self.steps.one(item.operands[0])
-        pair = {o.op: o for o in self.steps.order if o.op in _SINES and self.steps.one(o.operands[0]) is angle}
-        targets = [str(self.target(pair[op])) if op in pair else "None" for op in _SINES]
+        pair = {o.op: o for o in self.steps.order if _is_sine(o) and self.steps.one(o.operands[0]) is angle}
+        targets = [str(self.target(pair[op])) if op in pair else "None" for op in (trigonometric.sin, trigonometric.cos)]
         scratch = [self.register(item) for _ in range(sines.SCRATCH)]
         self.body.append(f"{self._call(sines.way())}({', '.join([self.name(angle), *targets, *scratch])})")
         self.free[self.key(item)] += scratch
@@ -121,9 +120,9 @@ class BlockWriter(Block):
 
     def _reduced(self, item: Item) -> str:
         """The beginning of a call that folds an item's operand."""
-        dtype = "dtype" if item.kind == BOOL and item.fold in ("add", "mul") else "None"
+        dtype = "dtype" if item.kind == BOOL and item.fold in (SUM, PRODUCT) else "None"
         axes = "None" if item in self.steps.totals and not item.axes else str(self.frame.dims(item.over))
-        return f"{self._call(FOLDS[item.fold])}.reduce({self.name(item.operands[0])}, {axes}, {dtype}"
+        return f"{self._call(fold_of(item).ufunc)}.reduce({self.name(item.operands[0])}, {axes}, {dtype}"
 
     def _factors(self, item: Item) -> str:
         product = self.steps.products[item]
@@ -158,7 +157,7 @@ class BlockWriter(Block):
             return
         self.names[item] = name = self.source.new("s")
         self.sums.append(name)
-        part, fold = self.source.new("t"), self._call(FOLDS[item.fold])
+        part, fold = self.source.new("t"), self._call(fold_of(item).ufunc)
         self.body.append(f"{part} = {self._multiplied(item) if item in self.steps.products else f'{self._reduced(item)}, None, True)'}")
         self.body.append(f"{name} = {part} if {name} is None else {fold}({name}, {part}, out={name})")
 
@@ -167,7 +166,7 @@ class BlockWriter(Block):
         source, view = self.source, self.nest.totals[node]
         item, name = view.item, self.names[view.item]
         source.names[node] = value = source.new("v")
-        fold = self._call(FOLDS[item.fold])
+        fold = self._call(fold_of(item).ufunc)
         if item.axes:
             source.add(f"{value} = {self.frame.back(f'{self._call(_joined)}({fold}, {name})', item.axes, view.places, node.shape)}")
         else:
@@ -215,3 +214,7 @@ class BlockWriter(Block):
 def _joined(fold: Any, parts: list[Any]) -> Any:
     """Totals of all threads' parts, in order."""
     return functools.reduce(fold, parts)
+
+
+def _is_sine(item: Item) -> bool:
+    return item.op in (trigonometric.sin, trigonometric.cos)

@@ -25,8 +25,6 @@ _WORTH = 24  # additions on such blocks, in whose time it pays to wake a thread
 SHARED_BLOCK_SIZE = 1 << 16  # entries of a block for several threads: they hand over the interpreter's lock at every call
 _PARTS = 64  # into which slices are shared where each part has arrays of totals of its own
 
-FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
-
 
 class Block:
     """The text of one nest's block: what is read, and registers."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.looping import SUM
 from gradcli.plans.axes import Axis, Item
 from gradcli.plans.frames import Frame
 
@@ -32,7 +33,7 @@ class Contraction:
 def contraction(fold: Item, frame: Frame) -> Contraction | None:
     """What a sum is as a product of matrices; None where it is none."""
     product = fold.operands[0]
-    if fold.fold != "add" or product.what != "map" or product.op is not arithmetic.mul or product.kind != FLOAT:
+    if fold.fold is not SUM or product.what != "map" or product.op is not arithmetic.mul or product.kind != FLOAT:
         return None
     x, y = product.operands
     over = frame.ordered(fold.over)

@@ -59,7 +59,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True, extended=extended.SUM,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
-    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"), axes=looping.along("add"),
+    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"), axes=looping.along(looping.SUM),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
 )
 
@@ -144,7 +144,7 @@ prod = reduction(
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     compounds=True, integral=True, extended=extended.PROD, folds="mul",
-    axes=looping.along("mul"), backward=pytorch.by_axis("Prod", "Prod.1"),
+    axes=looping.along(looping.PRODUCT), backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
 )
 
@@ -169,7 +169,7 @@ max_ = reduction(
     "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
     extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    folds="maximum", backward=pytorch.by_axis("Max.1", "Max"), axes=looping.along("maximum"),
+    folds="maximum", backward=pytorch.by_axis("Max.1", "Max"), axes=looping.along(looping.LARGEST),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     between=(), among=entries,
 )
@@ -177,7 +177,7 @@ min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
     extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
-    axes=looping.along("minimum"),
+    axes=looping.along(looping.SMALLEST),
     backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
     between=(), among=entries,

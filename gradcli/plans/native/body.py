@@ -8,22 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, FLOAT
 from gradcli.ops.text import number_in_c
-from gradcli.plans.axes import Axis, Item
+from gradcli.plans.axes import Axis, Item, fold_of
 from gradcli.plans.nests import Nest
 from gradcli.plans.stages import Layout
-
-_JOINED = {"add": "{0} + {1}", "mul": "{0} * {1}", "maximum": "g_maximum({0}, {1})", "minimum": "g_minimum({0}, {1})"}
 
 _SHUFFLED = (2, 3, 4, 8)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
 Part = Axis | Item | None
 Key = tuple[Item, tuple[int, ...]] | str  # a value: of an item at places, or of an entry of an array
-
-
-def joined(fold: str, one: str, other: str) -> str:
-    """Two values as one."""
-    return _JOINED[fold].format(one, other)
 
 
 class Body:
@@ -160,7 +153,7 @@ class Body:
         """What a fold makes of its operand's values along axes that are written out."""
         text, *parts = [self.value(item.operands[0], {**slot, **inner}) for inner in self.slots(item.over)]
         for part in parts:
-            text = joined(item.fold, text, part)
+            text = fold_of(item).joined.format(text, part)
         return text
 
     def _is_array(self, item: Item) -> bool:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.plans.axes import fold_of
 from gradcli.plans.native.writer import NestWriter
 from gradcli.plans.threads import in_turn, together
 
 _CHUNKS = 64  # of slices: each has totals of its own, which are added up in order, however many threads there are
 _SHARE = 8  # of its totals' entries, a nest has so many times more, unless there is one chunk alone
 _WORTH = 1 << 16  # entries times operations, for which it pays to wake a thread
-_FOLDS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 
 
 class CompiledNest:
@@ -32,7 +32,7 @@ class CompiledNest:
         self.slices = nest.outer.extent
         self.kinds = [numpy_dtype(node.kind, precision) for node in nest.inputs]
         self.dtype = numpy_dtype(FLOAT, precision)
-        self.totals = [(node.shape, _FOLDS[view.item.fold]) for node, view in nest.totals.items()]
+        self.totals = [(node.shape, fold_of(view.item).ufunc) for node, view in nest.totals.items()]
         self.checked = writer.checked
         self.is_shared = nest.work >= _WORTH
         most = max((math.prod(shape) for shape, _ in self.totals), default=1)
@@ -45,7 +45,7 @@ class CompiledNest:
         """The totals. Results are stored in ``outputs``; sums of them are added to ``checks``."""
         given = [_readable(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
         chunks = -(-self.slices // self.chunk)
-        totals = [np.empty((chunks, *shape), self.dtype) for shape, _ in self.totals]
+        totals = [np.empty((chunks, *shape)) for shape, _ in self.totals]  # of many entries: doubles, also for floats
         sums = [np.empty(chunks, self.dtype)] if self.checked else []
         arrays = [*given, *outputs, *totals, *sums]
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
@@ -62,7 +62,7 @@ class CompiledNest:
             in_turn(run, self.slices, self.chunk)
         if checks is not None and sums:
             checks.append(np.add.reduce(sums[0]))
-        return [fold.reduce(total, axis=0) for total, (_, fold) in zip(totals, self.totals, strict=True)]
+        return [fold.reduce(total, axis=0).astype(self.dtype) for total, (_, fold) in zip(totals, self.totals, strict=True)]
 
 
 def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, FLOAT
-from gradcli.plans.axes import Item
+from gradcli.plans.axes import Item, fold_of
 from gradcli.plans.native.body import Body, Slot
-from gradcli.plans.native.sums import START, Sum
+from gradcli.plans.native.sums import Sum
 from gradcli.plans.nests import Nest
 from gradcli.plans.registers import places
 from gradcli.plans.stages import Stage
@@ -75,9 +75,9 @@ class NestWriter(Body):
             place += 1
         for node, view in self.nest.totals.items():
             size = math.prod(node.shape)
-            self.add(f"real *restrict const s{place} = (real *)a[{place}] + chunk * {size};")
+            self.add(f"double *restrict const s{place} = (double *)a[{place}] + chunk * {size};")
             self.pointers[node] = f"s{place}"
-            start = START[view.item.fold]
+            start = fold_of(view.item).start
             self.add(f"for (long long k = 0; k < {size}; ++k) s{place}[k] = {start};")
             place += 1
         if self.checked:
