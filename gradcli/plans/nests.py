@@ -8,6 +8,7 @@ a few slices.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -84,6 +85,7 @@ class Planner:
                 self.home.setdefault(view.item, node)
         self._choose_axes()
         self._count_turns()
+        self._delay()
 
     def steps(self) -> list[Step]:
         for root in self.roots:
@@ -154,12 +156,48 @@ class Planner:
                 self.turns[item] = turn
             self._ended(node)  # of operands first, so that nothing recurses
 
+    def _delay(self) -> None:
+        """Let what is computed of slices wait for the last nest that all who need it allow: what it reads is then read once."""
+        last: dict[Axis, int] = {}
+        for item, outer in self.outer.items():
+            last[outer] = max(last.get(outer, 0), self.turns[item])
+        late: dict[Item | Expr, float] = {item: last[outer] for item, outer in self.outer.items()}
+        for node in reversed(self.order):
+            view = self.reader.views.get(node)
+            if view is None or view.item not in self.outer:
+                for operand in node.operands:
+                    if operand is not None:
+                        self._limit(late, operand, late.get(node, math.inf))
+            for item in reversed(self.reader.made.get(node, ())):
+                for need in item.needs if item in self.outer else ():
+                    if need in self.outer:
+                        late[need] = min(late[need], late[item] - self._is_apart(item, need))
+                    elif (source := need.node if need.what == "read" else self.home.get(need)) is not None:
+                        self._limit(late, source, late[item])
+        for item in self.outer:
+            self.turns[item] = int(late[item])
+        self._turns.clear()
+        for node in self.order:
+            self._ended(node)
+
+    def _limit(self, late: dict[Item | Expr, float], node: Expr, turn: float) -> None:
+        """Note that a node's whole value has to be there in a turn."""
+        view = self.reader.views.get(node)
+        if view is not None and view.item in self.outer:
+            late[view.item] = min(late[view.item], turn - 1)
+        else:
+            late[node] = min(late.get(node, math.inf), turn)
+
+    def _is_apart(self, item: Item, need: Item) -> bool:
+        """Whether another nest must have ended before an item can be computed of one that it needs."""
+        is_total = need.what == "fold" and self.outer[need] in need.over
+        return self.outer[need] is not self.outer.get(item) or is_total
+
     def _turn_for(self, item: Item, need: Item) -> int:
         """The first turn in which an item can be computed as far as another one is concerned."""
         if need not in self.outer:
             return self.turns[need]
-        is_total = need.what == "fold" and self.outer[need] in need.over
-        return self.turns[need] + (self.outer[need] is not self.outer.get(item) or is_total)
+        return self.turns[need] + self._is_apart(item, need)
 
     def _ended(self, node: Expr) -> int:
         """The turn from which on the whole value of a node is there."""

@@ -14,7 +14,6 @@ from gradcli.graph.nodes import Expr
 from gradcli.plans.axes import Axis, Item, View
 from gradcli.plans.nests import Nest
 from gradcli.plans.schedule import additions_of
-from gradcli.plans.turning import turned
 
 _WRITTEN_OUT = 16  # the longest axis that is written out
 _MOST_COPIES = 64  # of an item
@@ -23,7 +22,6 @@ _CHEAP = 2  # additions that are done again rather than kept
 _BLOCK = 1024  # slices whose sums are added up together
 _ROWS = 64  # the same of slices that are done one by one
 _ROOM = 1 << 12  # numbers that a block of slices may keep
-_TURNED = 64  # slices of a block that is turned over, which both must find room for in the nearest cache
 
 
 @dataclass(eq=False, repr=False)
@@ -43,7 +41,6 @@ class Layout:
     stages       the loops of a slice, in order
     kept         items that a later stage reads rather than computes again
     block        slices that are done together where the lane is the outer axis
-    turned       arrays whose blocks are turned over, and how many entries their slices have
     """
 
     def __init__(self, nest: Nest) -> None:
@@ -56,10 +53,8 @@ class Layout:
         self.kept: set[Item] = set()
         self._levels = self._late(self._early())
         self.stages = self._stages()
-        self.turned = turned(nest) if self.lane is nest.outer else {}
-        kept = sum(math.prod(a.extent for a in item.axes if a is not nest.outer) for item in self.kept) + sum(self.turned.values())
-        most = _TURNED if self.turned else _BLOCK
-        self.block = max(16, min(most, _ROOM // max(kept, 1) // 16 * 16)) if self.lane is nest.outer else _ROWS
+        kept = sum(math.prod(a.extent for a in item.axes if a is not nest.outer) for item in self.kept)
+        self.block = max(16, min(_BLOCK, _ROOM // max(kept, 1) // 16 * 16)) if self.lane is nest.outer else _ROWS
 
     # -- axes -----------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from gradcli.plans.axes import Axis, Item, fold_of
 from gradcli.plans.nests import Nest
 from gradcli.plans.stages import Layout
 
-_SHUFFLED = (2, 3, 4, 8)
+_SHUFFLED = (2, 4)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
 Part = Axis | Item | None
@@ -24,7 +24,6 @@ class Body:
 
     pointers    the arrays of nodes
     names       values in the loops that are open
-    turned      buffers of arrays whose blocks are turned over
     buffers     what is kept of a slice, or of a block of them, for each place along axes that are written out
     loop_names  the indices of the loops that are open, but for the outer one and the lane
     """
@@ -34,7 +33,6 @@ class Body:
         self.is_blocked = self.layout.lane is nest.outer
         self.totals = {view.item: (node, view) for node, view in nest.totals.items()}
         self.pointers: dict[Expr, str] = {}
-        self.turned: dict[Expr, str] = {}
         self.names: dict[Key, str] = {}
         self.buffers: dict[tuple[Item, tuple[int, ...]], str] = {}
         self.loop_names: dict[Axis, str] = {}
@@ -139,9 +137,6 @@ class Body:
         return self.names[text]
 
     def entry(self, node: Expr, parts: Sequence[Part], slot: Slot) -> str:
-        if node in self.layout.turned:
-            place = next(i for i, part in enumerate(parts) if isinstance(part, Axis) and part.same is self.nest.outer)
-            return f"{self.turned[node]}[({self.offset(parts[place + 1 :], node.shape[place + 1 :], slot)})*{self.layout.block} + j]"
         return f"{self.pointers[node]}[{self.offset(parts, node.shape, slot)}]"
 
     def name(self, key: Key, item: Item, text: str) -> None:

@@ -2,14 +2,13 @@
 
 ``int nest(void *const *a, long long n, long long begin, long long end, long long chunk)`` computes the slices from ``begin`` to ``end``
 of the ``n`` along the outer axis: ``a`` has the arrays that it reads, those that it stores, and for each total a row for each chunk.
-Names are ours: x arrays that are read, y that are stored, s totals, b what is kept of a slice, t blocks that are turned over,
-c sums in the making, v values of entries.
+Names are ours: x arrays that are read, y that are stored, s totals, b what is kept of a slice, c sums in the making, v values of entries.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import BOOL, FLOAT
@@ -41,7 +40,6 @@ class NestWriter(Body):
         block = self.layout.block
         self.open(f"for (long long i0 = begin; i0 < end; i0 += {block})")
         self.add(f"const int length = end - i0 < {block} ? (int)(end - i0) : {block};")
-        self._turn(self.nest.inputs, "{1}[{4}*{2} + j] = {0}[(i0 + j)*{3} + {4}];")
         sums = [Sum(self, item) for item in self.layout.computed if self.layout.is_summed_up(item)]
         for sum_ in sums:
             sum_.begin_block()
@@ -51,7 +49,6 @@ class NestWriter(Body):
             self._stage(stage, [sum_ for sum_ in sums if sum_.item in stage.items])
         if not self.is_blocked:
             self.close()
-        self._turn(self.nest.stored, "{0}[(i0 + j)*{3} + {4}] = {1}[{4}*{2} + j];")
         for sum_ in sums:
             sum_.end_block()
         self.close()
@@ -111,20 +108,6 @@ class NestWriter(Body):
                 self.add(f"{kind} *restrict const {name} = ({kind} *)(memory + {begin});")
             else:
                 self.add(f"{kind} {name}[{size}] __attribute__((aligned(64)));")
-
-        for node, width in self.layout.turned.items():
-            name = self.turned[node] = self.new("t")
-            self.add(f"{c_type(node.kind)} {name}[{width * self.layout.block}] __attribute__((aligned(64)));")
-
-    def _turn(self, nodes: Iterable[Expr], copy: str) -> None:
-        """Copy a block of arrays that are turned over."""
-        for node in nodes:
-            if node in self.layout.turned:
-                width = self.layout.turned[node]
-                self.open("for (int j = 0; j < length; ++j)")
-                for k in range(width):
-                    self.add(copy.format(self.pointers[node], self.turned[node], self.layout.block, width, k))
-                self.close()
 
     def _compute(self, item: Item) -> None:
         """The values of an item that no loop sums up, for every place along axes that are written out."""
