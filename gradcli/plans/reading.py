@@ -12,7 +12,8 @@ from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.spec import Op
-from gradcli.plans.axes import Conflict, Indices, Item, NoLoop, View
+from gradcli.plans.axes import Conflict, Item, NoLoop, View
+from gradcli.plans.indices import Indices
 from gradcli.plans.merging import merge_axes
 from gradcli.plans.schedule import over_threshold
 
