@@ -17,8 +17,8 @@ from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg.products import matmul
 from gradcli.plans.block_calls import write
 from gradcli.plans.nests import Nest, Step
-from gradcli.plans.schedule import over_threshold
 from gradcli.plans.source import Source, fills_buffers, makes_new
+from gradcli.plans.work import over_threshold
 
 if TYPE_CHECKING:
     from gradcli.plans.native.calling import CompiledNest

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gradcli.graph.nodes import Expr
 from gradcli.plans.axes import Axis, Item, View
 from gradcli.plans.reading import Reader, in_order
-from gradcli.plans.schedule import BLOCK_THRESHOLD, over_threshold
+from gradcli.plans.work import BLOCK_THRESHOLD, over_threshold
 
 _SLICES = 16  # of which an outer axis has at least as many, if there is another
 _SHORT = 8  # a value with so many times fewer entries than a nest has is kept, not computed again

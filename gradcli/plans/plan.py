@@ -1,6 +1,7 @@
 """Plans: a value and its gradients as one program, compiled once for shapes and run many times.
 
-value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──schedule──▶ steps ──write──▶ Python that calls NumPy
+value and gradients ──sweep──▶ joint graph ──fold──▶ smaller graph ──read in index form──▶ nests, and operations on whole arrays
+                                                                                             └──write──▶ Python that calls NumPy, or C
 
 A plan gives what the forward pass and the sweep give, to a few units in the last place. Its speculative program assumes that
 all is finite. Where something is not, the result is computed again: by the conservative one, in blocks, with zeros for branches

@@ -15,7 +15,7 @@ from gradcli.ops.spec import Op
 from gradcli.plans.axes import Conflict, Item, NoLoop, View
 from gradcli.plans.indices import Indices
 from gradcli.plans.merging import merge_axes
-from gradcli.plans.schedule import over_threshold
+from gradcli.plans.work import over_threshold
 
 LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the longest axis are BLAS's
 

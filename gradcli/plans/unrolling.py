@@ -15,8 +15,8 @@ from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg import products
-from gradcli.plans.schedule import additions
 from gradcli.plans.source import Source
+from gradcli.plans.work import additions
 
 Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # entries of an array

@@ -1,4 +1,4 @@
-"""How much a plan has to do, counted in additions on entries."""
+"""What takes long: how many entries an array has, what an operation on one of them costs, and how much a plan has to do."""
 
 from __future__ import annotations
 
@@ -8,8 +8,24 @@ from typing import NamedTuple
 
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.linalg.products import matmul
+from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
-from gradcli.plans.schedule import additions
+
+BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
+
+
+def additions(node: Expr) -> int:
+    """About how many additions take the time of a node's operation on one entry."""
+    return additions_of(node.op) if node.op is not None else 1
+
+
+def additions_of(op: Op) -> int:
+    return 4 if op.kind == "smooth" else 1
+
+
+def over_threshold(node: Expr) -> bool:
+    """Whether the value of a node is an array of more entries than are worked on at once."""
+    return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > BLOCK_THRESHOLD
 
 
 class Work(NamedTuple):
