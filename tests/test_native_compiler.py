@@ -231,7 +231,7 @@ def test_where_a_compiler_works_and_then_fails_numpy_computes_unless_native_code
     x = np.linspace(-1, 1, 1 << 18)
     by_numpy, by_any, native = (gradcli.value_and_grad("sum(exp(-x*x)*sin(x))", backend=name) for name in ("numpy", "auto", "native"))
     assert by_any(x=x)[1]["x"].tolist() == by_numpy(x=x)[1]["x"].tolist()
-    assert "no C compiler works" in by_any.plan()
+    assert "C cannot be compiled" in by_any.plan()
     with pytest.raises(NativeError) as told:
         native(x=x)
     assert told.value.note == "error: no space left"

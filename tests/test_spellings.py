@@ -102,6 +102,5 @@ INNER = "sum(x*y); np.sum(np.multiply(x, y)); dot(x, y); vdot(x, y); inner(x, y)
 def test_every_spelling_is_known_to_the_judge_of_large_arrays(text: str) -> None:
     check = gradcli.evaluate(text, at=LARGE, formula=False).check
     assert check is not None
-    assert {name: (part.verdict.name, part.decided_by) for name, part in check.variables.items()} == dict.fromkeys(
-        "xy", ("AGREE", "long double")
-    ), check.reason
+    assert {name: part.verdict.name for name, part in check.variables.items()} == dict.fromkeys("xy", "AGREE"), check.reason
+    assert {part.decided_by for part in check.variables.values()} <= {"long double", "pairs of doubles"}, check.reason

@@ -18,7 +18,7 @@ from functools import cache
 from threading import Lock
 from typing import NamedTuple
 
-from gradcli.errors import NativeError
+from gradcli.errors import NativeError, text_lines
 from gradcli.plans.native import cache as kept_code
 from gradcli.plans.native.flags import FORBIDDEN, Kind, flags, libraries
 from gradcli.plans.native.running import UnusableError, folder_for_a_while, told
@@ -133,7 +133,7 @@ def _proved(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str
 def _processor(said: str) -> str:
     """For what a compiler takes this machine's processor: the names of it and of its features that it hands to its own parts."""
     words: list[str] = []
-    for line in said.splitlines():
+    for line in text_lines(said):
         with suppress(ValueError):
             words += shlex.split(line) if "cc1" in line else []
     named = {place + 1 for place, word in enumerate(words) if word in ("--param", "-target-cpu", "-target-feature", "-tune-cpu")}

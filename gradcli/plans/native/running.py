@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gradcli.errors import text_lines
+
 
 class UnusableError(Exception):
     """What is wrong with a compiler, or with what it made."""
@@ -62,7 +64,7 @@ def folder_for_a_while(*elsewhere: Path) -> Iterator[Path]:
 
 def _complaint(said: str) -> str:
     """The lines that tell what is wrong, of all that a compiler says."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in text_lines(said) if line.strip()]
     return "; ".join(([line for line in lines if "error" in line.lower()] or lines)[:5])[:2000]
 
 
