@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.plans import blocks, nests, plan, registers, schedule, sines, unrolling
+from gradcli.plans import blocks, nests, plan, registers, sines, unrolling, work
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -56,7 +56,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         return
     monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
     if request.param != "whole":
-        monkeypatch.setattr(schedule, "BLOCK_THRESHOLD", 1)
+        monkeypatch.setattr(work, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(blocks, "BLOCK_SIZE", 4)
     if request.param == "shared":
