@@ -210,7 +210,7 @@ def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return norm(x, ord=ord, axis=axis, keepdims=keepdims)
     top = max_(abs_(x), axis=axis, keepdims=True)
     top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
-    root = sqrt(sum_(square(x / top), axis=axis, keepdims=True)) * top
+    root = sqrt(sum_(square(x * (1 / top)), axis=axis, keepdims=True)) * top
     return root if keepdims else reshape(root, shape=reduced(x.shape, axis, False))
 
 
