@@ -6,6 +6,7 @@ flows at all; a form says how all three do.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -23,31 +24,31 @@ class NotCovered(Exception):
     """A rule does not cover these operands; another reference has to decide."""
 
 
-class Deferred:
+class Deferred(ABC):
     """An array that another part of the judge computes later. NumPy's functions take it; its conversions do not leave it as it is."""
 
     shape: tuple[int, ...]
 
+    @abstractmethod
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """As NumPy's own, computed now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rough(self) -> Any:
         """In doubles."""
-        raise NotImplementedError
 
+    @abstractmethod
     def filled(self, number: float) -> Any:
         """A double at all places of its shape."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put(self, places: Any, shape: Any) -> Any:
         """Entries added up at their places in an array of a shape."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def alike(self) -> float | None:
         """The number that all entries are, where that is known."""
-        raise NotImplementedError
 
 
 def in_long(x: Any) -> Any:

@@ -33,7 +33,6 @@ class CompiledNest:
         self.kinds = [numpy_dtype(node.kind, precision) for node in nest.inputs]
         self.dtype = numpy_dtype(FLOAT, precision)
         self.totals = [(node.shape, fold_of(view.item).ufunc) for node, view in nest.totals.items()]
-        self.checked = writer.checked
         self.is_shared = nest.work >= _WORTH
         most = max((math.prod(shape) for shape, _ in self.totals), default=1)
         largest = max(item.work for item in writer.layout.computed)
@@ -41,13 +40,13 @@ class CompiledNest:
         chunks = max(1, min(_CHUNKS, blocks, largest // (_SHARE * most)))
         self.chunk = -(-blocks // chunks) * writer.layout.block
 
-    def __call__(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any] | None) -> list[Any]:
+    def __call__(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray], checks: list[Any]) -> list[Any]:
         """The totals. Results are stored in ``outputs``; sums of them are added to ``checks``."""
         given = [_readable(value, dtype) for value, dtype in zip(inputs, self.kinds, strict=True)]
         chunks = -(-self.slices // self.chunk)
         totals = [np.empty((chunks, *shape)) for shape, _ in self.totals]  # of many entries: doubles, also for floats
-        sums = [np.empty(chunks, self.dtype)] if self.checked else []
-        arrays = [*given, *outputs, *totals, *sums]
+        sums = np.empty(chunks, self.dtype)
+        arrays = [*given, *outputs, *totals, sums]
         pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
 
         def run(begin: int, end: int, step: int) -> tuple[()]:
@@ -60,8 +59,7 @@ class CompiledNest:
             together(run, self.slices, self.chunk, self.threads)
         else:
             in_turn(run, self.slices, self.chunk)
-        if checks is not None and sums:
-            checks.append(np.add.reduce(sums[0]))
+        checks.append(np.add.reduce(sums))
         return [fold.reduce(total, axis=0).astype(self.dtype) for total, (_, fold) in zip(totals, self.totals, strict=True)]
 
 

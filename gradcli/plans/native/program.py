@@ -21,7 +21,7 @@ def _header(name: str) -> str:
 
 def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
     """Functions of all nests. Raises NativeError where there is no compiler."""
-    writers = [NestWriter(nest, f"nest{place}", checked=True) for place, nest in enumerate(nests)]
+    writers = [NestWriter(nest, f"nest{place}") for place, nest in enumerate(nests)]
     texts = [writer.text() for writer in writers]
     code = library("\n".join([_header(_HEADERS[precision]), *texts]))
     functions = [getattr(code, writer.function) for writer in writers]

@@ -26,11 +26,11 @@ _PARAMETERS = "void *const *a, long long n, long long begin, long long end, long
 
 
 class NestWriter(Body):
-    """The text of one nest; ``checked`` adds up what is stored, so that NaN and infinities are seen."""
+    """The text of one nest, which adds up what it stores, so that NaN and infinities are seen."""
 
-    def __init__(self, nest: Nest, name: str, *, checked: bool) -> None:
+    def __init__(self, nest: Nest, name: str) -> None:
         super().__init__(nest)
-        self.function, self.checked = name, checked
+        self.function = name
         self.checks_inside = False  # whether the loop over a lane adds up what it stores
         self.is_on_heap = False  # what is kept of a slice
 
@@ -52,8 +52,7 @@ class NestWriter(Body):
         for sum_ in sums:
             sum_.end_block()
         self.close()
-        if self.checked:
-            self.add(f"*check = {self._check};")
+        self.add(f"*check = {self._check};")
         if self.is_on_heap:
             self.add("__builtin_free(memory);")
         self.add("return 0;")
@@ -77,10 +76,9 @@ class NestWriter(Body):
             start = fold_of(view.item).start
             self.add(f"for (long long k = 0; k < {size}; ++k) s{place}[k] = {start};")
             place += 1
-        if self.checked:
-            self.add(f"real *const check = (real *)a[{place}] + chunk;")
-            self._check = self.new("c")
-            self.add(f"real {self._check} = 0;")
+        self.add(f"real *const check = (real *)a[{place}] + chunk;")
+        self._check = self.new("c")
+        self.add(f"real {self._check} = 0;")
         self._declare_buffers()
 
     def _pointer(self, node: Expr, name: str, kind: str, source: str) -> None:
@@ -132,7 +130,7 @@ class NestWriter(Body):
         for node, view in self.layout.stored.get(item, ()):
             name = self.value(item, slot)
             self.add(f"{self.entry(node, view.places, slot)} = {name};")
-            if self.checked and item.kind == FLOAT:
+            if item.kind == FLOAT:
                 self.add(f"{self._check} += {name};")
                 self.checks_inside = True
 
