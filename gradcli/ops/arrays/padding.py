@@ -34,10 +34,10 @@ def _pairs(name: str, value: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
 
 def _objects(value: Any) -> np.ndarray:
     """Numbers and what stands for them, by axes and ends."""
-    if isinstance(value, Carrier) and value.shape:  # type: ignore[attr-defined]  # as all carriers of arrays have
-        parts = [getitem(value, index=(i,)) for i in range(value.shape[0])]  # type: ignore[attr-defined]  # likewise
-        return np.stack([_objects(part) for part in parts])
     if isinstance(value, Carrier):
+        shape = getattr(value, "shape", ())
+        if shape:
+            return np.stack([_objects(getitem(value, index=(i,))) for i in range(shape[0])])
         cell = np.empty((), object)
         cell[()] = value
         return cell
@@ -77,21 +77,21 @@ def _constant(x: Any, widths: Widths, values: Any) -> Any:
     return x
 
 
-def _moved(mode: str) -> Function:
+def _moved(mode: Any) -> Function:
     """A mode whose entries are entries of x."""
 
     def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
-        return rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)  # type: ignore[call-overload]  # one of its modes
+        return rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)
 
     return along
 
 
-def _odd(mode: str) -> Function:
+def _odd(mode: Any) -> Function:
     """Reflections at the point of an end: integer combinations of entries."""
 
     def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
         n = x.shape[axis]
-        weights = np.pad(np.eye(n), (width, (0, 0)), mode=mode, reflect_type="odd")  # type: ignore[call-overload]  # likewise
+        weights = np.pad(np.eye(n), (width, (0, 0)), mode=mode, reflect_type="odd")
         last = (*(a for a in range(len(x.shape)) if a != axis), axis)
         return permuted(matmul(permuted(x, last), weights.T), inverse(last))
 
