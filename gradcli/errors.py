@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 _LONGEST = 400  # characters of a message
+_COMPARED = 5000  # names that a misspelt one is compared with
 _WINDOW = 160  # columns of a long source line that are shown around the caret
 
 
@@ -276,6 +277,6 @@ def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | 
 
     if not 2 <= len(word) <= 60:
         return None
-    folded = {c.lower(): c for c in candidates}
+    folded = {c.lower(): c for c in candidates[:_COMPARED]}
     close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
