@@ -88,7 +88,7 @@ def test_a_fault_ends_its_record_alone(
         found = results(done.stdout)
         internal = [r for r in found.values() if r["error"] is not None and r["error"]["code"] == "internal"]
         if done.returncode != 3:
-            assert not internal and found == clean, f"turn {turn}: exit {done.returncode} with {internal}"
+            assert (internal, found) == ([], clean), f"turn {turn}: exit {done.returncode}"
             continue
         met += 1
         assert len(internal) == 1, f"turn {turn}: {internal}"
