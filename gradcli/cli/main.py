@@ -82,7 +82,7 @@ def run() -> None:
 
 
 def _fill_standard_streams() -> None:
-    """Where a standard stream is closed, nothing else may get its number: a file would take what is said to people. It is said to nobody."""
+    """Where a standard stream is closed, no file may get its number, which would take what is said to people: that goes nowhere."""
     for number in range(3):
         try:
             os.fstat(number)

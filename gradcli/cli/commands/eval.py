@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, FailFast, Files, InputFormat, Limit, Precision, Threads
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
@@ -138,7 +138,7 @@ def run(request: EvalRequest) -> int:
 
                 helped(record.error, "eval", inputs)
             writer.write(record)
-            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
                 break
         else:
