@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 from gradcli.cli.request import CheckRequest, EvalRequest
 from gradcli.errors import GradcliError, UsageError
+from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -68,7 +68,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = argument if argument.isascii() else unicodedata.normalize("NFC", argument)
+        text = composed(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:
@@ -98,7 +98,7 @@ def check_inputs(request: CheckRequest) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(unicodedata.normalize("NFC", argument))
+        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(composed(argument))
         if binding is None:
             files.append(argument)
         else:
