@@ -242,7 +242,6 @@ def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
     from gradcli.query.outcome import LONGEST_NAME, line_of
-    from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):
         text = one_line(statement.text, LONGEST_NAME)

@@ -74,9 +74,9 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
     """Print what is known of names when a run is over, and give the exit code that follows."""
     try:
         for remark in remarks():
-            print(f"warning: {remark}", file=sys.stderr)
+            say(f"warning: {remark}")
     except GradcliError as error:
-        print(error.render(), file=sys.stderr)
+        say(error.render())
         return BAD_INPUT
     return FINE
 
@@ -119,7 +119,7 @@ def _silence(stream: Any) -> None:
 
 def _say(text: str) -> None:
     try:
-        print(text, file=sys.stderr, flush=True)
+        say(text)
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(error):
             raise

@@ -212,7 +212,7 @@ def _update_expectations(request: CheckRequest, work: "Work") -> None:
 def _say_who_is_lenient(work: "Work") -> None:
     files, expression = work.inputs.files, work.inputs.expression
     for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
-        print(f"note: {who} is empty: no verdict fails here, only errors and false asserts do", file=sys.stderr)
+        say(f"note: {who} is empty: no verdict fails here, only errors and false asserts do")
 
 
 def _shows_progress(request: CheckRequest) -> bool:

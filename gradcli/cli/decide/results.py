@@ -45,9 +45,9 @@ class Results:
             return
         try:
             for line in self._baseline.closed(set(self._identities.roots.values()), partial and self.code != FINE):
-                print(line, file=sys.stderr)
+                say(line)
         except GradcliError as error:
-            print(error.render(), file=sys.stderr)
+            say(error.render())
             self.code = BAD_INPUT
 
     @property

@@ -58,7 +58,7 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to bound", help=EXAMPLE)
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files)
     programs = programs_of(inputs, limits, request.dtype, 0, request.dialect)

@@ -52,7 +52,7 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to differentiate", help=_EXAMPLE)
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)

@@ -81,7 +81,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)
@@ -153,7 +153,7 @@ def _piped_data(inputs: Inputs) -> Callable[[], bytes]:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("there is no standard input, which '@-' names")
         if sys.stdin.isatty():
-            print("reading data from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading data from the terminal; end with Ctrl-D")
         return sys.stdin.buffer.read()
 
     return read

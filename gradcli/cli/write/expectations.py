@@ -27,7 +27,7 @@ def update(paths: Iterable[str], result: Result) -> None:
     """Record present results as the expectations of JSON Lines files, and say how many. Raises InputError, OutputError."""
     for path in paths:
         changed, total = _update(path, result)
-        print(f"{path}: {changed} of {total} records have new expectations", file=sys.stderr)
+        say(f"{path}: {changed} of {total} records have new expectations")
 
 
 def _update(path: str, result: Result) -> tuple[int, int]:

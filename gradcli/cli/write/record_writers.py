@@ -37,7 +37,7 @@ def complain(record: Any) -> None:
     """What is wrong, beside the output."""
     from gradcli.report.text import error_text
 
-    print(error_text(record), file=sys.stderr, flush=True)
+    say(error_text(record))
 
 
 class JsonArray:

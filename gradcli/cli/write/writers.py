@@ -76,7 +76,7 @@ def _complain(record: Record) -> None:
     """What is wrong, beside the output."""
     from gradcli.report.text import error_text
 
-    print(error_text(record), file=sys.stderr, flush=True)
+    say(error_text(record))
 
 
 def show_json_line(record: Record) -> None:
