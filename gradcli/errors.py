@@ -16,7 +16,8 @@ The tree (each class has a stable ``code`` that scripts may match)::
     │   └── UnknownFieldError unknown-field     a field that records do not have
     ├── NativeError           native            there is no compiler that works, or it cannot compile
     ├── OutputError           output            a result that cannot be written
-    └── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
+    ├── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
+    └── InternalError         internal          an exception that nobody foresaw: a bug of gradcli's, or no memory (containment.py)
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest span;
 ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -255,6 +256,12 @@ class UsageError(GradcliError):
 
 class InputTypeError(UsageError, TypeError):
     """A value or an option of the Python API of a kind that it cannot be."""
+
+
+class InternalError(GradcliError):
+    """An exception that nobody foresaw, which is its cause. It ends its record, and no other."""
+
+    code = "internal"
 
 
 def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | None:

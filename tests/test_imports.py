@@ -18,13 +18,14 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
-    "errors", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query",
+    "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query",
     "files", "report", "cache_folder",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
+    "containment": ("errors",),
     "limits": ("errors",),
     "cache_folder": (),
     "notation": (),
@@ -32,7 +33,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation"),
     "plans": ("plans", "graph", "ops", "errors", "cache_folder"),
-    "language": ("language", "graph", "ops", "errors", "limits"),
+    "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "report": ("report", "errors", "notation"),

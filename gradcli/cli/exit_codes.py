@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from gradcli.errors import GradcliError
+from gradcli.containment import contained
+from gradcli.errors import GradcliError, InternalError
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -28,7 +29,7 @@ def guarded(app: Callable[..., Any]) -> int:
         return code
     except GradcliError as error:
         _say(error.render())
-        return BAD_INPUT
+        return code_of(error)
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED
@@ -39,11 +40,13 @@ def guarded(app: Callable[..., Any]) -> int:
         _say(f"error[output]: cannot write the output: {error.strerror or error}")
         return BAD_INPUT
     except Exception as error:
-        if os.environ.get("GRADCLI_TRACEBACK"):
-            raise
-        _say(f"internal error: {type(error).__name__}: {error}")
-        _say("this is a bug in gradcli: please report the command, and what GRADCLI_TRACEBACK=1 adds to it")
+        _say(contained(error).render())
         return INTERNAL
+
+
+def code_of(error: GradcliError) -> int:
+    """The exit code that an error stands for."""
+    return INTERNAL if isinstance(error, InternalError) else BAD_INPUT
 
 
 def is_closed_pipe(error: OSError) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.containment import contained
 from gradcli.errors import ArgumentError, GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
@@ -136,9 +137,11 @@ class Program:
             if dialect.conflict is not None:
                 raise dialect.refusal(statement)
             lowered = self._run(statement)
-        except GradcliError:
+        except Exception as unforeseen:
+            error = contained(unforeseen)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
-            raise
+            self.bindings.lose_all(statement, error)
+            raise error from error.__cause__
         finally:
             self.lowering.statement = None
         if lowered is None:

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, FailFast, Files, InputFormat, Limit, Precision, Threads
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks, tidied
+from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks, tidied
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
@@ -136,7 +136,7 @@ def run(request: EvalRequest) -> int:
 
                 helped(record.error, "eval", inputs)
             writer.write(record)
-            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
                 break
         else:

@@ -117,7 +117,7 @@ class Baseline:
         if self.path is None or outcome.identity is None:
             return outcome
         self._files.add(outcome.identity.file)
-        if not outcome.bad:
+        if not outcome.bad or outcome.is_internal:
             return outcome
         failure = KnownFailure(outcome.identity, outcome.rule)
         if self.recording:

@@ -15,6 +15,7 @@ from gradcli.cli.inputs.option_values import assignment, check_options, limits_o
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.saving import save_masks, targets_of
+from gradcli.containment import contained
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program, statements
@@ -96,10 +97,15 @@ class Cases:
         """The outcomes of one piece of work."""
         policy = self.policies.of(piece.path)
         started = time.perf_counter()
-        for record in self._records(piece, policy):
-            seconds = time.perf_counter() - started
-            yield outcome_of(record, name_of(record), seconds, policy.fail_on)
-            started = time.perf_counter()
+        try:
+            for record in self._records(piece, policy):
+                seconds = time.perf_counter() - started
+                yield outcome_of(record, name_of(record), seconds, policy.fail_on)
+                started = time.perf_counter()
+        except Exception as error:  # around a record: in reading, in naming it
+            record = failed(contained(error))
+            record.file = piece.path
+            yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
@@ -149,7 +155,8 @@ class Cases:
                     record = checked(program, statement, policy)
                     if record is not None and ours:
                         yield record
-        except GradcliError as error:
+        except Exception as unforeseen:
+            error = contained(unforeseen)
             self.names.unread = True
             if share is None or line_of(error) in share:
                 yield _unreadable(error, path)

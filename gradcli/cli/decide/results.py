@@ -6,7 +6,7 @@ import sys
 import time
 
 from gradcli.cli.decide.baseline import Baseline, Identities
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED, code_of
 from gradcli.errors import GradcliError
 from gradcli.report.outcomes import ERROR, Outcome, Summary
 
@@ -26,7 +26,7 @@ class Results:
         counted = self._baseline.applied(outcome)
         self.summary.add(counted)
         if counted.bad:
-            self.met(BAD_INPUT if counted.status == ERROR else FOUND)
+            self.met(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
         return counted
 
     def met(self, code: int) -> None:
