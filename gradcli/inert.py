@@ -1,10 +1,10 @@
 """Text of other people's made inert: what a terminal, a log, a spreadsheet or a format's reader would act on is shown instead.
 
 Expressions, names, ids, reasons, paths and messages that quote them are data, whatever stands in them. Each place that such text goes
-to has its function here, and no other module escapes anything. One notation serves all of them: a character that is not to be seen, or that
-makes others be seen elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written as
-Python writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character, such as JSON, hold it by their own escapes,
-so that their readers get the text as it was.
+to has its function here, and no other module escapes anything. One notation serves all of them: a character that is not to be seen, or
+that makes others be seen elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written as Python
+writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character, such as JSON, hold it by their own escapes, so that
+their readers get the text as it was.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def padded(text: str, width: int) -> str:
 
 
 def well_formed(text: str) -> str:
-    """Text that every encoding of Unicode has: U+FFFD for each half of a pair, which most readers of JSON refuse even when it is escaped."""
+    """Text that every encoding of Unicode has: U+FFFD for each half of a pair, which readers of JSON refuse."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
@@ -115,8 +115,8 @@ _FORMULA = re.compile(f"(?:\\A|(?<=[;\\t\\n]))(?=[ '\"]*[{_MARKS}])|\\A(?=[\\t\\
 def csv_text(text: str) -> str:
     """Text for a cell of a table, which no spreadsheet takes for a formula: an apostrophe stands before what might begin one.
 
-    That is where a cell begins, and behind ``;``, a tab and the end of a line, which begin one for a spreadsheet that is told of, or expects,
-    another separator. Ends of lines and tabs are left to the quotes around the cell; other characters that cannot be seen are escaped.
+    That is where a cell begins, and behind ``;``, a tab and the end of a line, which begin one for a spreadsheet that expects another
+    separator. Ends of lines and tabs are left to the quotes around the cell; other characters that cannot be seen are escaped.
     """
     if not _is_plain(text):
         text = "".join(c if c in "\n\t" or _is_seen(c) else _escaped(c) for c in text.replace("\r\n", "\n"))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
+from gradcli.cli.write.streams import prepare, say
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
 
@@ -22,6 +23,7 @@ def guarded(app: Callable[..., Any]) -> int:
     """
     if sys.stdout is None or sys.stderr is None:
         return BAD_INPUT  # a closed stream: there is nowhere to write
+    prepare()
     try:
         command = _asked(app)
         code = command if isinstance(command, int) else command()
@@ -96,9 +98,18 @@ def _asked(app: Callable[..., Any]) -> Callable[[], int] | int:
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        _say(_unknown_option(error)) if type(error).__name__ == "NoSuchOption" else show()
+        _say(_unknown_option(error) if type(error).__name__ == "NoSuchOption" else _shown(show))
         return BAD_INPUT
     return command if callable(command) or isinstance(command, int) else FINE
+
+
+def _shown(show: Callable[[Any], None]) -> str:
+    """What the framework says of wrong usage, which quotes what was typed."""
+    from io import StringIO
+
+    text = StringIO()
+    show(text)
+    return text.getvalue().removesuffix("\n")
 
 
 def _unknown_option(error: Any) -> str:

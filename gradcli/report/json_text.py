@@ -20,20 +20,22 @@ def plain_data(value: Any) -> Any:
     return _mapped(value, lambda leaf: number(leaf) if isinstance(leaf, float) else leaf)
 
 
-def encoded(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
+def encoded(value: Any, indent: int | None = None) -> str:
     """JSON of plain data, in one line or indented, in the spacing of Python's own module.
 
     What is not finite has to be text already (`plain_data`). Halves of pairs of UTF-16 are replaced: most readers refuse them even when
     escaped.
     """
     try:
-        if indent is None and not sort_keys:
-            return json_text(_line_encoder()(value))
-        import json
-
-        return json_text(well_formed(json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False, default=_plain)))
+        return json_text(_line_encoder()(value) if indent is None else _indented(value, indent))
     except RecursionError:
-        return json_text(well_formed(_deep(value, indent, sort_keys)))
+        return json_text(well_formed(_deep(value, indent)))
+
+
+def _indented(value: Any, indent: int) -> str:
+    import json
+
+    return well_formed(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=_plain))
 
 
 def canonical(value: Any) -> str:
@@ -82,12 +84,15 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     while pending:
         holder, place = pending.pop()
         held = holder[place]
+        copy: Any
+        places: list[tuple[Any, Any]]
         if isinstance(held, dict):
-            holder[place] = copy = {well_formed(name): inner for name, inner in held.items()}
+            copy = {well_formed(name): inner for name, inner in held.items()}
             places = list(copy.items())
         else:
-            holder[place] = copy = list(held)
+            copy = list(held)
             places = list(enumerate(copy))
+        holder[place] = copy
         for name, inner in places:
             if isinstance(inner, (list, tuple, dict)):
                 pending.append((copy, name))
@@ -102,7 +107,7 @@ class _Written(str):
     __slots__ = ()
 
 
-def _deep(value: Any, indent: int | None, sort_keys: bool) -> str:
+def _deep(value: Any, indent: int | None, sort_keys: bool = False) -> str:
     """JSON of what is nested more deeply than the encoders go."""
     import json
 
@@ -112,15 +117,17 @@ def _deep(value: Any, indent: int | None, sort_keys: bool) -> str:
         item, level = pending.pop()
         if isinstance(item, _Written):
             found.append(item)
-        elif not (isinstance(item, (list, tuple, dict)) and item):
+            continue
+        if not (isinstance(item, (list, tuple, dict)) and item):
             found.append(json.dumps(item, ensure_ascii=False, allow_nan=False, default=_plain))
-        else:
-            inner, outer = ("", "") if indent is None else ("\n" + " " * indent * (level + 1), "\n" + " " * indent * level)
-            opening, closing = "{}" if isinstance(item, dict) else "[]"
-            parts: list[tuple[Any, int]] = []
-            named = isinstance(item, dict)
-            for name in (sorted(item) if sort_keys else item) if named else range(len(item)):
-                between = ("," + (inner or " ")) if parts else opening + inner
-                parts += [(_Written(f"{between}{json.dumps(name, ensure_ascii=False)}: " if named else between), 0), (item[name], level + 1)]
-            pending += reversed([*parts, (_Written(outer + closing), 0)])
+            continue
+        inner, outer = ("", "") if indent is None else ("\n" + " " * indent * (level + 1), "\n" + " " * indent * level)
+        opening, closing = "{}" if isinstance(item, dict) else "[]"
+        parts: list[tuple[Any, int]] = []
+        before = opening + inner
+        for name in (sorted(item) if sort_keys else item) if isinstance(item, dict) else range(len(item)):
+            label = f"{json.dumps(name, ensure_ascii=False)}: " if isinstance(item, dict) else ""
+            parts += [(_Written(before + label), 0), (item[name], level + 1)]
+            before = "," + (inner or " ")
+        pending += reversed([*parts, (_Written(outer + closing), 0)])
     return "".join(found)

@@ -80,7 +80,6 @@ def _physical(place: Place, suite: str) -> dict[str, Any]:
     return {"artifactLocation": _artifact(place.path or suite), "region": region}
 
 
-
 def _artifact(path: str) -> dict[str, str]:
     """A reference from the root of the repository, or the whole address of a file elsewhere."""
     elsewhere = path.startswith("//") or os.path.isabs(path)

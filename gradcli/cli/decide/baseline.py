@@ -135,11 +135,12 @@ class Baseline:
             written = [failure.written() for failure in sorted(self.entries, key=lambda failure: failure.order)]
             text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
             write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
-            yield f"{self.path}: {len(written)} known failure{'s' * (len(written) != 1)}"
+            yield f"{printable(str(self.path))}: {len(written)} known failure{'s' * (len(written) != 1)}"
         elif not partial:
             stale = sorted((f for f in self.entries - self._met if self._is_over(f, roots)), key=lambda failure: failure.order)
             if stale:
-                yield f"note: {self.path}: {len(stale)} of {len(self.entries)} entries match no failure any more; --update leaves them out"
+                count = f"{len(stale)} of {len(self.entries)} entries match no failure any more"
+                yield f"note: {printable(str(self.path))}: {count}; --update leaves them out"
                 yield from (f"  {failure}" for failure in stale[:_MOST])
                 if len(stale) > _MOST:
                     yield f"  and {len(stale) - _MOST} more"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from gradcli.cli.decide.baseline import Baseline, Identities
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError
 from gradcli.report.outcomes import ERROR, Outcome, Summary
 

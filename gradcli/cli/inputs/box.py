@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
 from gradcli.cli.request import BoundRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs

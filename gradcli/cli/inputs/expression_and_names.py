@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_format
 from gradcli.cli.request import DiffRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError
 from gradcli.query.bindings import words
 from gradcli.query.options import names_of

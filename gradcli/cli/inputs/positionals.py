@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.cli.request import CheckRequest, EvalRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs

@@ -1,7 +1,7 @@
-"""The two streams of the command line: results on standard output, and beside them what is to be said. Nothing else in `cli/` writes to them.
+"""The two streams of the command line: results on standard output, and beside them what is to be said.
 
-Text goes through `shown` on its way, so that no line of it does anything to a terminal, or to a CI system that reads along. Formats that
-other programs read have been made by functions of `gradcli.inert` of their own.
+Nothing else of the command line writes to them. Text goes through `shown` on its way, so that no line of it does anything to a terminal, or
+to a CI system that reads along; formats that other programs read are made of functions of `gradcli.inert` of their own.
 """
 
 from __future__ import annotations
