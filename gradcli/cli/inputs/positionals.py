@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.cli.request import CheckRequest, EvalRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
@@ -84,7 +85,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)
@@ -157,7 +158,7 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("there is no standard input, which '@-' names")
         if sys.stdin.isatty():
-            print("reading data from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading data from the terminal; end with Ctrl-D")
         from gradcli.files.opening import read_within
 
         return read_within(sys.stdin.buffer, "standard input", limits)
