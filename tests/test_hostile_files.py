@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import socket
 import struct
 import tracemalloc
-import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_files import GOOD, archive, array_file, said, saved
 
 from gradcli.errors import GradcliError
 from gradcli.files.arrays import load_array
@@ -29,31 +28,6 @@ def clipped(text: str) -> str:
     return text if len(text) <= 400 else f"{text[:200]} … {text[-100:]}"
 
 
-def array_file(header: str, data: bytes = bytes(64), version: int = 1) -> bytes:
-    """A file in NumPy's format with any header."""
-    text = header.encode("latin-1")
-    return MAGIC + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text + data
-
-
-def said(dtype: str = "'<f8'", shape: str = "(8,)", order: str = "False") -> str:
-    return f"{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
-
-
-def saved(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=True)
-    return stream.getvalue()
-
-
-def archive(parts: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", compression) as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that are there twice
-        for name, content in parts.items():
-            file.writestr(name.rstrip("'"), content)
-    return stream.getvalue()
-
-
 def claiming(content: bytes, size: int) -> bytes:
     """An archive of one part, which says that it unpacks to this size."""
     directory = content.rindex(b"PK\x01\x02")
@@ -65,7 +39,6 @@ def encrypted(content: bytes) -> bytes:
     return content[:6] + b"\1" + content[7 : directory + 8] + b"\1" + content[directory + 9 :]
 
 
-GOOD = saved(np.arange(8.0))
 FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     # name of the case: the suffix, what the file holds, the key, the error
     "cut off": (".npy", GOOD[:-1], "", [f"cannot read 'd.npy': {CUT}"]),
@@ -119,7 +92,7 @@ FILES: dict[str, tuple[str, bytes, str, list[str]]] = {
     "a column of many digits": (".csv", b"1\n2\n", ":" + "9" * 5000, [f"'d.csv' has no column '{'9' * 5000}'",
         " = help: columns are numbered 0 to 0"]),
     "JSON that is deep": (".json", b"[" * 100_000, "", ["cannot read 'd.json': nested too deeply"]),
-    "JSON of more axes than there are": (".json", b"[" * 50 + b"1" + b"]" * 50, "", ["an array of 33 axes is over the limit of 32"]),
+    "JSON of more axes than there are": (".json", b"[" * 50 + b"1" + b"]" * 50, "", ["an array of 50 axes is over the limit of 32"]),
     "JSON of many digits": (".json", b"[" + b"1" * 5000 + b"]", "", ["cannot read 'd.json': a whole number has too many digits"]),
     "JSON of a number beyond floats": (".json", b"[1" + b"0" * 400 + b"]", "", ["'d.json' holds a whole number beyond all floats"]),
     "JSON with a name twice": (".json", b'{"x": 1, "x": 2}', ":x", ["cannot read 'd.json': 'x' stands there twice"]),
