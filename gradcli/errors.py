@@ -31,6 +31,7 @@ from typing import Any, ClassVar, NamedTuple
 from gradcli.inert import display_width, printable, shown
 
 _LONGEST = 400  # characters of a message
+_COMPARED = 5000  # names that a misspelt one is compared with
 _WINDOW = 160  # columns of a long source line that are shown around the caret
 
 
@@ -270,6 +271,6 @@ def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | 
 
     if not 2 <= len(word) <= 60:
         return None
-    folded = {c.lower(): c for c in candidates}
+    folded = {c.lower(): c for c in candidates[:_COMPARED]}
     close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
+from gradcli.cli import interrupts
 from gradcli.cli.write.streams import prepare, say
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
@@ -21,20 +22,21 @@ def guarded(app: Callable[..., Any]) -> int:
 
     The application reads the arguments and gives the command that they ask for, which is run here, or an exit code.
     """
-    if sys.stdout is None or sys.stderr is None:
-        return BAD_INPUT  # a closed stream: there is nowhere to write
+    if sys.stdout is None:
+        _say("error[output]: cannot write the output: standard output is closed")
+        return BAD_INPUT
     prepare()
     try:
         command = _asked(app)
-        code = command if isinstance(command, int) else command()
-        sys.stdout.flush()
-        return code
+        with interrupts.unwinding():
+            code = command if isinstance(command, int) else command()
+            sys.stdout.flush()
+        return _interrupted() if code == INTERRUPTED else code
     except GradcliError as error:
         _say(error.render())
         return code_of(error)
     except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
+        return _interrupted()
     except OSError as error:
         _silence(sys.stdout)
         if is_closed_pipe(error):
@@ -46,6 +48,12 @@ def guarded(app: Callable[..., Any]) -> int:
         return INTERNAL
 
 
+def _interrupted() -> int:
+    if not interrupts.said():
+        _say("interrupted")
+    return INTERRUPTED
+
+
 def code_of(error: GradcliError) -> int:
     """The exit code that an error stands for."""
     return INTERNAL if isinstance(error, InternalError) else BAD_INPUT
@@ -54,25 +62,6 @@ def code_of(error: GradcliError) -> int:
 def is_closed_pipe(error: OSError) -> bool:
     """Whether nobody reads what is written any more; Windows says then that the argument is invalid."""
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
-
-
-@contextmanager
-def tidied() -> Iterator[None]:
-    """Let a signal that ends the program unwind it first, as Ctrl-C does, so that no half written file stays."""
-    import signal
-
-    def end(number: int, frame: Any) -> NoReturn:
-        sys.exit(128 + number)
-
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        with suppress(ValueError, AttributeError):  # not the main thread; not on this system
-            before[name] = signal.signal(getattr(signal, name), end)
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
 
 
 def say_remarks(remarks: Callable[[], list[str]]) -> int:

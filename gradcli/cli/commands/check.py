@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
 from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
@@ -153,6 +154,7 @@ def run(request: CheckRequest) -> int:
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
             for outcome in outcomes:
+                interrupts.check()
                 counted = results.add(outcome)
                 progress.add(counted)
                 reports.add(counted)

@@ -35,4 +35,5 @@ def put_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
-    print(shown(text), file=sys.stderr, flush=True)
+    if sys.stderr is not None:  # print would take standard output for it
+        print(shown(text), file=sys.stderr, flush=True)
