@@ -50,15 +50,15 @@ def _as_text(trial: Trial, line: str) -> dict[str, Any] | None:
 
 
 def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
-    """Node by node: `forward` and `backward` over the graph, without plans and caches."""
+    """Node by node: `forward` and `gradient` over the graph, without plans and caches."""
     import numpy as np
 
     from gradcli.errors import GradcliError
     from gradcli.graph.interpret import forward
     from gradcli.graph.nodes import reachable
-    from gradcli.graph.sweep import backward
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
+    from gradcli.query.derivatives import gradient
 
     data = json.loads(line)
     if set(data) - {"expr", "at"} or "rand" in data["expr"]:
@@ -77,11 +77,10 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
             return None
         values = forward([root], scope.values)
         leaves = {name: leaf for name, leaf in scope.leaves.items() if name in data.get("at", {}) and leaf in reachable([root])}
-        with np.errstate(all="ignore"):
-            found = backward(reachable([root]), {root: np.ones(root.shape)[()]}, [*leaves.values()], values.__getitem__)
+        found = gradient(scope, root, leaves, np.ones(root.shape)[()], values, reachable([root]))
     except (GradcliError, KeyError, AttributeError):
         return None
-    grad = {name: np.asarray(found.get(leaf, np.zeros(leaf.shape))).tolist() for name, leaf in leaves.items()}
+    grad = {name: np.asarray(slope).tolist() for name, slope in found.items()}
     return {"value": np.asarray(values[root]).tolist(), "grad": grad, "error": None}
 
 
