@@ -9,8 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, TypeMismatchError
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.ops.spec import REQUIRED, Composite, Op
-
+from gradcli.ops.spec import Composite, Op
 
 Check = Callable[[Any, str, Any], Any]
 
