@@ -202,7 +202,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if options.over and options.check:
         from gradcli.query.over import held
 
-        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over)
+        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over, options.timeout)
         if record.check is not None:
             return
     if options.check:
@@ -321,7 +321,7 @@ def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) ->
     if lowered.ranges:
         from gradcli.check.over import decide_over
 
-        relations, check = decide_over(scope, lowered, options.check)
+        relations, check = decide_over(scope, lowered, options.check, options.timeout)
         record.check = check if options.check else None
         record.told(relations)
         return
