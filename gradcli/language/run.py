@@ -37,6 +37,7 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
+from gradcli.ops.room import IN_FORCE
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
@@ -129,6 +130,7 @@ class Program:
         """
         self.scope.forget_since(self._kept)
         self.lowering.statement = statement
+        before = IN_FORCE.set(self.scope.limits)
         dialect = self.scope.dialect
         dialect.decided = None
         self.lowering.lookup.begin()
@@ -140,6 +142,7 @@ class Program:
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
             raise
         finally:
+            IN_FORCE.reset(before)
             self.lowering.statement = None
         if lowered is None:
             self._kept = self.scope.mark()

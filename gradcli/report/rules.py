@@ -95,7 +95,7 @@ RULES = {
     ),
     "error-limit": Rule(
         "A limit on the size of the input was exceeded", "major",
-        '--limit NAME=N raises the limit that is named: length, entries, dimensions, nodes, calls or tangents.',
+        '--limit NAME=SIZE raises the limit that is named: length, entries, dimensions, nodes, calls, tangents, memory or work.',
     ),
     "error-evaluation": Rule(
         "The expression, or its gradient, has no value", "major",
