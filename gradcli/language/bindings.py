@@ -40,6 +40,14 @@ class Bindings:
         if error is not None and error.follows is not None:
             scope.causes[line] = error.follows
 
+    def lose_all(self, statement: Statement, error: GradcliError) -> None:
+        """Leave the names without a value that a statement with an error binds."""
+        if isinstance(statement, (Binding, DataBinding)):
+            self.lose(statement.name, statement, error)
+        elif isinstance(statement, Several):
+            for binding in statement.bindings:
+                self.lose(binding.name, binding, error)
+
     def raw(self, expr: Expr) -> Any:
         """The value of a constant expression, whole numbers as integers."""
         value = np.asarray(self.scope.evaluate(expr))
@@ -55,14 +63,10 @@ class Bindings:
             scope.names[name] = scope.leaves[name]
             scope.mentioned |= words_of(statement)
             return
-        try:
-            if isinstance(statement, Binding):
-                self._evaluate(statement, made_of_itself)
-            else:
-                self._load(statement)
-        except GradcliError as error:
-            self.lose(name, statement, error)
-            raise
+        if isinstance(statement, Binding):
+            self._evaluate(statement, made_of_itself)
+        else:
+            self._load(statement)
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement
 
@@ -86,13 +90,7 @@ class Bindings:
         """Bind several names at once, when all that stands on the right has been read."""
         mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions, self.scope.names)}
         own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
-        try:
-            values = self._values(statement)
-        except GradcliError as error:
-            for binding in statement.bindings:
-                self.lose(binding.name, binding, error)
-            raise
-        for binding, value in zip(statement.bindings, values, strict=True):
+        for binding, value in zip(statement.bindings, self._values(statement), strict=True):
             made_of_itself = binding in own and binding.name in self.scope.names
             if binding.name in self.scope.outside and not made_of_itself:
                 self.scope.names[binding.name] = self.scope.leaves[binding.name]

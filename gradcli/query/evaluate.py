@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ShapeError, Source, TypeMismatchError
+from gradcli.containment import contained
+from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -52,14 +53,30 @@ def records(
         if cache is not None:
             if not stream and held.take(source, scope.knows):
                 continue
-            if held.texts and not cache.batches(scope, options):
-                yield from _of_sources(program, held.release(), options, cache)
-            record = cache.in_scope(scope, source, options)
+            try:
+                if held.texts and not cache.batches(scope, options):
+                    yield from _of_sources(program, held.release(), options, cache)
+                record = cache.in_scope(scope, source, options)
+            except Exception as error:
+                yield from _of_sources(program, held.release(), options, None)  # what is bound is there for the queries to come
+                record = failed(contained(error).at(Span(0, len(source.text)), source))
         if record is None:
             yield from _of_sources(program, [*held.release(), source], options, cache)
         else:
             yield record
-    if cache is not None and held.texts and not cache.batches(scope, options):
+    if cache is not None and held.texts:
+        yield from _left_over(program, options, cache)
+
+
+def _left_over(program: Program, options: Options, cache: CompilationCache) -> Iterator[Record]:
+    """The results of bindings that nothing came after: those that are many of few templates have none."""
+    held = program.scope.held
+    try:
+        together = cache.batches(program.scope, options)
+    except Exception as error:
+        yield failed(contained(error))
+        together = False
+    if not together:
         yield from _of_sources(program, held.release(), options, cache)
 
 
@@ -67,7 +84,12 @@ def _of_sources(program: Program, sources: Iterable[Source], options: Options, c
     """The results of logical lines, each of its own form."""
     for source in sources:
         for statement in parse_statements(source, program.scope.limits.length):
-            record = cache.of_tree(program.scope, statement, options) if cache is not None and type(statement) is Query else None
+            record = None
+            if cache is not None and type(statement) is Query:
+                try:
+                    record = cache.of_tree(program.scope, statement, options)
+                except Exception as error:
+                    record = failed(locate(contained(error), program.scope, statement))
             record = record or run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record
@@ -92,8 +114,8 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
             _assert(program.scope, lowered, options, record)
         else:
             _query(program, lowered, options, record)
-    except GradcliError as error:
-        return _with_error(record, locate(error, program.scope, statement))
+    except Exception as error:
+        return _with_error(record, locate(contained(error), program.scope, statement))
     finally:
         record.dialect = program.lowering.dialect
     return record

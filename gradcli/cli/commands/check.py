@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
 from gradcli.cli.exit_codes import say_remarks
@@ -153,6 +154,7 @@ def run(request: CheckRequest) -> int:
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
             for outcome in outcomes:
+                interrupts.check()
                 counted = results.add(outcome)
                 progress.add(counted)
                 reports.add(counted)
@@ -210,9 +212,12 @@ def _update_expectations(request: CheckRequest, work: "Work") -> None:
 
 
 def _say_who_is_lenient(work: "Work") -> None:
+    from gradcli.cli.write.streams import say
+    from gradcli.inert import printable
+
     files, expression = work.inputs.files, work.inputs.expression
     for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
-        print(f"note: {who} is empty: no verdict fails here, only errors and false asserts do", file=sys.stderr)
+        say(f"note: {printable(who)} is empty: no verdict fails here, only errors and false asserts do")
 
 
 def _shows_progress(request: CheckRequest) -> bool:

@@ -30,7 +30,8 @@ FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first e
 Limit = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=SIZE", help="Set a limit: length, entries, dimensions, nodes, calls, tangents, memory or work, such as memory=500M."
+        metavar="NAME=SIZE",
+        help="Set a limit: length, entries, dimensions, nodes, calls, tangents, derivatives, memory or work, such as memory=500M.",
     ),
 ]
 Color = Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")]
