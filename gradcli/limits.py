@@ -168,6 +168,14 @@ class Limits:
                 help=f"raise it with --limit memory={_given(bytes_)}" if bytes_ < 10**15 else None,
             )
 
+    def check_nodes(self, count: int, what: str) -> None:
+        """Raise LimitError for more operations than a program may have; ``what`` is made of them."""
+        if count > self.nodes:
+            raise LimitError(
+                f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}",
+                help=f"raise it with --limit nodes={_given(2 * count)}" if count < 10**15 else None,
+            )
+
     def check_work(self, work: int, what: str) -> None:
         """Raise LimitError for more scalar operations than a statement may take; ``what`` takes them."""
         if work > self.work:

@@ -12,10 +12,11 @@ from typing import Protocol
 
 
 class Allowance(Protocol):
-    """What limits say of arrays, and of as many numbers as many of them have. All raise LimitError."""
+    """What limits say of arrays, of as many numbers as several of them have, of operations and of time. All raise LimitError."""
 
     def check_array(self, shape: tuple[int, ...]) -> None: ...
     def check_entries(self, entries: int, what: str) -> None: ...
+    def check_nodes(self, count: int, what: str) -> None: ...
     def check_work(self, work: int, what: str) -> None: ...
 
 
@@ -27,6 +28,13 @@ def room_for(*shape: int) -> None:
     limits = IN_FORCE.get()
     if limits is not None and math.prod(shape) > 1024:
         limits.check_array(shape)
+
+
+def nodes_for(count: int, what: str) -> None:
+    """Raise LimitError where a function may not be written down as so many operations."""
+    limits = IN_FORCE.get()
+    if limits is not None:
+        limits.check_nodes(count, what)
 
 
 def time_for(operations: int, what: str) -> None:
