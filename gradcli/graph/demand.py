@@ -18,6 +18,7 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, 
 from gradcli.ops.counting import entries_of, operations_of, workspace_of
 from gradcli.ops.structure import output
 
+WITH_GRADIENT = "the statement with its gradient"
 _BACKWARDS = 2  # times the forward pass that a sweep takes
 _TEMPORARIES = 4  # arrays that a rule has at once beside what it gives
 _STRIDED = frozenset({broadcast_to, transpose, swapaxes, flip})  # views whose entries are not one after the other
@@ -29,11 +30,17 @@ def hold_program(limits: Limits, order: Sequence[Expr], values: Mapping[Expr, An
     values  those of the leaves: what the program holds already
     wrt     what the last node is differentiated with respect to, in a sweep that follows; None for none
     """
-    times, what = (1, "the statement") if wrt is None else (1 + _BACKWARDS, "the statement with its gradient")
-    limits.check_work(times * sum(map(operations, order)), what)
+    hold_work(limits, order, wrt)
+    what = "the statement" if wrt is None else WITH_GRADIENT
     held = held_by(values.values()) + sum(bytes_of(node) for node in order if not node.is_leaf)
     scratch = max((scratch_of(node) for node in order), default=0)
-    limits.check_memory(held + max(scratch, 0 if wrt is None else _swept(order, wrt)), what)
+    limits.check_memory(held + max(scratch, 0 if wrt is None else swept(order, wrt)), what)
+
+
+def hold_work(limits: Limits, order: Sequence[Expr], wrt: Iterable[Expr] | None = None, sweeps: int = 1) -> None:
+    """The same for scalar operations alone, of as many sweeps as there are."""
+    times, what = (1, "the statement") if wrt is None else (1 + _BACKWARDS * sweeps, WITH_GRADIENT)
+    limits.check_work(times * sum(map(operations, order)), what)
 
 
 def held_by(values: Iterable[Any]) -> int:
@@ -84,7 +91,7 @@ def _is_view(node: Expr) -> bool:
     return op is not reshape or node.operand.op not in _STRIDED
 
 
-def _swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
+def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
     """The bytes that a sweep over nodes holds at once: adjoints that are not complete, and what one rule makes."""
     needed = set(wrt)
     for node in order:
