@@ -25,11 +25,13 @@ A message says what is wrong, in lower case without a full stop; a label stands 
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from gradcli.inert import display_width, printable, shown
+
 _LONGEST = 400  # characters of a message
+_COMPARED = 5000  # names that a misspelt one is compared with
 _WINDOW = 160  # columns of a long source line that are shown around the caret
 
 
@@ -145,7 +147,7 @@ class GradcliError(Exception):
             lines.append(f"{margin} = help: {printable(self.help)}")
         if self.note:
             lines.append(f"{margin} = note: {printable(self.note)}")
-        return "\n".join(lines)
+        return shown("\n".join(lines))
 
     def __str__(self) -> str:
         return self.render() if self.span is not None else self.message
@@ -172,22 +174,8 @@ def _excerpt(source: Source, span: Span, label: str) -> list[str]:
     carets = "^" * max(1, display_width(marked))
     return [
         f"{number} | {printable(text)}",
-        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + label if label else ''}",
+        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + printable(label) if label else ''}",
     ]
-
-
-def printable(text: str) -> str:
-    """Text safe for a terminal: control characters are shown as their code points."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else f"\\x{ord(c):02x}" for c in text)
-
-
-def display_width(text: str) -> int:
-    """Columns that text takes in a terminal (wide characters two, combining marks none)."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _rebuilt(kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> GradcliError:
@@ -283,6 +271,6 @@ def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | 
 
     if not 2 <= len(word) <= 60:
         return None
-    folded = {c.lower(): c for c in candidates}
+    folded = {c.lower(): c for c in candidates[:_COMPARED]}
     close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None

@@ -21,6 +21,7 @@ class Limits:
     nodes: int = 2_000_000  # nodes of one program's graph
     calls: int = 100_000  # calls of the program's own functions in one statement
     tangents: int = 10_000_000  # entries of one Jacobian or Hessian
+    derivatives: int = 300_000  # nodes that derivatives of derivatives of an expression go through: they grow as powers of the order
 
     def raised(self, settings: list[str]) -> Limits:
         """These limits with ``NAME=NUMBER`` settings applied."""

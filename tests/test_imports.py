@@ -18,25 +18,26 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
-    "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query",
-    "files", "report", "storage",
+    "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
+    "query", "files", "report", "storage",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "errors": (),
+    "inert": (),
+    "errors": ("inert",),
     "containment": ("errors",),
     "limits": ("errors",),
     "storage": ("storage", "errors"),
-    "notation": (),
+    "notation": ("inert",),
     "ops": ("ops", "errors"),
     "graph": ("graph", "ops", "errors", "limits"),
-    "formulas": ("formulas", "graph", "ops", "notation"),
+    "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
     "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
-    "report": ("report", "errors", "notation"),
+    "report": ("report", "errors", "notation", "inert"),
     "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (

@@ -16,13 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, UnknownNameError
+from gradcli.inert import markdown_code, one_line, printable, shown, workflow_command, workflow_data, workflow_property
 from gradcli.report import sarif
-from gradcli.report.describing import block, location, message, one_line
-from gradcli.report.dictionaries import dumps, encoded
-from gradcli.report.github import command, escape_data, escape_property
+from gradcli.report.describing import block, location, message
+from gradcli.report.dictionaries import dumps
 from gradcli.report.identities import Tally, digest_of
+from gradcli.report.json_text import encoded
 from gradcli.report.kinds import KINDS, make
-from gradcli.report.markdown import code
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, SKIPPED, STATUSES, XFAILED, XPASSED, Outcome, Summary
 from gradcli.report.places import Fingerprints, Place, place_of, relative
 from gradcli.report.ranking import Worst, gravity
@@ -359,7 +359,7 @@ def cells_of(row):
     return re.findall(r"(?:\\.|[^|])+", inside)
 
 
-def shown(cell):
+def seen_in(cell):
     """What a reader of a cell sees that holds one piece of code."""
     if cell.startswith("<code>"):
         return re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), cell.removeprefix("<code>").removesuffix("</code>"))
@@ -372,8 +372,8 @@ def shown(cell):
 @anything
 @given(TEXTS)
 def test_code_in_a_cell_reads_as_it_was(text):
-    cell = code(text, 300)
-    assert shown(cell) == one_line(text, 300)
+    cell = markdown_code(text, 300)
+    assert seen_in(cell) == one_line(text, 300)
     assert cells_of(f"|{cell} |") == [f"{cell} "]
 
 
@@ -386,13 +386,13 @@ def test_github_reads_back_what_was_escaped(text, value):
         return text
 
     data = (("%0D", "\r"), ("%0A", "\n"))
-    assert unescaped(escape_data(text), *data, ("%25", "%")) == text
-    assert unescaped(escape_property(value), *data, ("%3A", ":"), ("%2C", ","), ("%25", "%")) == value
-    line = command("error", text, file=value, line=3)
+    assert unescaped(workflow_data(text), *data, ("%25", "%")) == text
+    assert unescaped(workflow_property(value), *data, ("%3A", ":"), ("%2C", ","), ("%25", "%")) == value
+    line = workflow_command("error", text, file=value, line=3)
     assert line.count("\n") + line.count("\r") == 0
     properties, found = re.fullmatch("::error (.*?)::(.*)", line, re.DOTALL).groups()
-    assert properties.split(",") == [f"file={escape_property(value)}", "line=3"]
-    assert found == escape_data(text)
+    assert properties.split(",") == [f"file={workflow_property(printable(value))}", "line=3"]
+    assert found == workflow_data(shown(text))
 
 
 def test_json_of_records_holds_what_json_can():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -15,6 +14,7 @@ from gradcli.containment import contained
 from gradcli.errors import ArgumentError, GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
+from gradcli.language.characters import composed
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
@@ -47,11 +47,11 @@ def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFA
     """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
-        text = line if line.isascii() else unicodedata.normalize("NFC", line)
+        text = composed(line)
         if text.startswith(_PROMPTS) or (":" in text and _HEAD.match(text)):
             from gradcli.language.sessions import pieces
 
-            yield from pieces(chain(((first, text),), ((n, unicodedata.normalize("NFC", more)) for n, more in logical)), name)
+            yield from pieces(chain(((first, text),), ((n, composed(more)) for n, more in logical)), name)
             return
         if text.strip():
             yield Source(text, name, first)

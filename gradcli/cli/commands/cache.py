@@ -26,11 +26,13 @@ def show_cache(
 
 def run(clear: bool) -> int:
     """Print where the cache is and what it holds, empty it if that is asked for, and give the exit code. Raises OutputError."""
+    from gradcli.cli.write.streams import put_text
+    from gradcli.inert import printable
     from gradcli.storage.cache import NATIVE, STORES, folder
 
     where = folder()
     if where is None:
-        print("there is no folder for a cache: set GRADCLI_CACHE_DIR")
+        put_text("there is no folder for a cache: set GRADCLI_CACHE_DIR\n")
         return FINE
     try:
         removed = "removed " if clear else ""
@@ -42,7 +44,7 @@ def run(clear: bool) -> int:
             store.clear()
     except OSError as error:
         raise OutputError(f"cannot {'empty' if clear else 'read'} '{where}': {error.strerror or error}") from None
-    print("\n".join([str(where), *lines]))
+    put_text("\n".join(map(printable, [str(where), *lines])) + "\n")
     return FINE
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, Protocol
 
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import GradcliError
 from gradcli.limits import Limits
 from gradcli.query.unused_names import UsedNames
@@ -91,7 +91,7 @@ def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     for path in inputs.files:
         if inputs.holds_records(path):
             yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)  # one process answers a slow pipe line by line
-        elif together or path == "-" or processes == 1:
+        elif together or is_stream(path) or processes == 1:  # a stream is read once
             yield Whole(path, together)
         else:
             yield from _stretches(inputs, path, limits, _SHARES * processes)

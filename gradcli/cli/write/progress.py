@@ -7,7 +7,7 @@ import time
 from threading import Timer
 from typing import Any
 
-from gradcli.report.describing import one_line
+from gradcli.inert import one_line
 from gradcli.report.outcomes import Outcome
 
 _PATIENCE = 0.5  # seconds before anything is shown
