@@ -24,7 +24,8 @@ BELOW_CLI = (
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "errors": (),
+    "spelling": (),
+    "errors": ("spelling",),
     "containment": ("errors",),
     "limits": ("errors",),
     "cache_folder": (),
