@@ -25,11 +25,12 @@ A message says what is wrong, in lower case without a full stop; a label stands 
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from gradcli.inert import display_width, printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,7 +162,7 @@ class GradcliError(Exception):
             lines.append(f"{margin} = help: {printable(self.help)}")
         if self.note:
             lines.append(f"{margin} = note: {printable(self.note)}")
-        return "\n".join(lines)
+        return shown("\n".join(lines))
 
     def __str__(self) -> str:
         return self.render() if self.span is not None else self.message
@@ -190,22 +191,8 @@ def _excerpt(source: Source, span: Span, label: str) -> list[str]:
     carets = "^" * max(1, display_width(marked))
     return [
         f"{number} | {printable(text)}",
-        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + label if label else ''}",
+        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + printable(label) if label else ''}",
     ]
-
-
-def printable(text: str) -> str:
-    """Text safe for a terminal: control characters are shown as their code points."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else f"\\x{ord(c):02x}" for c in text)
-
-
-def display_width(text: str) -> int:
-    """Columns that text takes in a terminal (wide characters two, combining marks none)."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _rebuilt(kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> GradcliError:

@@ -18,26 +18,27 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
-    "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check", "query",
-    "files", "report", "cache_folder",
+    "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
+    "query", "files", "report", "cache_folder",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "inert": (),
     "spelling": (),
-    "errors": ("spelling",),
+    "errors": ("inert", "spelling"),
     "containment": ("errors",),
     "limits": ("errors",),
     "cache_folder": (),
-    "notation": (),
+    "notation": ("inert",),
     "ops": ("ops", "errors"),
     "graph": ("graph", "ops", "errors", "limits"),
-    "formulas": ("formulas", "graph", "ops", "notation"),
+    "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "cache_folder"),
     "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
-    "report": ("report", "errors", "notation"),
+    "report": ("report", "errors", "notation", "inert"),
     "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (

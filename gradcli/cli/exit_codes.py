@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from gradcli.cli import interrupts
+from gradcli.cli.write.streams import prepare, say
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
 
@@ -24,6 +25,7 @@ def guarded(app: Callable[..., Any]) -> int:
     if sys.stdout is None:
         _say("error[output]: cannot write the output: standard output is closed")
         return BAD_INPUT
+    prepare()
     try:
         command = _asked(app)
         with interrupts.unwinding():
@@ -66,9 +68,9 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
     """Print what is known of names when a run is over, and give the exit code that follows."""
     try:
         for remark in remarks():
-            print(f"warning: {remark}", file=sys.stderr)
+            say(f"warning: {remark}")
     except GradcliError as error:
-        print(error.render(), file=sys.stderr)
+        say(error.render())
         return BAD_INPUT
     return FINE
 
@@ -85,9 +87,18 @@ def _asked(app: Callable[..., Any]) -> Callable[[], int] | int:
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        _say(_unknown_option(error)) if type(error).__name__ == "NoSuchOption" else show()
+        _say(_unknown_option(error) if type(error).__name__ == "NoSuchOption" else _shown(show))
         return BAD_INPUT
     return command if callable(command) or isinstance(command, int) else FINE
+
+
+def _shown(show: Callable[[Any], None]) -> str:
+    """What the framework says of wrong usage, which quotes what was typed."""
+    from io import StringIO
+
+    text = StringIO()
+    show(text)
+    return text.getvalue().removesuffix("\n")
 
 
 def _unknown_option(error: Any) -> str:
@@ -111,7 +122,7 @@ def _silence(stream: Any) -> None:
 
 def _say(text: str) -> None:
     try:
-        print(text, file=sys.stderr, flush=True)
+        say(text)
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(error):
             raise

@@ -98,7 +98,7 @@ def _not_lost(unraisable: Any) -> None:
 def _raise_again() -> None:
     _wait(_SOON)
     _state.lost = True
-    _thread.interrupt_main(_state.received or signal.SIGINT)
+    _thread.interrupt_main(signal.Signals(_state.received or signal.SIGINT))
 
 
 def _wait(seconds: float) -> None:

@@ -58,7 +58,9 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        print(f"gradcli {version('gradcli')}")
+        from gradcli.cli.write.streams import put_text
+
+        put_text(f"gradcli {version('gradcli')}\n")
         raise typer.Exit
 
 

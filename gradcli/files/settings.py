@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.files.opening import is_handed_over, opened, unreadable
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
 from gradcli.report.verdicts import Verdict
@@ -23,6 +24,9 @@ VERDICTS = tuple(v.word for v in Verdict)
 CONVENTIONS = ("torch", "jax", "min-norm")
 NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
+_LARGEST = 1 << 20  # bytes of a file
+_PARTS = 100  # of a key, with points between them
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"]*+"|'[^']*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Configuration:
     """The settings of each file of a run: of the nearest pyproject.toml above it, or all of one file that is named."""
 
     def __init__(self, only: str | None = None) -> None:
-        self._only = None if only is None else read(Path(only))
+        self._only = None if only is None else read(Path(only), stream=is_handed_over(only))
         self._found: dict[Path, Settings] = {}
 
     def of(self, file: str | None = None) -> Settings:
@@ -101,13 +105,15 @@ def nearest(folder: Path) -> Path | None:
     return next((path for path in places if os.path.isfile(path)), None)
 
 
-def read(path: Path) -> Settings:
-    """The settings that stand in a file. Raises UsageError."""
+def read(path: Path, *, stream: bool = False) -> Settings:
+    """The settings that stand in a file, or in what a shell hands over as one. Raises UsageError."""
     name = shown(path)
     try:
-        data = tomllib.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
+        data = tomllib.loads(_text(path, name, stream))
+    except GradcliError as error:
+        raise UsageError(error.message) from None
     except OSError as error:
-        raise UsageError(f"cannot read '{name}': {error.strerror or error}") from None
+        raise UsageError(unreadable(error, name).message) from None
     except UnicodeDecodeError:
         raise UsageError(f"cannot read '{name}': it is not UTF-8") from None
     except (ValueError, RecursionError) as error:
@@ -119,6 +125,19 @@ def read(path: Path) -> Settings:
         raise UsageError(f"{name}: [tool.gradcli] must be a table")
     found = {key.replace("-", "_"): _checked(key, value, path) for key, value in given.items()}
     return Settings(**found, path=path)
+
+
+def _text(path: Path, name: str, stream: bool) -> str:
+    """What a file says, if it is short enough, and its keys are, for whose parts tomllib takes a time that grows with their square."""
+    with opened(path, name, stream=stream) as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise UsageError(f"'{name}' is over the limit of {_LARGEST:,} bytes")
+    text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") >= _PARTS and _LONG_KEY.search(line):
+            raise UsageError(f"'{name}', line {number}: a key of more than {_PARTS} parts")
+    return text
 
 
 def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Carrier, Op
 from gradcli.ops.structure import detach, output
 
@@ -174,7 +175,10 @@ def contributions(
         found: list[Any] = [None] * len(wanted)
         for place, partial in enumerate(op.partials):
             if partial is not None and wanted[place]:
-                found[place] = times(cotangent, partial(*values, **static) if static else partial(*values))
+                if type(partial) is Pieces:
+                    found[place] = partial.flowing(times, cotangent, values, static)
+                else:
+                    found[place] = times(cotangent, partial(*values, **static) if static else partial(*values))
         return found
     if op is output:
         return (Parts.of(node.operands[0], static["place"], cotangent),)

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.graph.demand import hold_program
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -167,6 +168,8 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         if first_nonfinite(record.value) is not None:
             record.warnings += nonfinite_of_large(scope, order)
     else:
+        if scope.graph.is_heavy:
+            hold_program(scope.limits, order, scope.values, wrt.values() if options.mode == "grad" and root.kind == "float" else None)
         values = forward([root], scope.values, scope.precision, order)
         record.value = values[root]
         record.warnings += nonfinite(scope, order, values)
@@ -202,7 +205,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if options.over and options.check:
         from gradcli.query.over import held
 
-        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over)
+        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over, options.timeout)
         if record.check is not None:
             return
     if options.check:
@@ -321,7 +324,7 @@ def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) ->
     if lowered.ranges:
         from gradcli.check.over import decide_over
 
-        relations, check = decide_over(scope, lowered, options.check)
+        relations, check = decide_over(scope, lowered, options.check, options.timeout)
         record.check = check if options.check else None
         record.told(relations)
         return

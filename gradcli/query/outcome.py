@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from gradcli.errors import GradcliError, Source, Span
+from gradcli.inert import one_line
 from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.policy import FAIL_ON, Policy
-from gradcli.report.describing import one_line
+from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
@@ -186,8 +187,9 @@ def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Recor
 
 def name_of(record: Record) -> str:
     """What a case is called: its id, else what it says, as pytest shows it."""
-    if record.id is not None and str(record.id).strip():
-        return str(record.id)
+    id = id_text(record.id)
+    if id.strip():
+        return id
     return one_line(record.expr, LONGEST_NAME) or f"line {record.line}"
 
 

@@ -28,11 +28,13 @@ def run(clear: bool) -> int:
     """Print where the cache is and what it holds, empty it if that is asked for, and give the exit code. Raises OutputError."""
     from gradcli.cache_folder import folder
     from gradcli.check import verdict_cache
+    from gradcli.cli.write.streams import put_text
+    from gradcli.inert import printable
     from gradcli.plans.native import cache
 
     where = folder()
     if where is None:
-        print("there is no folder for a cache: set GRADCLI_CACHE_DIR")
+        put_text("there is no folder for a cache: set GRADCLI_CACHE_DIR\n")
         return FINE
     try:
         verdicts, code = verdict_cache.files(), cache.files()
@@ -46,7 +48,7 @@ def run(clear: bool) -> int:
             cache.clear()
     except OSError as error:
         raise OutputError(f"cannot {'empty' if clear else 'read'} '{where}': {error.strerror or error}") from None
-    print("\n".join([str(where), *lines]))
+    put_text("\n".join(map(printable, [str(where), *lines])) + "\n")
     return FINE
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcli.cli.write.whole_files import write_atomically
-from gradcli.errors import InputError, printable
+from gradcli.errors import InputError
 from gradcli.files.settings import nearest
-from gradcli.report.describing import one_line
+from gradcli.inert import one_line, printable
 from gradcli.report.identities import Identity, Tally, identity_of
+from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
 
@@ -74,7 +75,7 @@ class KnownFailure(NamedTuple):
         return (case.file, case.id or "", case.text, case.given or "", case.number, self.rule)
 
     def __str__(self) -> str:
-        name = "" if self.case.id is None else f" ({one_line(str(json.loads(self.case.id)), 60)})"
+        name = "" if self.case.id is None else f" ({one_line(id_text(json.loads(self.case.id)), 60)})"
         return f"{printable(self.case.file)}{name}: {one_line(self.case.text, 100)} [{self.rule}]"
 
 
@@ -134,11 +135,12 @@ class Baseline:
             written = [failure.written() for failure in sorted(self.entries, key=lambda failure: failure.order)]
             text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
             write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
-            yield f"{self.path}: {len(written)} known failure{'s' * (len(written) != 1)}"
+            yield f"{printable(str(self.path))}: {len(written)} known failure{'s' * (len(written) != 1)}"
         elif not partial:
             stale = sorted((f for f in self.entries - self._met if self._is_over(f, roots)), key=lambda failure: failure.order)
             if stale:
-                yield f"note: {self.path}: {len(stale)} of {len(self.entries)} entries match no failure any more; --update leaves them out"
+                count = f"{len(stale)} of {len(self.entries)} entries match no failure any more"
+                yield f"note: {printable(str(self.path))}: {count}; --update leaves them out"
                 yield from (f"  {failure}" for failure in stale[:_MOST])
                 if len(stale) > _MOST:
                     yield f"  and {len(stale) - _MOST} more"

@@ -6,14 +6,14 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.python_functions import check_function
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.pieces import Alone, Piece
+from gradcli.cli.decide.pieces import Alone, Piece, nobody
 from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
 from gradcli.cli.inputs.positionals import function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
@@ -34,6 +34,7 @@ class FunctionCase:
     def __init__(self, request: CheckRequest) -> None:
         limits = limits_of(request, REPORTS)
         self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
+        self.begin: Callable[[int], object] = nobody
         self.policies = FilePolicies(request, check_options(request, CHECKING))
         if not request.function or not request.gradient:
             example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
@@ -51,7 +52,7 @@ class FunctionCase:
     def remarks(self) -> list[str]:
         return []  # its arguments are its own affair
 
-    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
+    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         policy = self.policies.of(None)
         record = Record(self.title, id=self.name, given=self.given)
         rtol = 1e-6 if policy.options.rtol is None else policy.options.rtol

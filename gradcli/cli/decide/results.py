@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from gradcli.cli.decide.baseline import Baseline, Identities
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError
 from gradcli.report.outcomes import ERROR, Outcome, Summary
 
@@ -45,9 +45,9 @@ class Results:
             return
         try:
             for line in self._baseline.closed(set(self._identities.roots.values()), partial and self.code != FINE):
-                print(line, file=sys.stderr)
+                say(line)
         except GradcliError as error:
-            print(error.render(), file=sys.stderr)
+            say(error.render())
             self.code = BAD_INPUT
 
     @property

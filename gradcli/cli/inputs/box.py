@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
 from gradcli.cli.request import BoundRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
@@ -58,7 +59,7 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to bound", help=EXAMPLE)
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files)
     programs = programs_of(inputs, limits, request.dtype, 0, request.dialect)

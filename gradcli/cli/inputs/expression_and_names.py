@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_format
 from gradcli.cli.request import DiffRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError
 from gradcli.language.characters import composed
 from gradcli.query.bindings import words
@@ -52,7 +53,7 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to differentiate", help=_EXAMPLE)
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)

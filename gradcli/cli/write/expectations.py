@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,8 +11,10 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # which types
 from pathlib import Path
 from typing import Any
 
+from gradcli.cli.write.streams import say
 from gradcli.cli.write.whole_files import write_atomically
 from gradcli.errors import InputError
+from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
@@ -27,7 +28,7 @@ def update(paths: Iterable[str], result: Result) -> None:
     """Record present results as the expectations of JSON Lines files, and say how many. Raises InputError, OutputError."""
     for path in paths:
         changed, total = _update(path, result)
-        print(f"{path}: {changed} of {total} records have new expectations", file=sys.stderr)
+        say(f"{printable(path)}: {changed} of {total} records have new expectations")
 
 
 def _update(path: str, result: Result) -> tuple[int, int]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from gradcli.cli.exit_codes import is_closed_pipe
 from gradcli.cli.inputs.option_values import assignment, choice
 from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.write.streams import prepare
+from gradcli.cli.write.unwritable import reported
 from gradcli.cli.write.writers import is_styled
 from gradcli.errors import OutputError, UsageError
 from gradcli.files.settings import Settings
@@ -23,19 +25,20 @@ class Reports:
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
         wanted = _wanted(request, settings)
         _refuse_overwriting([os.path.realpath(path) for _, path in wanted if path != "-"], checked)
-        reconfigure = getattr(sys.stdout, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+        for kind, path in wanted:
+            if path == "-":
+                prepare(kind)
         self.shown: list[Report] = [_shown(kind, request) for kind, path in wanted if path == "-"]
         self.filed: list[Report] = [_opened(kind, path, request.verbose) for kind, path in wanted if path != "-"]
         self.broken: OSError | None = None
+        self.unwritten = 0  # outcomes in whose place a report has an error
 
     def add(self, outcome: Outcome) -> None:
         for report in self.filed:
-            report.add(outcome)
+            self.unwritten += not reported(report, outcome)
         try:
             for report in self.shown:
-                report.add(outcome)
+                self.unwritten += not reported(report, outcome)
         except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
             if not self.filed or not is_closed_pipe(error):
                 raise

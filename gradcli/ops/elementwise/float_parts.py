@@ -13,7 +13,8 @@ from gradcli.ops.carrying import exponent, sign, steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
-from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, where
+from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, logical_not, where
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, composition, elementwise
 from gradcli.ops.text import number_in_c
@@ -98,7 +99,7 @@ def _nan_to_num_in_c(nan: float | None, posinf: float | None, neginf: float | No
 
 
 nan_to_num = elementwise(
-    "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, lambda out, x, nan, posinf, neginf: where(isfinite(x), 1.0, 0.0),
+    "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, Pieces(lambda out, x, **_: logical_not(isfinite(x))),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
     saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS,
     wider=composition(

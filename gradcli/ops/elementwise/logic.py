@@ -12,6 +12,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import chosen, larger, no_number, smaller
 from gradcli.ops.elementwise import extended
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.identities import number_of, unrepeated
@@ -166,8 +167,8 @@ maximum = elementwise(
     "x y",
     np.maximum,
     lambda m, x, y: x if x != x or x > y else y,
-    lambda out, x, y: where(equal(x, y), 0.5, where(less(x, y), 0.0, 1.0)),
-    lambda out, x, y: where(equal(x, y), 0.5, where(greater(x, y), 0.0, 1.0)),
+    Pieces(lambda out, x, y: less(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
+    Pieces(lambda out, x, y: greater(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
     kind="piecewise",
     symbolic=lambda s, x, y: s.Max(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
@@ -189,8 +190,8 @@ minimum = elementwise(
     "x y",
     np.minimum,
     lambda m, x, y: x if x != x or x < y else y,
-    lambda out, x, y: where(equal(x, y), 0.5, where(greater(x, y), 0.0, 1.0)),
-    lambda out, x, y: where(equal(x, y), 0.5, where(less(x, y), 0.0, 1.0)),
+    Pieces(lambda out, x, y: greater(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
+    Pieces(lambda out, x, y: less(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
     kind="piecewise",
     symbolic=lambda s, x, y: s.Min(x, y),
     kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),

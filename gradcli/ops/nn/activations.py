@@ -15,6 +15,7 @@ from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.exponential import exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less_equal, logical_and, where
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.nn.rectifiers import celu, elu, hardsigmoid, hardswish, hardtanh, leaky_relu, relu, relu6, selu
 from gradcli.ops.nn.softmax import log_softmax, softmax
@@ -73,9 +74,7 @@ gelu = elementwise(
 )
 
 
-def _outside(x: Any, lambd: float) -> Any:
-    """0 where -lambd <= x <= lambd and 1 elsewhere, also at NaN."""
-    return where(logical_and(greater_equal(x, -lambd), less_equal(x, lambd)), 0.0, 1.0)
+_OUTSIDE = Pieces(lambda out, x, lambd: logical_and(greater_equal(x, -lambd), less_equal(x, lambd)))
 
 
 def _softshrink(x: Any, lambd: float) -> Any:
@@ -88,7 +87,7 @@ _SHRUNK = {"static": {"lambd": 0.5}, "saves": ("x",)}
 _AT_LAMBDA = (Kink(lambda x, lambd: abs(x) == lambd, "|x| = lambd", "0"),)
 hardshrink = elementwise(
     "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
-    lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, lambda out, x, lambd: _outside(x, lambd),
+    lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, _OUTSIDE,
     kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
     wider=bent.hardshrink, extended=extended.SHRINK,
     doc="x where its size is more than lambd, 0 elsewhere.",
@@ -97,7 +96,7 @@ hardshrink = elementwise(
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
-    lambda out, x, lambd: _outside(x, lambd), kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
+    _OUTSIDE, kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
     wider=bent.softshrink, extended=extended.SHRINK,
     doc="x moved towards 0 by lambd, and 0 where its size is less.",
     rounds=lambda m, out, x, lambd: m.abs(out) + abs(lambd),

@@ -9,16 +9,23 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.exponential import exp
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_or, maximum, where
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_not, logical_or, maximum, where
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Kink
+from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import witness
 
+
+def _below_zero_if_flat(parameter: str) -> Function:
+    """Where what a parameter scales below 0 is flat: there, if it is 0."""
+    return lambda out, x, **static: logical_not(greater(x, 0)) if static[parameter] == 0 else None
+
+
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else x * 0,
-    lambda out, x: where(less_equal(out, 0), 0.0, 1.0),
+    Pieces(lambda out, x: less_equal(out, 0)),
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
@@ -47,7 +54,7 @@ def _hardtanh_in_c(min_val: float, max_val: float) -> str:
 hardtanh = elementwise(
     "hardtanh", "x", _hardtanh,
     lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
-    lambda out, x, min_val, max_val: where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0),
+    Pieces(lambda out, x, min_val, max_val: logical_or(less_equal(x, min_val), greater_equal(x, max_val))),
     kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh", extended=extended.HARDTANH,
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
     wider=bent.hardtanh,
@@ -63,7 +70,7 @@ relu6 = composite(
 hardsigmoid = elementwise(
     "hardsigmoid", "x", lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
-    lambda out, x: where(logical_or(less_equal(x, -3), greater_equal(x, 3)), 0.0, 1.0) / 6,
+    Pieces(lambda out, x: logical_or(less_equal(x, -3), greater_equal(x, 3)), 1 / 6),
     kind="piecewise", saves=("x",), extended=extended.HARDSIGMOID,
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
     doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
@@ -73,7 +80,7 @@ hardsigmoid = elementwise(
 hardswish = elementwise(
     "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
     lambda m, x: m.zero if x <= -3 else x if x >= 3 else x * (x + 3) / 6,
-    lambda out, x: where(less_equal(x, -3), 0.0, where(greater_equal(x, 3), 1.0, (2 * x + 3) / 6)),
+    Pieces(lambda out, x: less_equal(x, -3), lambda out, x: where(greater_equal(x, 3), 1.0, (2 * x + 3) / 6)),
     kind="piecewise", saves=("x",), extended=extended.HARDSWISH,
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
     doc="x*hardsigmoid(x).", ulps=3,
@@ -87,7 +94,7 @@ def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
 leaky_relu = elementwise(
     "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
     lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
-    lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
+    Pieces(_below_zero_if_flat("negative_slope"), lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope)),
     kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True, extended=extended.LEAKY,
     kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
     wider=bent.leaky_relu,
@@ -108,7 +115,7 @@ def _exponential_below_in_c(scale: float, alpha: float, width: float = 1.0) -> s
 
 elu = elementwise(
     "elu", "x", lambda x, alpha: _exponential_below(1.0, alpha, x), lambda m, x, alpha: x if x > 0 else m.expm1(x) * alpha,
-    lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha),
+    Pieces(_below_zero_if_flat("alpha"), lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha)),
     kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=3,
     wider=bent.elu, extended=extended.ELU,
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
