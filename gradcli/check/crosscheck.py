@@ -13,7 +13,7 @@ from gradcli.check.claims import decide
 from gradcli.check.conventions import Conventions
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -99,6 +99,8 @@ def _decided(
         return _undetermined(wrt, REACHED, record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
+    except LimitError as limit:
+        return _undetermined(wrt, limit.message, record)
     except _WITHOUT_REFERENCE as error:
         return _undetermined(wrt, f"the reference has no value: {error}", record)
     check.verdict = check.worst
