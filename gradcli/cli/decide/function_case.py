@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -26,6 +25,7 @@ from gradcli.query.unused_names import UsedNames
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
+from gradcli.storage.current_folder import here
 
 
 class FunctionCase:
@@ -95,7 +95,7 @@ def _loaded(path: str) -> Callable[..., Any]:
     module, colon, name = path.partition(":")
     if not colon or not name:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'")
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(here()))
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
