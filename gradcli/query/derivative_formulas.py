@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError
+from gradcli.errors import ExhaustedError, GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import Effort, Textbook
 from gradcli.graph import transforms
@@ -50,6 +50,8 @@ def derivative_formulas(
             texts, pictures = _partials(scope, root, wrt, order, latex, effort)
         else:
             texts, pictures = _gradients(scope, root, wrt, seed_given, latex, effort)
+    except ExhaustedError:
+        raise
     except (GradcliError, RecursionError):
         return kind, nothing, {} if latex else None
     return kind, texts, pictures
