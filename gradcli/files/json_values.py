@@ -51,7 +51,7 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
     The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a long string among them it would make a
     table of strings as long. Raises InputError for what is no regular array of numbers, LimitError.
     """
-    if type(data) is float:  # as most are
+    if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # as most are
         return np.array(data)
     level, shape = [data], []
     kinds: set[type] = {type(data)}
