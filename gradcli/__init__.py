@@ -22,22 +22,32 @@ The tensors of PyTorch's tutorials are here, too, under PyTorch's names:
 tensor([36., 81.])
 """
 
-from typing import Any
+from __future__ import annotations
 
-from gradcli.api import differentiate, evaluate, parse
-from gradcli.errors import GradcliError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gradcli.api import differentiate, evaluate, parse
+    from gradcli.errors import GradcliError
 
 __all__ = ["GradcliError", "differentiate", "evaluate", "parse"]
 
-_SUBMODULES = frozenset({"autograd", "linalg", "nn", "special"})
+_SUBMODULES = frozenset({"api", "autograd", "errors", "linalg", "nn", "special"})
 
 
 def __getattr__(name: str) -> Any:
-    """PyTorch's names, whose modules are imported when the first is asked for."""
+    """What is imported when it is first asked for: the API, so that the command line looks after signals before it imports anything,
+    and PyTorch's names."""
     if name in _SUBMODULES:
         import importlib
 
         return importlib.import_module(f"gradcli.{name}")
+    if name in __all__:
+        from gradcli import api, errors
+
+        found = globals()[name] = getattr(errors if name == "GradcliError" else api, name)
+        return found
     if name == "__version__":
         from importlib.metadata import version
 

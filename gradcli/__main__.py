@@ -1,6 +1,21 @@
-"""``python -m gradcli``: the command line."""
+"""``python -m gradcli`` and the console script: signals are looked after before anything else is imported."""
 
-from gradcli.cli.main import run
+import os
+
+
+def run() -> None:
+    """Entry point. An interrupt ends it with 130 at any moment, also while it starts."""
+    try:
+        from gradcli.cli import interrupts
+
+        interrupts.take_over()
+    except KeyboardInterrupt:
+        os.write(2, b"interrupted\n")
+        os._exit(130)
+    from gradcli.cli.main import run
+
+    run()
+
 
 if __name__ == "__main__":
     run()

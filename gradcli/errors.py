@@ -16,7 +16,8 @@ The tree (each class has a stable ``code`` that scripts may match)::
     │   └── UnknownFieldError unknown-field     a field that records do not have
     ├── NativeError           native            there is no compiler that works, or it cannot compile
     ├── OutputError           output            a result that cannot be written
-    └── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
+    ├── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
+    └── InternalError         internal          an exception that nobody foresaw: a bug of gradcli's, or no memory (containment.py)
 
 A message says what is wrong, in lower case without a full stop; a label stands at the smallest span;
 ``help`` says what to type. Text is made of it in one place, `GradcliError.render`.
@@ -24,9 +25,15 @@ A message says what is wrong, in lower case without a full stop; a label stands 
 
 from __future__ import annotations
 
-import unicodedata
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from gradcli.inert import display_width, printable, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONGEST = 400  # characters of a message
 _WINDOW = 160  # columns of a long source line that are shown around the caret
@@ -53,14 +60,25 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (from 1, in characters) of an offset."""
-        line = self.text.count("\n", 0, offset)
-        column = offset - (self.text.rfind("\n", 0, offset) + 1)
-        return self.first_line + line, column + 1
+        line = bisect_right(self._starts, offset) - 1
+        return self.first_line + line, offset - self._starts[line] + 1
 
-    def line_at(self, offset: int) -> str:
-        start = self.text.rfind("\n", 0, offset) + 1
-        end = self.text.find("\n", offset)
-        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+    def line_at(self, offset: int) -> Span:
+        """Where the line of an offset begins and ends."""
+        line = bisect_right(self._starts, offset)
+        start, end = self._starts[line - 1], self._starts[line] - 1 if line < len(self._starts) else len(self.text)
+        while end > start and self.text[end - 1] == "\r":
+            end -= 1
+        return Span(start, end)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where its lines begin. They are counted once: a text may have as many errors as it has statements."""
+        starts, end = [0], self.text.find("\n")
+        while end >= 0:
+            starts.append(end + 1)
+            end = self.text.find("\n", end + 1)
+        return starts
 
 
 def text_lines(text: str, *, keepends: bool = True) -> list[str]:
@@ -126,7 +144,7 @@ class GradcliError(Exception):
         if self.source is None or self.span is None:
             return None
         line, column = self.source.position(self.span.start)
-        width = max(1, min(self.span.end - self.span.start, len(self.source.line_at(self.span.start)) - column + 1))
+        width = max(1, min(self.span.end, self.source.line_at(self.span.start).end) - self.span.start)
         return line, column, column + width
 
     def render(self) -> str:
@@ -144,7 +162,7 @@ class GradcliError(Exception):
             lines.append(f"{margin} = help: {printable(self.help)}")
         if self.note:
             lines.append(f"{margin} = note: {printable(self.note)}")
-        return "\n".join(lines)
+        return shown("\n".join(lines))
 
     def __str__(self) -> str:
         return self.render() if self.span is not None else self.message
@@ -157,36 +175,24 @@ def _clipped(text: str) -> str:
 
 def _excerpt(source: Source, span: Span, label: str) -> list[str]:
     number, column = source.position(span.start)
-    text = source.line_at(span.start)
+    line = source.line_at(span.start)
+    length = line.end - line.start
     start = column - 1
-    end = max(start + 1, min(start + span.end - span.start, len(text)))
-    if len(text) > _WINDOW:
-        left = max(0, min(start - _WINDOW // 4, len(text) - _WINDOW))
+    end = max(start + 1, min(start + span.end - span.start, length))
+    left = max(0, min(start - _WINDOW // 4, length - _WINDOW))
+    text = source.text[line.start + left : min(line.start + left + _WINDOW, line.end)]
+    if length > _WINDOW:
         end = min(end, left + _WINDOW)
-        head, tail = "…" if left else "", "…" if left + _WINDOW < len(text) else ""
-        text = head + text[left : left + _WINDOW] + tail
+        head, tail = "…" if left else "", "…" if left + _WINDOW < length else ""
+        text = head + text + tail
         start, end = start - left + len(head), end - left + len(head)
     before, marked = printable(text[:start]), printable(text[start:end])
     gutter = " " * len(str(number))
     carets = "^" * max(1, display_width(marked))
     return [
         f"{number} | {printable(text)}",
-        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + label if label else ''}",
+        f"{gutter} | {' ' * display_width(before)}{carets}{' ' + printable(label) if label else ''}",
     ]
-
-
-def printable(text: str) -> str:
-    """Text safe for a terminal: control characters are shown as their code points."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else f"\\x{ord(c):02x}" for c in text)
-
-
-def display_width(text: str) -> int:
-    """Columns that text takes in a terminal (wide characters two, combining marks none)."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _rebuilt(kind: type[GradcliError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> GradcliError:
@@ -246,6 +252,10 @@ class EvaluationError(GradcliError, RuntimeError):
     code = "evaluation"
 
 
+class ExhaustedError(EvaluationError):
+    """What can be computed, but for which this machine had no memory: no result may be taken for complete that lacks it."""
+
+
 class InputError(GradcliError):
     code = "input"
 
@@ -270,12 +280,14 @@ class InputTypeError(UsageError, TypeError):
     """A value or an option of the Python API of a kind that it cannot be."""
 
 
-def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | None:
-    """The one candidate close enough to be a likely spelling of word, else None."""
-    import difflib
+class InternalError(GradcliError):
+    """An exception that nobody foresaw, which is its cause. It ends its record, and no other."""
 
-    if not 2 <= len(word) <= 60:
-        return None
-    folded = {c.lower(): c for c in candidates}
-    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=cutoff)
-    return folded[close[0]] if close else None
+    code = "internal"
+
+
+def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
+    """The one candidate close enough to be a likely spelling of word, else None."""
+    from gradcli.spelling import closest
+
+    return closest(word, candidates, cutoff)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.inert import latex_text
+
 _LARGEST = 100  # entries of an array that is written out
 
 GREEK = frozenset(
@@ -24,9 +26,12 @@ def name(text: str) -> str:
     if not index:
         stem = text.rstrip("0123456789")
         index = text[len(stem) :]
+    if not stem:  # it begins with an underscore
+        stem, index = text, ""
     stem = stem if stem.isascii() or len(stem) > 1 else _spelled(stem)
-    shown = f"\\{stem}" if stem in GREEK or stem in _CAPITALS else stem if len(stem) == 1 else f"\\mathrm{{{escape(stem)}}}"
-    return f"{shown}_{{{escape(index)}}}" if index and stem else shown
+    written = latex_text(stem)
+    shown = f"\\{stem}" if stem in GREEK or stem in _CAPITALS else written if len(stem) == 1 else f"\\mathrm{{{written}}}"
+    return f"{shown}_{{{latex_text(index)}}}" if index else shown
 
 
 def _spelled(letter: str) -> str:
@@ -35,10 +40,6 @@ def _spelled(letter: str) -> str:
     called = last.lower() if words == ["GREEK", "SMALL", "LETTER"] else last.capitalize() if words == ["GREEK", "CAPITAL", "LETTER"] else ""
     called = "lambda" if called == "lamda" else "Lambda" if called == "Lamda" else called
     return called if called in GREEK or called in _CAPITALS else letter
-
-
-def escape(text: str) -> str:
-    return text.replace("_", "\\_")
 
 
 def number(value: Any, digits: int | None = None) -> str:

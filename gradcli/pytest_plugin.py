@@ -72,20 +72,27 @@ class GradFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
         from gradcli.files.sources import lines_of
+        from gradcli.inert import printable, shown
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
         from gradcli.query.outcome import CaseNames, marks_of
 
         if self.path.suffix in (".jsonl", ".ndjson"):
-            raise self.CollectError(f"{_shown(self.path)}: gradcli_files is about programs; records are checked by: gradcli check")
+            raise self.CollectError(
+                f"{printable(_shown(self.path))}: gradcli_files is about programs; records are checked by: gradcli check"
+            )
         try:
             settings = _configuration(self.config).of(str(self.path))
         except UsageError as error:
             self.session.stash.setdefault(_WRONG, {})[error.render()] = None
             raise self.CollectError(error.render()) from None
         if settings.fail_on == ():
-            self.warn(pytest.PytestWarning(f"fail-on of {settings.path} is empty: no verdict fails here, only errors and false asserts do"))
+            self.warn(
+                pytest.PytestWarning(
+                    f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
+                )
+            )
         try:
             parsed = list(statements(lines_of(str(self.path), DEFAULT.length), _shown(self.path), DEFAULT))
             runner = Runner(self.path.parent, parsed, settings)
@@ -99,9 +106,9 @@ class GradFile(pytest.File):
             item = GradItem.from_parent(self, name=name(_title(parsed[i])), case=Case(runner, first, i, last))
             skip, xfail = marks_of(parsed[i])
             if skip is not None:
-                item.add_marker(pytest.mark.skip(reason=skip or "no reason given"))
+                item.add_marker(pytest.mark.skip(reason=shown(printable(skip)) or "no reason given"))
             if xfail is not None:
-                item.add_marker(pytest.mark.xfail(reason=xfail, strict=True, raises=Wrong))
+                item.add_marker(pytest.mark.xfail(reason=shown(printable(xfail)), strict=True, raises=Wrong))
             yield item
 
 
@@ -138,7 +145,9 @@ class Wrong(Exception):
     """A case that is not right."""
 
     def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.headline)
+        from gradcli.inert import one_line
+
+        super().__init__(one_line(outcome.headline, 500))
         self.outcome = outcome
 
 
@@ -241,11 +250,11 @@ def _shown(path: Path) -> str:
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
+    from gradcli.inert import one_line, shown
     from gradcli.query.outcome import LONGEST_NAME, line_of
-    from gradcli.report.describing import one_line
 
     if not isinstance(statement, GradcliError):
-        text = one_line(statement.text, LONGEST_NAME)
+        text = shown(one_line(statement.text, LONGEST_NAME))
         if "::" not in text.partition("[")[0]:
             return text
     return f"line {line_of(statement)}"

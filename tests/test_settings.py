@@ -124,7 +124,7 @@ def test_one_file_of_settings_for_all(call_cli, project):
     (project / "own.toml").write_text("")
     assert call_cli("check", "strict/k.grad", "--config", "own.toml").returncode == 0
     done = call_cli("check", "k.grad", "--config", "none.toml")
-    assert (done.returncode, done.stderr) == (2, "error[usage]: cannot read 'none.toml': No such file or directory\n")
+    assert (done.returncode, done.stderr) == (2, "error[usage]: there is no file 'none.toml'\n")
 
 
 def test_the_current_folder_is_for_what_has_no_file(call_cli, project):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
-from gradcli.errors import GradcliError
+from gradcli.cli import interrupts
+from gradcli.cli.write.streams import prepare, say
+from gradcli.containment import contained
+from gradcli.errors import GradcliError, InternalError
+from gradcli.storage.whole_files import abandon
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -19,19 +23,21 @@ def guarded(app: Callable[..., Any]) -> int:
 
     The application reads the arguments and gives the command that they ask for, which is run here, or an exit code.
     """
-    if sys.stdout is None or sys.stderr is None:
-        return BAD_INPUT  # a closed stream: there is nowhere to write
+    if sys.stdout is None:
+        _say("error[output]: cannot write the output: standard output is closed")
+        return BAD_INPUT
+    prepare()
     try:
         command = _asked(app)
-        code = command if isinstance(command, int) else command()
-        sys.stdout.flush()
-        return code
+        with interrupts.unwinding():
+            code = command if isinstance(command, int) else command()
+            sys.stdout.flush()
+        return _interrupted() if code == INTERRUPTED else code
     except GradcliError as error:
         _say(error.render())
-        return BAD_INPUT
+        return code_of(error)
     except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
+        return _interrupted()
     except OSError as error:
         _silence(sys.stdout)
         if is_closed_pipe(error):
@@ -39,11 +45,21 @@ def guarded(app: Callable[..., Any]) -> int:
         _say(f"error[output]: cannot write the output: {error.strerror or error}")
         return BAD_INPUT
     except Exception as error:
-        if os.environ.get("GRADCLI_TRACEBACK"):
-            raise
-        _say(f"internal error: {type(error).__name__}: {error}")
-        _say("this is a bug in gradcli: please report the command, and what GRADCLI_TRACEBACK=1 adds to it")
+        _say(contained(error).render())
         return INTERNAL
+    finally:
+        abandon()
+
+
+def _interrupted() -> int:
+    if not interrupts.said():
+        _say("interrupted")
+    return INTERRUPTED
+
+
+def code_of(error: GradcliError) -> int:
+    """The exit code that an error stands for."""
+    return INTERNAL if isinstance(error, InternalError) else BAD_INPUT
 
 
 def is_closed_pipe(error: OSError) -> bool:
@@ -51,32 +67,13 @@ def is_closed_pipe(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
-@contextmanager
-def tidied() -> Iterator[None]:
-    """Let a signal that ends the program unwind it first, as Ctrl-C does, so that no half written file stays."""
-    import signal
-
-    def end(number: int, frame: Any) -> NoReturn:
-        sys.exit(128 + number)
-
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        with suppress(ValueError, AttributeError):  # not the main thread; not on this system
-            before[name] = signal.signal(getattr(signal, name), end)
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
-
-
 def say_remarks(remarks: Callable[[], list[str]]) -> int:
     """Print what is known of names when a run is over, and give the exit code that follows."""
     try:
         for remark in remarks():
-            print(f"warning: {remark}", file=sys.stderr)
+            say(f"warning: {remark}")
     except GradcliError as error:
-        print(error.render(), file=sys.stderr)
+        say(error.render())
         return BAD_INPUT
     return FINE
 
@@ -93,9 +90,18 @@ def _asked(app: Callable[..., Any]) -> Callable[[], int] | int:
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        _say(_unknown_option(error)) if type(error).__name__ == "NoSuchOption" else show()
+        _say(_unknown_option(error) if type(error).__name__ == "NoSuchOption" else _shown(show))
         return BAD_INPUT
     return command if callable(command) or isinstance(command, int) else FINE
+
+
+def _shown(show: Callable[[Any], None]) -> str:
+    """What the framework says of wrong usage, which quotes what was typed."""
+    from io import StringIO
+
+    text = StringIO()
+    show(text)
+    return text.getvalue().removesuffix("\n")
 
 
 def _unknown_option(error: Any) -> str:
@@ -119,7 +125,7 @@ def _silence(stream: Any) -> None:
 
 def _say(text: str) -> None:
     try:
-        print(text, file=sys.stderr, flush=True)
+        say(text)
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EBADF) and not is_closed_pipe(error):
             raise

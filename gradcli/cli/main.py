@@ -1,4 +1,4 @@
-"""The command line: ``gradcli`` and its commands. ``run`` is the console script."""
+"""The command line: ``gradcli`` and its commands. The entry point is in ``gradcli.__main__``, which looks after signals first."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 
 _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
@@ -57,7 +58,9 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        print(f"gradcli {version('gradcli')}")
+        from gradcli.cli.write.streams import put_text
+
+        put_text(f"gradcli {version('gradcli')}\n")
         raise typer.Exit
 
 
@@ -69,13 +72,26 @@ def root(
 
 
 def run() -> None:
-    """Entry point: every way in which the program can end has its exit code."""
+    """What the entry point calls: every way in which the program can end has its exit code."""
+    interrupts.take_over()
     from gradcli.cli.exit_codes import guarded
 
+    _fill_standard_streams()
     gc.set_threshold(500_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
     code = guarded(app)
     gc.freeze()  # the interpreter, which ends, looks through everything else once more: a fifth of a short run
     sys.exit(code)
+
+
+def _fill_standard_streams() -> None:
+    """Where a standard stream is closed, no file may get its number, which would take what is said to people: that goes nowhere."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
 
 
 if __name__ == "__main__":

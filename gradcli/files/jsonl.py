@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputError, UnknownFieldError, suggestion
-from gradcli.files.arrays import array_of, load_array
+from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, suggestion
+from gradcli.files.arrays import load_array
+from gradcli.files.json_values import array_of, parsed
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import DIALECTS
 
@@ -56,10 +57,12 @@ class InputRecord:
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
     """The record of one line. Raises GradcliError, with what is known of the record as ``error.record``."""
     try:
-        data = json.loads(line, object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"not a JSON record: {reason}") from None
+        data = parsed(line, "a record", limits)
+    except ValueError as error:
+        if len(line) > limits.length:  # as much of it as is read
+            help = "raise it with --limit length=..."
+            raise LimitError(f"a record of {len(line):,} characters is over the limit of {limits.length:,}", help=help) from None
+        raise InputError(f"not a JSON record: {error}") from None
     if not isinstance(data, dict):
         raise InputError(f"a record is a JSON object, not {_kind(data)}")
     known: dict[str, Any] = {"expr": data["expr"] if isinstance(data.get("expr"), str) else None}
@@ -72,24 +75,16 @@ def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
         raise
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"not a JSON record: '{twice}' stands there twice")
-    return found
-
-
 def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputRecord:
     refuse_unknown(data, FIELDS, "a record", 'names of your own go under "meta"')
     expr = data.get("expr")
     if not isinstance(expr, str):
         raise InputError("the record has no 'expr'" if expr is None else f"'expr' must be a string, not {_kind(expr)}")
     return InputRecord(
-        expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed")),
-        tuple(_expected(data.get("expect"))), data.get("meta"), _reason("skip", data.get("skip")), _reason("xfail", data.get("xfail")),
-        _tolerance("rtol", data.get("rtol")), _tolerance("atol", data.get("atol")), _dialect(data.get("dialect")), _given(data),
+        expr, data.get("id"), _values(data.get("at"), limits, folder), _names(data.get("wrt")), _seed(data.get("seed"), limits),
+        tuple(_expected(data.get("expect"), limits)), data.get("meta"), _reason("skip", data.get("skip")),
+        _reason("xfail", data.get("xfail")), _tolerance("rtol", data.get("rtol")), _tolerance("atol", data.get("atol")),
+        _dialect(data.get("dialect")), _given(data),
     )  # fmt: skip
 
 
@@ -128,8 +123,7 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
             values[name] = value
             continue
         array = load_array(value[1:], limits, folder) if isinstance(value, str) and value.startswith("@") else None
-        values[name] = array = array_of(value, f"the value of '{name}'") if array is None else array
-        limits.check_shape(array.shape)
+        values[name] = array_of(value, f"the value of '{name}'", limits) if array is None else array
     return values
 
 
@@ -141,11 +135,11 @@ def _names(wrt: Any) -> tuple[str, ...] | None:
     return None if wrt is None else tuple(wrt)
 
 
-def _seed(seed: Any) -> Any:
-    return seed if seed is None or isinstance(seed, str) else array_of(seed, "the 'seed'")
+def _seed(seed: Any, limits: Limits) -> Any:
+    return seed if seed is None or isinstance(seed, str) else array_of(seed, "the 'seed'", limits)
 
 
-def _expected(expect: Any) -> Iterator[Claimed]:
+def _expected(expect: Any, limits: Limits) -> Iterator[Claimed]:
     if expect is None:
         return
     grad = expect.get("grad") if isinstance(expect, dict) else None
@@ -164,7 +158,7 @@ def _expected(expect: Any) -> Iterator[Claimed]:
         elif isinstance(claim, str) and not _is_number(claim):
             yield Claimed(name, text=claim)
         elif claim is not None:
-            yield Claimed(name, array_of(claim, what))
+            yield Claimed(name, array_of(claim, what, limits))
 
 
 def _meta(meta: Any) -> dict[str, Any] | None:

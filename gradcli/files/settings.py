@@ -14,15 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.files.opening import is_handed_over, opened, unreadable
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
 from gradcli.report.verdicts import Verdict
+from gradcli.storage.current_folder import absolute, here
 
 VERDICTS = tuple(v.word for v in Verdict)
 CONVENTIONS = ("torch", "jax", "min-norm")
 NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
+_LARGEST = 1 << 20  # bytes of a file
+_PARTS = 100  # of a key, with points between them
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"]*+"|'[^']*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -81,14 +86,14 @@ class Configuration:
     """The settings of each file of a run: of the nearest pyproject.toml above it, or all of one file that is named."""
 
     def __init__(self, only: str | None = None) -> None:
-        self._only = None if only is None else read(Path(only))
+        self._only = None if only is None else read(Path(only), stream=is_handed_over(only))
         self._found: dict[Path, Settings] = {}
 
     def of(self, file: str | None = None) -> Settings:
         """The settings of a file; without one, of the current folder. Raises UsageError for what cannot be read or is wrong."""
         if self._only is not None:
             return self._only
-        folder = Path.cwd() if file is None else Path(os.path.abspath(file)).parent
+        folder = here() if file is None else Path(absolute(file)).parent
         if folder not in self._found:
             path = nearest(folder)
             self._found[folder] = Settings() if path is None else read(path)
@@ -101,13 +106,15 @@ def nearest(folder: Path) -> Path | None:
     return next((path for path in places if os.path.isfile(path)), None)
 
 
-def read(path: Path) -> Settings:
-    """The settings that stand in a file. Raises UsageError."""
+def read(path: Path, *, stream: bool = False) -> Settings:
+    """The settings that stand in a file, or in what a shell hands over as one. Raises UsageError."""
     name = shown(path)
     try:
-        data = tomllib.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
+        data = tomllib.loads(_text(path, name, stream))
+    except GradcliError as error:
+        raise UsageError(error.message) from None
     except OSError as error:
-        raise UsageError(f"cannot read '{name}': {error.strerror or error}") from None
+        raise UsageError(unreadable(error, name).message) from None
     except UnicodeDecodeError:
         raise UsageError(f"cannot read '{name}': it is not UTF-8") from None
     except (ValueError, RecursionError) as error:
@@ -119,6 +126,19 @@ def read(path: Path) -> Settings:
         raise UsageError(f"{name}: [tool.gradcli] must be a table")
     found = {key.replace("-", "_"): _checked(key, value, path) for key, value in given.items()}
     return Settings(**found, path=path)
+
+
+def _text(path: Path, name: str, stream: bool) -> str:
+    """What a file says, if it is short enough, and its keys are, for whose parts tomllib takes a time that grows with their square."""
+    with opened(path, name, stream=stream) as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise UsageError(f"'{name}' is over the limit of {_LARGEST:,} bytes")
+    text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") >= _PARTS and _LONG_KEY.search(line):
+            raise UsageError(f"'{name}', line {number}: a key of more than {_PARTS} parts")
+    return text
 
 
 def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> None:
@@ -214,5 +234,5 @@ def one_of(what: str, word: str, allowed: tuple[str, ...]) -> str:
 
 def shown(path: Path) -> str:
     """The path from the current folder, if it is in or below it."""
-    full, here = Path(os.path.abspath(path)), Path.cwd()
-    return str(full.relative_to(here)) if full.is_relative_to(here) else str(full)
+    full, top = Path(absolute(path)), here()
+    return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)

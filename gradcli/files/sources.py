@@ -10,32 +10,32 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gradcli.errors import InputError
+from gradcli.files.opening import opened, refuse_unnameable, unreadable
 
 _CHUNK = 1 << 16
 _PROMPT = "> "
 
 
-def lines_of(path: str, limit: int) -> Iterator[str]:
-    """The lines of a file ("-": standard input) as they come, decoded as UTF-8 with or without a BOM.
+def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
+    """The lines of a file ("-": standard input) as they come, decoded as UTF-8 with or without a BOM; of a pipe, too, if that is said.
 
     Bytes that are not UTF-8 stay as surrogates, so that the error names their place. A line longer than the limit
     is cut just beyond it, which is enough for the parser to refuse it; the rest of the line is skipped.
     Raises InputError for a file that cannot be read.
     """
     try:
+        if path == "-" and (sys.stdin is None or sys.stdin.closed):
+            raise InputError("standard input is closed", help="name a file, or give it something to read")
         if path == "-" and sys.stdin.isatty() and sys.stdout.isatty():
             yield from _typed()
         elif path == "-":
             yield from _decoded(sys.stdin.buffer, limit)
         else:
-            with Path(path).open("rb") as stream:
-                yield from _decoded(stream, limit)
-    except FileNotFoundError:
-        raise InputError(f"there is no file '{path}'") from None
-    except IsADirectoryError:
-        raise InputError(f"'{path}' is a folder, not a file") from None
+            refuse_unnameable(path)
+            with opened(Path(path), path, stream=stream) as file:
+                yield from _decoded(file, limit)
     except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+        raise unreadable(error, "standard input" if path == "-" else path) from None
 
 
 def _typed() -> Iterator[str]:

@@ -10,7 +10,8 @@ import numpy as np
 from gradcli.formulas.printing import in_form
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.notation import array, escape, name, number
+from gradcli.inert import latex_text
+from gradcli.notation import array, name, number
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, UNARY, LatexPiece
@@ -25,7 +26,7 @@ _CONSTANTS = {
 def latex(root: Expr, names: Mapping[Expr, str] | None = None) -> str:
     """The formula of a node; ``names`` gives texts of leaves that are not called by their own name."""
     labels: dict[Expr, Any] = {
-        node: LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{escape(label)}}}", ATOM))
+        node: LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{latex_text(label)}}}", ATOM))
         for node, label in (names or {}).items()
     }
     text: str = interpret(reachable([root]), Latex(), labels)[root][0]
@@ -55,5 +56,5 @@ class Latex(Transcription[LatexPiece]):
         written = in_form(op.text.latex, node, operands, number)
         if written is not None:
             return LatexPiece(written)
-        sign = op.text.sign or f"\\operatorname{{{escape(op.name)}}}"
+        sign = op.text.sign or f"\\operatorname{{{latex_text(op.name)}}}"
         return LatexPiece((f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM))

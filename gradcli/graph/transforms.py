@@ -6,18 +6,22 @@ Each takes and gives nodes, so that they nest to any order.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
 from gradcli.graph.interpret import interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.tangents import Tangents, filled
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.structure import derivative
+
+_PER_NODE = 50  # a third derivative has about as many nodes for each of the function
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +32,18 @@ class Derivation:
     y: Expr
     x: Expr
     vector: Expr | None = None
+    growth: Growth | None = None
+
+
+class Growth(NamedTuple):
+    """How a derivative has grown out of those that it is a derivative of."""
+
+    order: int  # how many are inside of one another
+    first: int  # nodes that the innermost went through, as many times as it has rows
+    nodes: int  # that all went through
+
+    def more(self, nodes: int) -> Growth:
+        return self._replace(nodes=self.nodes + nodes)
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
@@ -36,18 +52,50 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
         raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
-    if kind == "vjp":
-        expanded = grad(y, x, vector)
-    elif kind == "jvp":
-        assert vector is not None
-        expanded = jvp(y, {x: vector})
-    elif kind == "hvp":
-        assert vector is not None
-        expanded = hvp(y, x, vector)
-    else:
-        expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
-    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector))
+    rows = {"jacobian": min(math.prod(y.shape), math.prod(x.shape)), "hessian": math.prod(x.shape)}
+    growth = _growth(y, rows.get(kind, 1))
+    made = y.graph.room
+    with _bounded(y.graph, growth):
+        if kind == "vjp":
+            expanded = grad(y, x, vector)
+        elif kind == "jvp":
+            assert vector is not None
+            expanded = jvp(y, {x: vector})
+        elif kind == "hvp":
+            assert vector is not None
+            expanded = hvp(y, x, vector)
+        else:
+            expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
+    made -= y.graph.room
+    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
     return node
+
+
+def _growth(y: Expr, rows: int) -> Growth:
+    """Of a derivative of y, before it is made."""
+    nodes = reachable([y])
+    inside = [node.static["of"].growth for node in nodes if node.op is derivative]
+    if not inside:
+        return Growth(1, rows * len(nodes), 0)
+    return Growth(1 + max(g.order for g in inside), rows * max(g.first for g in inside), max(g.nodes for g in inside) + len(nodes))
+
+
+@contextmanager
+def _bounded(graph: Graph, growth: Growth) -> Iterator[None]:
+    """Hold a derivative of a derivative to the limit. A large expression may have as many more nodes as derivatives of low orders take."""
+    if growth.order == 1:
+        yield
+        return
+    limit = graph.limits.derivatives
+    error = LimitError(
+        f"the derivative of order {growth.order} goes through more than {limit:,} operations, counted with those that it is made of",
+        help=f"raise it with --limit derivatives={10 * limit}",
+    )
+    left = limit + _PER_NODE * growth.first - growth.nodes
+    if left < 0:
+        raise error
+    with graph.held_to(left, error):
+        yield
 
 
 def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:

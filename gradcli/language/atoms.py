@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from gradcli.errors import Span
@@ -11,7 +12,9 @@ from gradcli.language.tokens import FRACTIONS, NAME, NUMBER, RESERVED, ROOTS, ST
 from gradcli.language.tree import Dots, Name, Number, Text
 from gradcli.ops.text import NEGATION, ROOT, UNARY
 
-_GROUPED = re.compile(r"(?:[0-9](?:_?[0-9])*)?\.?(?:[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?")
+_DIGITS = "[0-9](?:_?[0-9])*+"
+_GROUPED = re.compile(rf"(?:{_DIGITS})?+\.?(?:{_DIGITS})?+(?:[eE][+-]?{_DIGITS})?+")
+_LONGEST = 300  # digits of numbers that are whole beyond doubt: floats end at 309
 
 
 def atom(stacks: Stacks, token: Token) -> bool:
@@ -40,31 +43,32 @@ def atom(stacks: Stacks, token: Token) -> bool:
 def number(stacks: Stacks, token: Token) -> float:
     """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
     text = token.text
-    if text.isdigit() and len(text) < 300 and text != "0":
+    if text.isdigit() and len(text) < _LONGEST and text != "0":
         return int(text)
     if text[-1] in FRACTIONS:
         whole = text[:-1]
         if whole and not whole.isdigit():
             stacks.fail(f"{text!r} is not a number", token.span, "a fraction stands after a whole number, as in 2½")
         stacks.implied = True
-        return (int(whole) if whole else 0) + FRACTIONS[text[-1]]
+        return (float(whole) if len(whole) >= _LONGEST else int(whole or 0)) + FRACTIONS[text[-1]]
     if text == "0" and (after := stacks.peek()).kind == NAME and after.start == token.start + 1 and after.text[0] in "xXoObB":
         return based(stacks, token, after)
     if "_" in text and not _GROUPED.fullmatch(text):
         stacks.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
     plain = text.replace("_", "")
-    return int(plain) if plain.isdigit() and len(plain) < 300 else float(plain)
+    return int(plain) if plain.isdigit() and len(plain) < _LONGEST else float(plain)
 
 
-def based(stacks: Stacks, token: Token, digits: Token) -> int:
+def based(stacks: Stacks, token: Token, digits: Token) -> float:
     """NUMBER: 0x10, 0b11, 0o17, as Python writes whole numbers in other bases."""
     written = token.text + digits.text
     stacks.at += 1
     try:
-        return int(written, 0)
+        whole = int(written, 0)
     except ValueError:
         span = Span(token.start, digits.start + len(digits.text))
         stacks.fail(f"{written!r} is not a number", span, "write 0x10, 0o17 or 0b11 for whole numbers in other bases")
+    return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
 
 
 def negation(stacks: Stacks, token: Token) -> bool:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import GradcliError, InputError, MissingValueError, Span
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr
+from gradcli.language.ancestry import Ancestry
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.objects import is_object, is_several, values_in
@@ -29,7 +30,7 @@ class Bindings:
     """The names of one program, as its statements bind them."""
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
-        self.scope, self.lowering = scope, lowering
+        self.scope, self.lowering, self.ancestry = scope, lowering, Ancestry()
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -39,6 +40,14 @@ class Bindings:
         scope.failed[name] = line = statement.source.position(statement.span.start)[0]
         if error is not None and error.follows is not None:
             scope.causes[line] = error.follows
+
+    def lose_all(self, statement: Statement, error: GradcliError) -> None:
+        """Leave the names without a value that a statement with an error binds."""
+        if isinstance(statement, (Binding, DataBinding)):
+            self.lose(statement.name, statement, error)
+        elif isinstance(statement, Several):
+            for binding in statement.bindings:
+                self.lose(binding.name, binding, error)
 
     def raw(self, expr: Expr) -> Any:
         """The value of a constant expression, whole numbers as integers."""
@@ -55,14 +64,10 @@ class Bindings:
             scope.names[name] = scope.leaves[name]
             scope.mentioned |= words_of(statement)
             return
-        try:
-            if isinstance(statement, Binding):
-                self._evaluate(statement, made_of_itself)
-            else:
-                self._load(statement)
-        except GradcliError as error:
-            self.lose(name, statement, error)
-            raise
+        if isinstance(statement, Binding):
+            self._evaluate(statement, made_of_itself)
+        else:
+            self._load(statement)
         if name in scope.names:
             scope.bindings[scope.names[name]] = statement
 
@@ -80,19 +85,13 @@ class Bindings:
         values = [scope.names[other] for other in names if other in scope.names]
         if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
             values += [part for other in names if other in scope.objects for part in values_in(scope.objects[other].object)]
-        return leaf in reachable(values)
+        return self.ancestry.depend(values, leaf)
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
         mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions, self.scope.names)}
         own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
-        try:
-            values = self._values(statement)
-        except GradcliError as error:
-            for binding in statement.bindings:
-                self.lose(binding.name, binding, error)
-            raise
-        for binding, value in zip(statement.bindings, values, strict=True):
+        for binding, value in zip(statement.bindings, self._values(statement), strict=True):
             made_of_itself = binding in own and binding.name in self.scope.names
             if binding.name in self.scope.outside and not made_of_itself:
                 self.scope.names[binding.name] = self.scope.leaves[binding.name]
@@ -144,6 +143,8 @@ class Bindings:
             return
         own = scope.named(value.node, name)
         scope.objects.pop(name, None)
+        if made_of_itself and name in scope.leaves:
+            self.ancestry.note(own, scope.leaves[name])
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
             scope.replaced.add(name)

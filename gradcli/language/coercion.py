@@ -113,9 +113,12 @@ class Coercion:
             return array if array.ndim else bool(array)
         raw = np.asarray(self.scope.evaluate(node))
         if node.kind == "int" or self.is_integral(node):
-            if raw.size and np.max(np.abs(raw)) > 2**53:
+            if np.all(np.abs(raw) <= 2**53):
+                raw = raw.astype(np.int64)
+            elif kind != QUANTITY:  # which may be infinite, too
+                if not np.all(np.isfinite(raw)):
+                    raise ArgumentError("a whole number is wanted here, not one that is not finite")
                 raise LimitError("a whole number beyond 2**53 cannot be an index, a shape or an axis")
-            raw = raw.astype(np.int64)
         return raw if raw.ndim else raw.item()
 
     def is_integral(self, node: Expr) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -11,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.containment import contained
 from gradcli.errors import ArgumentError, GradcliError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
+from gradcli.language.characters import composed
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
@@ -37,6 +38,7 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
+from gradcli.ops.room import IN_FORCE
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
@@ -46,11 +48,11 @@ def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFA
     """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
-        text = line if line.isascii() else unicodedata.normalize("NFC", line)
+        text = composed(line)
         if text.startswith(_PROMPTS) or (":" in text and _HEAD.match(text)):
             from gradcli.language.sessions import pieces
 
-            yield from pieces(chain(((first, text),), ((n, unicodedata.normalize("NFC", more)) for n, more in logical)), name)
+            yield from pieces(chain(((first, text),), ((n, composed(more)) for n, more in logical)), name)
             return
         if text.strip():
             yield Source(text, name, first)
@@ -129,6 +131,7 @@ class Program:
         """
         self.scope.forget_since(self._kept)
         self.lowering.statement = statement
+        before = IN_FORCE.set(self.scope.limits)
         dialect = self.scope.dialect
         dialect.decided = None
         self.lowering.lookup.begin()
@@ -136,10 +139,13 @@ class Program:
             if dialect.conflict is not None:
                 raise dialect.refusal(statement)
             lowered = self._run(statement)
-        except GradcliError:
+        except Exception as unforeseen:
+            error = contained(unforeseen)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
-            raise
+            self.bindings.lose_all(statement, error)
+            raise error from error.__cause__
         finally:
+            IN_FORCE.reset(before)
             self.lowering.statement = None
         if lowered is None:
             self._kept = self.scope.mark()

@@ -14,13 +14,16 @@ from gradcli.ops.text import ARGUMENT, COMPARISON, EXPRESSION
 class Bracket:
     """An open bracket: where it stands, which rule of the grammar reads what is in it, and what has been read."""
 
-    __slots__ = ("base", "comma", "exponent", "items", "keyword", "keywords", "opener", "outside", "primes", "rule", "slice", "spaced")
+    __slots__ = (
+        "base", "comma", "exponent", "items", "keyword", "keywords", "named", "opener", "outside", "primes", "rule", "slice", "spaced",
+    )  # fmt: skip
 
     def __init__(self, rule: int, opener: Token, outside: int, base: Node | None, primes: int) -> None:
         self.rule, self.opener, self.outside, self.base, self.primes = rule, opener, outside, base, primes
         self.items: list[Node] = []
         self.keywords: list[tuple[str, Node]] = []
         self.keyword: Token | None = None
+        self.named: set[str] = set()  # the names of keywords
         self.slice: list[Node | None] | None = None
         self.comma = False
         self.exponent: Node | None = None  # of the function whose arguments are in it: sin^2(x)

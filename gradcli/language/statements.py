@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from gradcli.errors import AmbiguousError, LimitError, ParseError, Source, Span
+from gradcli.containment import contained
+from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
@@ -19,8 +20,18 @@ _METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_gra
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 
 
-def parse_statements(source: Source, limit: int) -> Iterator[Statement | ParseError | LimitError]:
-    """The statements of one logical line; an error takes the place of the statement it stands in."""
+def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
+    """The statements of one logical line; an error takes the place of the statement it stands in, or of the rest of the line."""
+    try:
+        yield from _parsed(source, limit)
+    except Exception as error:
+        from gradcli.language import pasted
+
+        yield contained(error).at(Span(0, len(source.text)), source)
+        yield from pasted.lost(source, 0, source.text)
+
+
+def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     if "#" in source.text and "dialect" in source.text and (error := unknown_dialect(source)) is not None:
         yield error
     if len(source.text) > limit:
@@ -112,7 +123,8 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     first = tokens[start]
     kind, text, _ = part.token(1)
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
-        return several(part) if first.text in ("(", "[", "*") and "=" in source.text and binds_several(part) else query(part)
+        has_equals = first.text in ("(", "[", "*") and source.text.find("=", *part.span) >= 0
+        return several(part) if has_equals and binds_several(part) else query(part)
     if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):

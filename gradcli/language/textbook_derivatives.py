@@ -47,11 +47,11 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
 
 
 def _order(tokens: list[Token], at: int, stop: int) -> tuple[int, int]:
-    """The exponent at a place, 1 if there is none, and the place after it."""
+    """The exponent at a place, 1 if there is none, and the place after it; of a high one no more than that it is too high."""
     if at < stop and tokens[at].kind == SUPERSCRIPT:
-        return superscript_value(tokens[at].text), at + 1
+        return int(min(superscript_value(tokens[at].text), _HIGHEST + 1)), at + 1
     if at + 1 < stop and tokens[at].text == "**" and tokens[at + 1].kind == NUMBER and tokens[at + 1].text.isdigit():
-        return int(tokens[at + 1].text[:4]), at + 2
+        return min(int(tokens[at + 1].text[:4]), _HIGHEST + 1), at + 2
     return 1, at
 
 

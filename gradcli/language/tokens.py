@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
 _token = tuple.__new__  # makes a named tuple in half the time that its own constructor takes
 
-_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SPELLINGS = {
     "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-",
     "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°",
@@ -110,10 +110,11 @@ def _bad_character(source: Source, char: str, start: int) -> ParseError:
     return ParseError(f"unexpected character {shown}", span=Span(start, start + 1), source=source, help=_HELP.get(char))
 
 
-def superscript_value(text: str) -> int:
-    """The exponent that superscript digits stand for."""
-    digits = int("".join(str(_SUPERSCRIPTS.index(c)) for c in text if c != "⁻"))
-    return -digits if text.startswith("⁻") else digits
+def superscript_value(text: str) -> float:
+    """The exponent that superscript digits stand for: a whole number, or a float as of a number with as many digits."""
+    digits = text.lstrip("⁻").translate(_PLAIN_DIGITS)
+    value = int(digits) if len(digits) < 300 else float(digits)
+    return -value if text.startswith("⁻") else value
 
 
 _BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")

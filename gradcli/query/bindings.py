@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
+from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
@@ -35,8 +36,7 @@ def text_of(expression: Any) -> str:
 
 def words(expression: str) -> frozenset[str]:
     """The names in a program, functions and attributes among them, as the language spells them (NFC)."""
-    text = expression if expression.isascii() else unicodedata.normalize("NFC", expression)
-    return frozenset(word for word in _WORDS.findall(text) if word)
+    return frozenset(word for word in _WORDS.findall(composed(expression)) if word)
 
 
 def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
@@ -48,34 +48,32 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
     if at is not None and not isinstance(at, Mapping):
         raise InputTypeError(f"'at' must map names to values, not {type(at).__name__}", help=f"write {how('x')}")
     found: dict[str, Any] = {}
+    by_form = cache(lambda: _by_form(known))
     for given in (at or {}, keywords):
         for name, value in given.items():
-            place = _spelled(name, known, how)
+            place = name if isinstance(name, str) and name in known else _spelled(name, by_form, how)
             if place in found and given is at:
                 raise UsageError(f"the name '{place}' is bound twice: it is one name in two spellings")
             found[place] = value
     return found
 
 
-def _spelled(name: Any, known: Collection[str], how: Callable[[str], str]) -> str:
-    if isinstance(name, str) and name in known:
-        return name
-    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(_NAME, unicodedata.normalize("NFC", name)):
+def _by_form(known: Collection[str]) -> dict[str, str]:
+    """Words by what NFKC makes of them; where that is one for several, the first."""
+    return {composed(word, "NFKC"): word for word in sorted(known, reverse=True)} | {word: word for word in known}
+
+
+def _spelled(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
+    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(_NAME, composed(name)):
         raise InputTypeError(f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}")
-    if name.isascii() and all(word.isascii() for word in known):
-        return name
-    composed = unicodedata.normalize("NFC", name)
-    if composed in known:
-        return composed
-    folded = unicodedata.normalize("NFKC", name)
-    return next((word for word in sorted(known) if unicodedata.normalize("NFKC", word) == folded), composed)
+    plain = composed(name)
+    return by_form().get(plain) or by_form().get(composed(name, "NFKC"), plain)
 
 
 def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str) -> None:
     """Raise for keywords that are neither options nor names of the expression: somebody's misspelt option, or name."""
     for name in keywords:
-        folded = unicodedata.normalize("NFKC", name)
-        if name in known or (not folded.isascii() and any(unicodedata.normalize("NFKC", word) == folded for word in known)):
+        if name in known or (not name.isascii() and composed(name, "NFKC") in _by_form(known)):
             continue
         close = suggestion(name, sorted({*options, *known}))
         help = f"did you mean '{close}'?" if close else None
@@ -151,9 +149,7 @@ def state_of(random_state: Any) -> int:
 
 def name_of(name: Any) -> str:
     """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
-    if not isinstance(name, str) or not all(
-        re.fullmatch(rf"\s*{_NAME}\s*", part) for part in unicodedata.normalize("NFC", name).split(",")
-    ):
+    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{_NAME}\s*", part) for part in composed(name).split(",")):
         raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
     return str(name)
 

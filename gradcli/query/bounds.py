@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gradcli.containment import contained
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, suggestion
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
@@ -62,8 +63,8 @@ def bounded(program: Program, statement: Statement, asked: AskedBounds) -> Bound
         record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
         record.warnings += lowered.notes
         _ranges(program, lowered, asked, record)
-    except GradcliError as error:
-        return record.fail(locate(error, program.scope, statement))
+    except Exception as error:
+        return record.fail(locate(contained(error), program.scope, statement))
     return record if isinstance(statement, Query) else None
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.sampling import anywhere
+from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
@@ -138,7 +139,8 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
         _differentiated(program, subject, needs, asked, record)
         if asked.check and record.formulas:
             verified(program, subject.query, record, asked.options, asked.points, asked.state, subject.names or ())
-    except GradcliError as error:
+    except Exception as unforeseen:
+        error = contained(unforeseen)
         if isinstance(error, ShapeError) and error.help is None and len(said.text) <= _SHORT and "\n" not in said.text:
             error.help = f"gradcli diff {shlex.quote(f'sum({said.text})')}, or one entry: {shlex.quote(f'({said.text})[0]')}"
         return record.fail(locate(error, program.scope, subject.query))

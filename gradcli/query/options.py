@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from gradcli.language.characters import composed
 
 Place = Callable[[str, tuple[int, ...], Any], Any]  # the array that takes a large result: of which name, shape and dtype
 
@@ -16,7 +17,7 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
     listed = given.split(",") if isinstance(given, str) else given
-    return tuple(unicodedata.normalize("NFC", name.strip()) for name in listed if name.strip())
+    return tuple(composed(name.strip()) for name in listed if name.strip())
 
 
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, Source, Span
+from gradcli.inert import one_line
 from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.policy import FAIL_ON, Policy
-from gradcli.report.describing import one_line
+from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 LONGEST_NAME = 80  # characters of a case's name
-_MARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
+_MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
@@ -31,9 +33,10 @@ def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[s
     worst = None if record.check is None else record.check.worst
     false = record.asserted is not None and record.asserted.holds is False
     status = ERROR if record.error is not None else FAILED if false or (worst is not None and worst.word in fail_on) else PASSED
-    if record.xfail is not None:
-        status = XPASSED if status == PASSED else XFAILED
-    return Outcome(record, name, status, record.xfail, seconds, details)
+    outcome = Outcome(record, name, status, record.xfail, seconds, details)
+    if record.xfail is not None and not outcome.is_internal:
+        outcome.status = XPASSED if status == PASSED else XFAILED
+    return outcome
 
 
 def details_of(record: Record, check: Check) -> list[str]:
@@ -111,10 +114,16 @@ def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | Non
     source, span = statement.source, statement.span
     if source is None or span is None:
         return None, None
-    found = _MARK.search(source.line_at(span.end)) or _MARK.search(source.line_at(span.start))
+    return _marks_in(source, source.line_at(span.end)) or _marks_in(source, source.line_at(span.start)) or (None, None)
+
+
+@lru_cache(4)
+def _marks_in(source: Source, line: Span) -> tuple[str | None, str | None] | None:
+    """The same of a line, which is looked through once for all statements on it."""
+    found = _MARK.search(source.text, line.start, line.end)
     if found is None:
-        return None, None
-    reason = found[2] or ""
+        return None
+    reason = (found[2] or "").strip()
     return (reason, None) if found[1] == "skip" else (None, reason)
 
 
@@ -178,8 +187,9 @@ def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Recor
 
 def name_of(record: Record) -> str:
     """What a case is called: its id, else what it says, as pytest shows it."""
-    if record.id is not None and str(record.id).strip():
-        return str(record.id)
+    id = id_text(record.id)
+    if id.strip():
+        return id
     return one_line(record.expr, LONGEST_NAME) or f"line {record.line}"
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gradcli.errors import GradcliError
-from gradcli.report.dictionaries import SCHEMA, failure_dict, number, plain_data, well_formed
+from gradcli.inert import well_formed
+from gradcli.report.dictionaries import SCHEMA, failure_dict
+from gradcli.report.json_text import number, plain_data
 from gradcli.report.records import Failure
 
 Ends = tuple[float, float]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gradcli.errors import display_width, printable, text_lines
+from gradcli.errors import text_lines
+from gradcli.inert import padded, printable, shown
 from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends, Point
 from gradcli.report.derivative_sheet import Line, label_width
 
@@ -22,12 +23,12 @@ def lines_of(record: BoundRecord) -> list[Line]:
     facts = {"read as": record.read_as, "dialect": record.dialect}
     lines = [Line(label, printable(fact), "fact") for label, fact in facts.items() if fact is not None]
     if record.value is not None:
-        lines.append(Line("value", _range(record.value, record.box), "formula"))
+        lines.append(Line("value", printable(_range(record.value, record.box)), "formula"))
     one = len(record.grad) == 1
     for name, bound in record.grad.items():
-        lines.append(Line(printable(f"d/d{name}" if one else f"∂/∂{name}"), _range(bound, record.box), "formula"))
+        lines.append(Line(printable(f"d/d{name}" if one else f"∂/∂{name}"), printable(_range(bound, record.box)), "formula"))
     for name, most in (record.lipschitz or {}).items():
-        lines.append(Line(f"norm {name}", "unbounded" if most is None else f"at most {most!r}", "formula"))
+        lines.append(Line(printable(f"norm {name}"), "unbounded" if most is None else f"at most {most!r}", "formula"))
     lines.append(Line("proved", "yes, by interval arithmetic" if record.certified else "no: see the notes", "fact"))
     lines += [Line(note.kind, printable(_note(note)), "note") for note in record.notes]
     return [*lines, *(Line("note", printable(warning), "note") for warning in record.warnings)]
@@ -61,5 +62,5 @@ def text_of(record: BoundRecord) -> str:
     """A record for pipes and files, ending in a newline."""
     lines = lines_of(record)
     width = label_width(lines)
-    shown = [f"  {line.label}{' ' * (width - display_width(line.label))}{line.text}".rstrip() for line in lines]
-    return "\n".join([*title(record), *shown]) + "\n"
+    below = [f"  {padded(line.label, width)}{line.text}".rstrip() for line in lines]
+    return shown("\n".join([*title(record), *below])) + "\n"

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradcli.errors import GradcliError
-from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict, plain_data, well_formed
+from gradcli.inert import well_formed
+from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict
+from gradcli.report.json_text import plain_data
 from gradcli.report.records import Failure
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from gradcli.errors import display_width, printable, text_lines
+from gradcli.errors import text_lines
+from gradcli.inert import display_width, latex_comment, padded, printable, shown
 from gradcli.notation import name as latex_name
 from gradcli.report.derivative_record import DerivativeRecord, Path, operator
 from gradcli.report.verdicts import Verdict
@@ -32,9 +33,9 @@ def lines_of(record: DerivativeRecord) -> list[Line]:
     facts = {"read as": record.read_as, "dialect": record.dialect}
     lines = [Line(label, printable(fact), "fact") for label, fact in facts.items() if fact is not None]
     for path, text in formulas(record).items():
-        lines.append(Line(operator(path, record.partial), text or _TOO_LONG, "formula"))
+        lines.append(Line(printable(operator(path, record.partial)), printable(text or _TOO_LONG), "formula"))
     if record.check is not None:
-        lines.append(Line("check", verdict_text(record), "verdict"))
+        lines.append(Line("check", printable(verdict_text(record)), "verdict"))
     return [*lines, *(Line("note", printable(warning), "note") for warning in record.warnings)]
 
 
@@ -61,8 +62,8 @@ def text_of(record: DerivativeRecord) -> str:
     """A record for pipes and files, ending in a newline."""
     lines = lines_of(record)
     width = label_width(lines)
-    shown = [f"  {line.label}{' ' * (width - display_width(line.label))}{line.text}".rstrip() for line in lines]
-    return "\n".join([*title(record), *shown]) + "\n"
+    below = [f"  {padded(line.label, width)}{line.text}".rstrip() for line in lines]
+    return shown("\n".join([*title(record), *below])) + "\n"
 
 
 def label_width(lines: list[Line]) -> int:
@@ -78,7 +79,7 @@ def latex_of(record: DerivativeRecord) -> str:
     for path in formulas(record):
         formula = record.formulas[path].latex or "\\text{a longer formula}"
         rows.append(f"{_fraction(path, record.partial)} {operand} &= {formula}")
-    comment = "".join(f"% {line}\n" for line in title(record))
+    comment = latex_comment("\n".join(title(record)))
     return f"{comment}\\begin{{align*}}\n" + " \\\\\n".join(rows or [f"{picture} &= \\text{{a constant}}"]) + "\n\\end{align*}\n"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gradcli.errors import printable, text_lines
+from gradcli.errors import text_lines
+from gradcli.inert import clipped, one_line, printable, shown
+from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XPASSED, Outcome
 from gradcli.report.places import place_of, stands_in
 from gradcli.report.records import Record
@@ -10,15 +12,6 @@ from gradcli.report.verdicts import ALGEBRA
 
 _WIDEST, _MOST_LINES = 200, 8  # of an excerpt
 _LONGEST, _MOST_DETAILS = 1000, 20  # of details
-
-
-def clipped(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def one_line(text: str, limit: int) -> str:
-    """Text on a single line of at most so many characters."""
-    return clipped(printable(" ".join(text[: 8 * limit].split())), limit)
 
 
 def location(outcome: Outcome) -> str:
@@ -29,7 +22,7 @@ def location(outcome: Outcome) -> str:
 
 def id_of(record: Record) -> str:
     """The id of a record, in brackets after its place; empty without one."""
-    text = "" if record.id is None else one_line(str(record.id), 100)
+    text = one_line(id_text(record.id), 100)
     return f" ({text})" if text else ""
 
 
@@ -79,7 +72,7 @@ def block(outcome: Outcome) -> str:
         margin = " " * max((len(number) for number, _ in numbered), default=0)
         excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
         rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
-    return "\n".join([head, *rest, *(f"{margin} = {detail}" for detail in further(outcome))])
+    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in further(outcome))]))
 
 
 def _excerpt(record: Record) -> list[tuple[str, str]]:

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.inert import well_formed
+from gradcli.report.json_text import encoded, number, plain_data
 from gradcli.report.records import Asserted, Failure, Record
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, Claim, OneSided, VariableCheck, Worst
 
 SCHEMA = 1
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def well_formed(text: str) -> str:
-    """Text that every encoding of Unicode has: U+FFFD for each character that cannot be encoded."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
-def number(value: float) -> float | str:
-    """A float as JSON has it: the non-finite ones as strings."""
-    return value if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
 
 
 def numbers(array: Any) -> Any:
@@ -42,15 +29,6 @@ def numbers(array: Any) -> Any:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return plain_data(array.tolist())
     return array.tolist()
-
-
-def plain_data(value: Any) -> Any:
-    """Lists, objects and numbers as JSON has them."""
-    if isinstance(value, list):
-        return [plain_data(v) for v in value]
-    if isinstance(value, dict):
-        return {name: plain_data(v) for name, v in value.items()}
-    return number(value) if isinstance(value, float) else value
 
 
 def as_dict(record: Record) -> dict[str, Any]:
@@ -199,47 +177,3 @@ def check_dict(check: Check) -> dict[str, Any]:
 def dumps(record: Record) -> str:
     """One line of JSON Lines."""
     return encoded(as_dict(record))
-
-
-def encoded(value: Any, indent: int | None = None) -> str:
-    """JSON of plain data, in which lone surrogates are replaced: most readers refuse them even when escaped.
-
-    What is not finite has to be text already (`plain_data`).
-    """
-    return _indented(value, indent) if indent is not None else _line_encoder()(value)
-
-
-def _indented(value: Any, indent: int) -> str:
-    import json
-
-    return well_formed(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=str))
-
-
-@cache
-def _line_encoder() -> Callable[[Any], str]:
-    """JSON in one line, by msgspec: in a third of the time that Python's own module takes, and in its spacing."""
-    import msgspec
-
-    encode, spaced = msgspec.json.Encoder(enc_hook=_plain).encode, msgspec.json.format
-
-    def line(value: Any) -> str:
-        try:
-            data = encode(value)
-        except UnicodeEncodeError:
-            data = encode(_well_formed_data(value))
-        return spaced(data, indent=0).decode()
-
-    return line
-
-
-def _plain(value: Any) -> Any:
-    """The number or the text of a kind of its own, such as NumPy's."""
-    return number(float(value)) if isinstance(value, float) else int(value) if isinstance(value, int) else str(value)
-
-
-def _well_formed_data(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_well_formed_data(v) for v in value]
-    if isinstance(value, dict):
-        return {well_formed(name): _well_formed_data(v) for name, v in value.items()}
-    return well_formed(value) if isinstance(value, str) else value

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import TextIO
 
+from gradcli.inert import printable, workflow_command
 from gradcli.report.describing import location, message
-from gradcli.report.dictionaries import well_formed
 from gradcli.report.markdown import Table
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Place, place_of
@@ -36,15 +36,15 @@ class GitHubReport(Report):
     def close(self, summary: Summary) -> None:
         lines = list(self.worst)
         if self.worst.left_out:
-            lines.append(command("error", f"and {self.worst.left_out:,} more: {summary.line()}", title="gradcli check"))
+            lines.append(workflow_command("error", f"and {self.worst.left_out:,} more: {summary.line()}", title="gradcli check"))
         if summary.interrupted:
-            lines.append(command("warning", summary.line(), title="gradcli check"))
+            lines.append(workflow_command("warning", summary.line(), title="gradcli check"))
         file = os.environ.get("GITHUB_STEP_SUMMARY")
         if file:
             try:
                 self._summarize(Path(file), summary)
             except OSError as error:
-                lines.append(command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
+                lines.append(workflow_command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
         self.stream.write("".join(line + "\n" for line in lines))
         self.stream.flush()
 
@@ -58,31 +58,22 @@ class GitHubReport(Report):
 
 def _annotation(outcome: Outcome) -> str:
     place = place_of(outcome)
-    text = message(outcome) if place.file is not None else f"{location(outcome)}: {message(outcome)}"
-    return command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}")
+    text = message(outcome) if _can_be_linked(place) else f"{location(outcome)}: {message(outcome)}"
+    return workflow_command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}")
+
+
+def _can_be_linked(place: Place) -> bool:
+    """Whether the file has a name that a log can hold: that of another is told in the text."""
+    return place.path is not None and printable(place.path) == place.path
 
 
 def _properties(place: Place) -> dict[str, str | int]:
     """GitHub takes columns only within one line."""
-    if place.path is None:
+    if place.path is None or not _can_be_linked(place):
         return {}
-    found: dict[str, str | int] = {"file": well_formed(place.path), "line": place.line}
+    found: dict[str, str | int] = {"file": place.path, "line": place.line}
     if place.end_line is not None and place.end_line != place.line:
         found["endLine"] = place.end_line
     elif place.column is not None and place.end_column is not None:
         found |= {"col": place.column, "endColumn": place.end_column}
     return found
-
-
-def command(name: str, text: str, **properties: str | int) -> str:
-    """A workflow command."""
-    listed = ",".join(f"{key}={escape_property(str(value))}" for key, value in properties.items())
-    return f"::{name} {listed}::{escape_data(text)}"
-
-
-def escape_data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def escape_property(text: str) -> str:
-    return escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcli.report.describing import clipped, id_of, one_line
-from gradcli.report.dictionaries import well_formed
+from gradcli.inert import clipped, one_line, well_formed
+from gradcli.report.describing import id_of
 from gradcli.report.json_report import JsonArray
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, place_of

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.report.json_text import canonical
 from gradcli.report.records import Record
 
 _LONGEST = 400  # characters of a text that is told as it is
@@ -36,7 +37,7 @@ def identity_of(record: Record, file: str) -> Identity:
         text = f"{text[: _LONGEST // 2]}… sha256 {_digest(text)}"
     return Identity(
         file,
-        None if record.id is None else json.dumps(record.id, sort_keys=True, default=str),
+        None if record.id is None else canonical(record.id),
         text,
         record.given,
     )
@@ -44,7 +45,7 @@ def identity_of(record: Record, file: str) -> Identity:
 
 def given_of(given: Any) -> str | None:
     """What identifies a case beside its text, in short; None if there is nothing."""
-    return _digest(json.dumps(given, sort_keys=True, default=str)) if given else None
+    return _digest(canonical(given)) if given else None
 
 
 def _digest(text: str) -> str:

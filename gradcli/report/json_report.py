@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gradcli.report.dictionaries import SCHEMA, as_dict, encoded
+from gradcli.report.dictionaries import SCHEMA, as_dict
+from gradcli.report.json_text import encoded
 from gradcli.report.outcomes import Outcome, Report, Summary
 
 

@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TextIO
 
-from gradcli.errors import printable
-from gradcli.report.describing import block, location, one_line
+from gradcli.inert import one_line, printable, xml_text
+from gradcli.report.describing import block, location
 from gradcli.report.identities import Tally, digest_of
 from gradcli.report.outcomes import ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Report, Summary
 from gradcli.report.places import relative
 
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _COUNTED = {ERROR: "errors", FAILED: "failures", XPASSED: "failures", SKIPPED: "skipped", XFAILED: "skipped"}
 
 
@@ -95,9 +94,8 @@ def _body(outcome: Outcome) -> str:
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:
-    """An element around text whose lines are printable, and so hold nothing that XML forbids."""
-    return f"<{tag}{_attributes(**attributes)}>{text.translate(_ENTITIES)}</{tag}>"
+    return f"<{tag}{_attributes(**attributes)}>{xml_text(text)}</{tag}>"
 
 
 def _attributes(**values: str) -> str:
-    return "".join(f' {name}="{value.translate(_ENTITIES)}"' for name, value in values.items())
+    return "".join(f' {name}="{xml_text(value)}"' for name, value in values.items())

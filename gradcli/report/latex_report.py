@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradcli.errors import printable, text_lines
+from gradcli.errors import text_lines
+from gradcli.inert import latex_comment
 from gradcli.notation import array, name
 from gradcli.report.records import Record
 
@@ -26,6 +27,6 @@ def latex_record(record: Record, digits: int | None) -> str:
             formula = (record.latex or {}).get(variable)
             middle = f"{formula} = " if formula else ""
             lines.append(f"{symbol % name(variable)} &= {middle}{array(numbers, digits)}")
-    comment = "\n".join(f"% {printable(line)}" for line in text_lines(record.expr, keepends=False))
+    comment = latex_comment("\n".join(text_lines(record.expr, keepends=False)))
     body = " \\\\\n".join(lines)
-    return f"{comment}\n\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
+    return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TextIO
 
-from gradcli.report.describing import id_of, location, one_line
+from gradcli.inert import markdown_code
+from gradcli.report.describing import id_of, location
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
@@ -48,18 +48,6 @@ class MarkdownReport(Report):
 
 
 def _row(outcome: Outcome) -> str:
-    cells = (code(location(outcome) + id_of(outcome.record), 300), code(outcome.record.expr, 200), code(outcome.headline, 300))
-    return f"| {outcome.rule} | {' | '.join(cells)} |\n"
-
-
-def code(text: str, limit: int) -> str:
-    """Text as code in a cell of a table: on one line, and none of it read as Markdown (nor as a mention of somebody)."""
-    text = one_line(text, limit)
-    if not text:
-        return ""
-    if "\\|" in text:  # a code span in a table cannot hold this: the backslash would be taken for the escape
-        return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in text)}</code>"
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    padding = " " if text.startswith("`") or text.endswith("`") else ""
-    escaped = text.replace("|", "\\|")
-    return f"{fence}{padding}{escaped}{padding}{fence}"
+    record = outcome.record
+    texts = ((location(outcome) + id_of(record), 300), (record.expr, 200), (outcome.headline, 300))
+    return f"| {outcome.rule} | {' | '.join(markdown_code(text, limit) for text, limit in texts)} |\n"

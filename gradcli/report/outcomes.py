@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from gradcli.errors import InternalError
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class Outcome:
     @property
     def bad(self) -> bool:
         return self.status in BAD
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether it is a bug of gradcli's, which nobody can have expected."""
+        return self.record.error is not None and isinstance(self.record.error.error, InternalError)
 
     @property
     def file(self) -> str | None:

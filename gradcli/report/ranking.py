@@ -32,11 +32,11 @@ class Worst(Generic[T]):
     def add(self, outcome: Outcome, make: Callable[[Outcome], T]) -> None:
         """Keep what ``make`` makes of the outcome, unless enough graver ones are known."""
         grave, place = gravity(outcome), -self.seen
-        self.seen += 1
         if len(self._heap) < self.limit:
             heappush(self._heap, (grave, place, make(outcome)))
         elif (grave, place) > self._heap[0][:2]:
             heappushpop(self._heap, (grave, place, make(outcome)))
+        self.seen += 1  # at last: one of which nothing can be made is not among them
 
     @property
     def left_out(self) -> int:

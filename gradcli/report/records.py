@@ -144,6 +144,14 @@ class Record:
         mismatch = self.check is not None and self.check.verdict.word == "mismatch"
         return mismatch or bool(self.refuted) or (self.asserted is not None and self.asserted.holds is False)
 
+    def fail(self, error: GradcliError) -> Record:
+        """The record, with an error in the place of its result."""
+        self.error = Failure.of(error)
+        self.value = self.seed = self.grad = self.jacobian = self.hessian = self.jvp = self.hvp = self.asserted = self.check = None
+        self.derivative = self.derivative_kind = self.latex = self.precise = self.precise_certified = None
+        self.relations, self.refuted, self.warnings = [], [], []
+        return self
+
     def joined(self, later: Record) -> Record:
         """The result of a program with these two: that of its last query, if there is one, which tells of false asserts beside it."""
         kept, other = (self, later) if later.mode == "assert" != self.mode and later.error is None else (later, self)

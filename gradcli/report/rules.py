@@ -95,7 +95,13 @@ RULES = {
     ),
     "error-limit": Rule(
         "A limit on the size of the input was exceeded", "major",
-        '--limit NAME=N raises the limit that is named: length, entries, dimensions, nodes, calls or tangents.',
+        '--limit NAME=SIZE raises the limit that is named: length, entries, dimensions, nodes, calls, tangents, derivatives, memory '
+        'or work.',
+    ),
+    "error-internal": Rule(
+        "gradcli failed, by a bug or for want of memory", "critical",
+        'The message says where in gradcli. Other records are not touched by it. Please report it with the input; GRADCLI_TRACEBACK=1 '
+        'shows the traceback.',
     ),
     "error-evaluation": Rule(
         "The expression, or its gradient, has no value", "major",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, TextIO
 
-from gradcli.report.describing import message, one_line
-from gradcli.report.dictionaries import well_formed
+from gradcli.inert import one_line, sarif_message, uri
+from gradcli.report.describing import message
+from gradcli.report.json_text import encoded
 from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.ranking import Worst
@@ -29,10 +29,10 @@ class SarifReport(Report):
     def add(self, outcome: Outcome) -> None:
         if outcome.bad or outcome.status == XFAILED:
             fingerprint = self.fingerprints.of(outcome)
-            self.results.add(outcome, lambda outcome: json.dumps(_result(outcome, fingerprint)))
+            self.results.add(outcome, lambda outcome: encoded(_result(outcome, fingerprint)))
 
     def close(self, summary: Summary) -> None:
-        head = json.dumps({"tool": {"driver": _driver()}, "columnKind": "unicodeCodePoints", "invocations": [self._invocation(summary)]})
+        head = encoded({"tool": {"driver": _driver()}, "columnKind": "unicodeCodePoints", "invocations": [self._invocation(summary)]})
         results = ",\n".join(self.results)
         self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n{results}\n]}}\n]}}\n')
         self.stream.flush()
@@ -66,7 +66,7 @@ def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
         "ruleId": outcome.rule,
         **index,
         "level": "note" if expected else "error",
-        "message": {"text": message(outcome)},
+        "message": {"text": sarif_message(message(outcome))},
         "locations": [{"physicalLocation": _physical(place_of(outcome), outcome.suite)}],
         "partialFingerprints": {"finding/v1": fingerprint},
         "suppressions": [suppression] if expected else [],
@@ -82,14 +82,5 @@ def _physical(place: Place, suite: str) -> dict[str, Any]:
 
 def _artifact(path: str) -> dict[str, str]:
     """A reference from the root of the repository, or the whole address of a file elsewhere."""
-    from urllib.parse import quote
-
-    try:
-        name = path.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        name = well_formed(path).encode()
-    if path.startswith("//"):  # a share of another machine (UNC), which is the address's host
-        return {"uri": f"file:{quote(name)}"}
-    if os.path.isabs(path):
-        return {"uri": f"file:///{quote(name.lstrip(b'/'), safe='/:')}"}
-    return {"uri": quote(name), "uriBaseId": "%SRCROOT%"}
+    elsewhere = path.startswith("//") or os.path.isabs(path)
+    return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": "%SRCROOT%"}

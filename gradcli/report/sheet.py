@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import printable, text_lines
+from gradcli.errors import text_lines
+from gradcli.inert import printable
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         check = checks.get(name)
         sheet.rows.append(
             Row(
-                name,
+                printable(name),
                 array_text(numbers, digits, width),
-                formulas.get(name, ""),
+                printable(formulas.get(name, "")),
                 None if check is None else check.verdict,
                 _remark(check, 12 if record.dtype == "float64" else 5),
             )
@@ -119,7 +120,7 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
                 sheet.notes.append(part.open_box)
     if record.check is not None:
         sheet.verdict = record.check.verdict
-        sheet.verdict_text = _verdict(record)
+        sheet.verdict_text = printable(_verdict(record))
         sheet.notes += _details("the value", record.check.value)
     for name, written in (record.precise or {}).items():
         sheet.notes.append(f"{name} = {str(written).replace(chr(39), '')}")

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.report.dictionaries import well_formed
+from gradcli.inert import csv_text
+from gradcli.report.json_text import id_text
 from gradcli.report.records import Record
 
 _FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value")
@@ -27,7 +28,7 @@ class Row(NamedTuple):
 
 
 def csv_rows(record: Record, digits: int | None) -> str:
-    """The rows of one record; one with an error has a row without numbers, in its place.
+    """The rows of one record; one with an error has a row without numbers, in its place. Numbers are as they are, texts inert (`csv_text`).
 
     ``at``     the entry's own value (of a Hessian, that of the first name's entry)
     ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of the variable, of a Jacobian that of the
@@ -35,10 +36,10 @@ def csv_rows(record: Record, digits: int | None) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    case = ["" if record.id is None else well_formed(str(record.id)), record.line, well_formed(record.expr)]
+    case = [record.id if _is_number(record.id) else csv_text(id_text(record.id)), record.line, csv_text(record.expr)]
     for row in _rows(record):
         numbers = ["" if number is None else _number(number, digits) for number in row[2:]]
-        writer.writerow([*case, row.variable, " ".join(map(str, row.place)), *numbers])
+        writer.writerow([*case, csv_text(row.variable), " ".join(map(str, row.place)), *numbers])
     return out.getvalue()
 
 
@@ -82,6 +83,10 @@ def _value_at(record: Record, value: np.ndarray, shape: tuple[int, ...], index: 
     if record.mode == "jacobian":
         return value[index[: value.ndim]]
     return value[index] if shape == value.shape else None
+
+
+def _is_number(id: Any) -> bool:
+    return isinstance(id, (int, float)) and not isinstance(id, bool)
 
 
 def _number(value: Any, digits: int | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gradcli.errors import text_lines
+from gradcli.inert import display_width, padded, printable, shown
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, judgement, sheet_of
 
@@ -23,7 +24,7 @@ def error_text(record: Record | DerivativeRecord | BoundRecord) -> str:
     assert record.error is not None
     text = record.error.error.render()
     if record.error.error.source is None and record.record_line:
-        text += f"\n  --> {record.file or '<stdin>'}:{record.line}"
+        text += f"\n  --> {printable(record.file or '<stdin>')}:{record.line}"
     return text
 
 
@@ -47,7 +48,7 @@ def render(sheet: Sheet) -> str:
         lines += _labelled("check", judgement(sheet.verdict, sheet.verdict_text))
     for note in sheet.notes:
         lines += _labelled("note", note)
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return shown("\n".join(line.rstrip() for line in lines)) + "\n"
 
 
 def _labelled(label: str, text: str) -> list[str]:
@@ -58,11 +59,11 @@ def _labelled(label: str, text: str) -> list[str]:
 def _columns(table: list[list[str]]) -> list[str]:
     """Aligned columns; a cell may have several lines."""
     used = [i for i in range(len(table[0])) if any(row[i] for row in table)]
-    widths = {i: max(len(line) for row in table for line in (row[i].split("\n") or [""])) for i in used}
+    widths = {i: max(display_width(line) for row in table for line in (row[i].split("\n") or [""])) for i in used}
     lines = []
     for row in table:
         cells = {i: row[i].split("\n") for i in used}
         for depth in range(max(len(c) for c in cells.values())):
-            parts = [f"{(cells[i][depth] if depth < len(cells[i]) else ''):<{widths[i]}}" for i in used]
+            parts = [padded(cells[i][depth] if depth < len(cells[i]) else "", widths[i]) for i in used]
             lines.append("  " + "  ".join(parts))
     return lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from gradcli.report.describing import block, location, notes, one_line, remark
+from gradcli.inert import one_line, shown
+from gradcli.report.describing import block, location, notes, remark
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
@@ -51,14 +52,17 @@ class TextReport(Report):
 
     def put_case(self, status: str, parts: list[str]) -> None:
         """A case as it comes: what became of it, where it is, what it says, and a remark."""
-        self.stream.write("  ".join([f"{status:<7}", *parts]) + "\n")
+        self._put("  ".join([f"{status:<7}", *parts]))
 
     def put_block(self, text: str) -> None:
         """What is wrong with a case."""
-        self.stream.write(text + "\n\n")
+        self._put(text + "\n")
 
     def put_note(self, text: str) -> None:
-        self.stream.write(text + "\n")
+        self._put(text)
 
     def put_summary(self, summary: Summary) -> None:
-        self.stream.write(summary.line() + "\n")
+        self._put(summary.line())
+
+    def _put(self, text: str) -> None:
+        self.stream.write(shown(text) + "\n")

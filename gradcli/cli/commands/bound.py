@@ -11,7 +11,7 @@ import typer
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.eval import ExpressionCommand
 from gradcli.cli.commands.shared_options import Color, Dialect, Files, Limit
-from gradcli.cli.exit_codes import BAD_INPUT, FINE
+from gradcli.cli.exit_codes import FINE, code_of
 from gradcli.cli.request import BoundRequest
 from gradcli.errors import UsageError
 
@@ -73,7 +73,7 @@ def run(request: BoundRequest) -> int:
     try:
         for record in bounding.records():
             writer.show(record)
-            codes.add(FINE if record.error is None else BAD_INPUT)
+            codes.add(FINE if record.error is None else code_of(record.error.error))
     finally:
         if codes:
             writer.end()

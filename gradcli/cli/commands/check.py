@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
-from gradcli.cli.exit_codes import say_remarks
+from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
 
@@ -111,7 +112,7 @@ def check(
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = False,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
-    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
+    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=SIZE", help="Set a limit, such as memory=500M.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False,
     color: Color = "auto",
@@ -153,6 +154,7 @@ def run(request: CheckRequest) -> int:
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
             for outcome in outcomes:
+                interrupts.check()
                 counted = results.add(outcome)
                 progress.add(counted)
                 reports.add(counted)
@@ -163,6 +165,7 @@ def run(request: CheckRequest) -> int:
     except KeyboardInterrupt:
         results.interrupt()
     results.end(partial=request.fail_fast)
+    results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty:
         raise UsageError("nothing to check; --allow-empty makes that fine")
@@ -210,9 +213,12 @@ def _update_expectations(request: CheckRequest, work: "Work") -> None:
 
 
 def _say_who_is_lenient(work: "Work") -> None:
+    from gradcli.cli.write.streams import say
+    from gradcli.inert import printable
+
     files, expression = work.inputs.files, work.inputs.expression
     for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
-        print(f"note: {who} is empty: no verdict fails here, only errors and false asserts do", file=sys.stderr)
+        say(f"note: {printable(who)} is empty: no verdict fails here, only errors and false asserts do")
 
 
 def _shows_progress(request: CheckRequest) -> bool:

@@ -11,7 +11,7 @@ import typer
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.eval import ExpressionCommand
 from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files, InputFormat, Limit
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks
+from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.errors import UsageError
 
@@ -91,7 +91,7 @@ def run(request: DiffRequest) -> int:
                 helped(record.error, "diff", given.inputs)
             if not request.quiet or record.error is not None or record.failed:
                 writer.show(record)
-            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
                 break
         else:

@@ -3,16 +3,17 @@
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, FailFast, Files, InputFormat, Limit, Precision, Threads
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, say_remarks, tidied
+from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
@@ -82,7 +83,14 @@ def evaluate(
         bool | None, typer.Option("--formula/--no-formula", help="Print derivative formulas (not in jsonl and csv by default).")
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|json|jsonl|csv|latex",
+            help="The form of the output. In csv, text that a spreadsheet would calculate has an apostrophe before it.",
+        ),
+    ] = "text",
     dialect: Dialect = None,
     dtype: Precision = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,
@@ -129,14 +137,15 @@ def run(request: EvalRequest) -> int:
     evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
     codes, said = set(), FINE
     writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
-    with nullcontext() if arrays is None else tidied(), writing as writer:
+    with writing as writer:
         for record in evaluation.records():
+            interrupts.check()
             if record.error is not None and inputs.expression is not None:
                 from gradcli.cli.inputs.hints import helped
 
                 helped(record.error, "eval", inputs)
             writer.write(record)
-            codes.add(BAD_INPUT if record.error else FOUND if record.failed else FINE)
+            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
             if request.fail_fast and max(codes):
                 break
         else:

@@ -30,8 +30,11 @@ def list_functions(
 def run(words: list[str], output_format: str) -> int:
     """Print a list, or one entry, and give the exit code."""
     from gradcli.cli.write import catalogue_text
+    from gradcli.cli.write.streams import prepare, put, put_text
 
     if output_format not in ("text", "json"):
         raise UsageError(f"unknown format {output_format!r}", help="text or json")
-    print(catalogue_text.searched(words, output_format) if words else catalogue_text.all_functions(output_format))
+    prepare(output_format)
+    text = catalogue_text.searched(words, output_format) if words else catalogue_text.all_functions(output_format)
+    put(text + "\n") if output_format == "json" else put_text(text + "\n")
     return FINE

@@ -27,12 +27,13 @@ def run(code: str | None) -> int:
     """Print what a code means, and give the exit code. Raises UsageError for one that there is not."""
     import textwrap
 
+    from gradcli.cli.write.streams import put_text
     from gradcli.report.rules import RULES
 
     codes = {name.removeprefix("error-"): rule for name, rule in RULES.items()}
     if code is None:
         width = max(map(len, codes))
-        print("\n".join(f"{name:<{width}}  {rule.description}" for name, rule in codes.items()))
+        put_text("".join(f"{name:<{width}}  {rule.description}\n" for name, rule in codes.items()))
         return FINE
     name = code.strip().removeprefix("error[").removesuffix("]").removeprefix("error-")
     if name not in codes:
@@ -42,5 +43,5 @@ def run(code: str | None) -> int:
         help = f"write gradcli {name} --help" if name in Commands.names else f"did you mean {close}?" if close else "gradcli help lists all"
         raise UsageError(f"there is no code '{name}'", help=help)
     rule = codes[name]
-    print("\n".join([f"{name}: {rule.description}.", *textwrap.wrap(rule.advice, 96, initial_indent="  ", subsequent_indent="  ")]))
+    put_text("\n".join([f"{name}: {rule.description}.", *textwrap.wrap(rule.advice, 96, initial_indent="  ", subsequent_indent="  "), ""]))
     return FINE

@@ -25,17 +25,19 @@ def show_info(
 
 def run(output_format: str) -> int:
     """Print it, and give the exit code."""
-    import json
-
+    from gradcli.cli.write.streams import prepare, put, put_text
     from gradcli.cli.write.surroundings import DEPENDS, surroundings
+    from gradcli.inert import printable
+    from gradcli.report.json_text import encoded
 
     if output_format not in ("text", "json"):
         raise UsageError(f"unknown format {output_format!r}", help="text or json")
+    prepare(output_format)
     known = surroundings()
     if output_format == "json":
-        print(json.dumps(known, indent=2, ensure_ascii=False))
+        put(encoded(known, 2) + "\n")
         return FINE
     lines = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in known.items()}
     width = max(map(len, lines))
-    print("\n".join([*(f"{name:<{width}}  {text}" for name, text in lines.items()), "", DEPENDS]))
+    put_text("\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS, ""]))
     return FINE

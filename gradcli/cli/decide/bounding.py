@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.box import BoundInputs
-from gradcli.errors import GradcliError, UsageError
+from gradcli.containment import contained
+from gradcli.errors import UsageError
 from gradcli.limits import Limits
 from gradcli.query.bounds import AskedBounds, bounds, failed, refuse_unknown
 from gradcli.report.bound_record import BoundRecord
@@ -29,8 +30,8 @@ class Bounding:
                     found.append(record)
                     if text.path is not None:
                         yield record
-            except GradcliError as error:
-                yield failed(error)
+            except Exception as error:
+                yield failed(contained(error))
                 continue
             if text.path is None:
                 if all(record.error is None for record in found):

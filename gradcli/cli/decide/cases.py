@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.pieces import Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, pieces
+from gradcli.cli.decide.pieces import OF_EXPRESSION, Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, nobody, pieces
 from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.saving import save_masks, targets_of
+from gradcli.containment import contained
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program, statements
@@ -86,20 +87,26 @@ class Cases:
     ) -> None:
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
         self.names = UsedNames()
+        self.begin: Callable[[int], object] = nobody
         self.record_lines = RecordLines(programs, self.names, records)
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
         return pieces(self.inputs, self.programs.limits, self.processes)
 
-    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
-        """The outcomes of one piece of work."""
+    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+        """The outcomes of one piece of work, but for what stands in some of its lines."""
         policy = self.policies.of(piece.path)
         started = time.perf_counter()
-        for record in self._records(piece, policy):
-            seconds = time.perf_counter() - started
-            yield outcome_of(record, name_of(record), seconds, policy.fail_on)
-            started = time.perf_counter()
+        try:
+            for record in self._records(piece, policy, without):
+                seconds = time.perf_counter() - started
+                yield outcome_of(record, name_of(record), seconds, policy.fail_on)
+                started = time.perf_counter()
+        except Exception as error:  # around a record: in reading, in naming it
+            record = failed(contained(error))
+            record.file = piece.path
+            yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
@@ -110,28 +117,32 @@ class Cases:
         """The result of one record of a file."""
         return self.record_lines.result(line, path, number, self.policies.of(path))
 
-    def _records(self, piece: Piece, policy: Policy) -> Iterator[Record]:
+    def _records(self, piece: Piece, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
         match piece:
             case Batch(path, lines):
                 for number, line in lines:
-                    yield self.result(line, path, number)
+                    if number not in without:
+                        self.begin(number)
+                        yield self.result(line, path, number)
             case Unread(path, error):
                 self.names.unread = True
                 yield _unreadable(error, path)
             case Whole(path, with_expression):
                 program = self._program(policy, path)
-                yield from self._of_program(program, path, policy)
-                if with_expression:
+                yield from self._of_program(program, path, policy, None, without)
+                if with_expression and OF_EXPRESSION not in without:
                     yield from self._of_expression(program, self.policies.of(None))
             case Stretch(path, lines):
-                yield from self._of_program(self._program(policy, path), path, policy, lines)
-            case Alone():
+                yield from self._of_program(self._program(policy, path), path, policy, lines, without)
+            case Alone() if OF_EXPRESSION not in without:
                 yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader(), usual=policy.dialect), policy)
 
     def _program(self, policy: Policy, path: str) -> Program:
         return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)), usual=policy.dialect)
 
-    def _of_program(self, program: Program, path: str, policy: Policy, share: range | None = None) -> Iterator[Record]:
+    def _of_program(
+        self, program: Program, path: str, policy: Policy, share: range | None, without: Collection[int | None]
+    ) -> Iterator[Record]:
         """The records of a program, or of the statements that begin in a share of its lines."""
         limits = self.programs.limits
         try:
@@ -143,13 +154,16 @@ class Cases:
                 if before and "=" not in source.text and "import" not in source.text:
                     continue  # nothing that others build on
                 for statement in parse_statements(source, limits.length):
-                    ours = share is None or line_of(statement) in share
-                    if not ours and isinstance(statement, (Query, Assertion, GradcliError)):
+                    line = line_of(statement)
+                    ours = share is None or line in share
+                    if line in without or (not ours and isinstance(statement, (Query, Assertion, GradcliError))):
                         continue
+                    self.begin(line)
                     record = checked(program, statement, policy)
                     if record is not None and ours:
                         yield record
-        except GradcliError as error:
+        except Exception as unforeseen:
+            error = contained(unforeseen)
             self.names.unread = True
             if share is None or line_of(error) in share:
                 yield _unreadable(error, path)
@@ -157,6 +171,7 @@ class Cases:
 
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""
+        self.begin(OF_EXPRESSION)
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines
+from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines, said_of
 from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.expression_and_names import DiffInputs
 from gradcli.cli.inputs.positionals import folder_of
-from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
-from gradcli.files.jsonl import parse_record
+from gradcli.containment import contained
+from gradcli.errors import ParseError, Source, UsageError, text_lines
+from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.language.run import Program
 from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
 from gradcli.query.programs import Programs
@@ -56,9 +58,9 @@ class Differentiation:
             for record in derivatives(program, lines, name, self.asked, stream=stream):
                 self.done.append(record)
                 yield record
-        except GradcliError as error:
+        except Exception as error:
             self.names.unread = True
-            yield failed(error)
+            yield failed(contained(error))
         self.names.add(program.scope)
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[DerivativeRecord]:
@@ -72,21 +74,26 @@ class Differentiation:
                     record.file, record.line, record.column, record.record_line = name, number, 1, True
                     self.done.append(record)
                     yield record
-        except GradcliError as error:
+        except Exception as error:
             self.names.unread = True
-            yield failed(error)
+            yield failed(contained(error))
 
     def _of_record(self, reader: RecordLines, line: str, path: str, where: str) -> DerivativeRecord:
-        folder = folder_of(path)
+        given: InputRecord | None = None
         try:
-            given = parse_record(line, self.programs.limits, folder)
-            if given.seed is not None:
-                raise _with_record(UsageError("the record has a seed, and formulas take none"), given.id, given.expr)
-            values = {**reader.values(given, self.asked.state), **self.programs.values}
-        except GradcliError as error:
-            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
-            record.meta = error.record.get("meta")
+            given = parse_record(line, self.programs.limits, folder_of(path))
+            return self._of_given(reader, given, folder_of(path), where)
+        except Exception as unforeseen:
+            error = contained(unforeseen)
+            known = error.record if given is None else said_of(given)
+            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
+            record.meta = known.get("meta")
             return record
+
+    def _of_given(self, reader: RecordLines, given: InputRecord, folder: Path, where: str) -> DerivativeRecord:
+        if given.seed is not None:
+            raise UsageError("the record has a seed, and formulas take none")
+        values = {**reader.values(given, self.asked.state), **self.programs.values}
         program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values, given.dialect)
         asked = replace(self.asked, names=self.asked.names or given.wrt)
         found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
@@ -95,8 +102,3 @@ class Differentiation:
         record = next((each for each in found if each.error is not None), found[-1] if found else failed(empty, id=given.id))
         record.expr, record.meta = given.expr, given.meta
         return record
-
-
-def _with_record(error: GradcliError, id: object, expr: str) -> GradcliError:
-    error.record = {"id": id, "expr": expr}
-    return error

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.positionals import Inputs
-from gradcli.errors import GradcliError
+from gradcli.containment import contained
 from gradcli.language.run import Program
 from gradcli.query.evaluate import failed, records
 from gradcli.query.options import Options
@@ -42,9 +42,9 @@ class Evaluation:
         cache = self.programs.cache if self.inputs.files and self.options.bare else None  # one expression is not worth its imports
         try:
             yield from records(program, lines, name, self.options, cache, stream)
-        except GradcliError as error:
+        except Exception as error:
             self.names.unread = True
-            yield failed(error)
+            yield failed(contained(error))
         self.names.add(program.scope)
 
     def _with_remarks(self, found: Iterator[Record]) -> Iterator[Record]:

@@ -1,76 +1,191 @@
-"""Cases in several processes, their outcomes in order; no more work is handed out than a few pieces for each process."""
+"""Cases in several processes, their outcomes in order; no more work is handed out than a few pieces for each process.
+
+A process may die: memory runs out, a library crashes. What it was at is tried once more in another process; what ends two of them is an
+error of its own, and everything else is decided.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import threading
-from collections import deque
-from collections.abc import Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+import json
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
+from typing import Any
 
-from gradcli.cli.decide.cases import cases_of
-from gradcli.cli.decide.pieces import Piece, Whole, Work
+from gradcli.cli.decide.pieces import Batch, Piece, Whole, Work
+from gradcli.cli.decide.workers import Worker, heard
 from gradcli.cli.request import CheckRequest
+from gradcli.errors import GradcliError, InternalError
+from gradcli.query.evaluate import failed
+from gradcli.query.outcome import name_of, outcome_of
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.outcomes import Outcome
 
 _AHEAD = 4
-_PATIENCE = 5.0  # seconds that the threads of a pool get to see that its processes are gone
-_cases: Work | None = None
+_TRIES = 2  # of what a process dies of
+_LONG = 1 << 20  # characters of a record that are not read again to say which it was
 
 
-def _begin(request: CheckRequest) -> None:
-    """What every process does first: it reads the request for itself, and leaves interrupts to the parent."""
-    global _cases  # noqa: PLW0603 - one for each process
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _cases = cases_of(request)
+class Task:
+    """A piece, and what has come of it so far."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.piece = piece
+        self.ready: deque[Outcome] = deque()
+        self.names = UsedNames()
+        self.done = False
+        self.without: set[int | None] = set()  # lines that ended processes
+        self._died: Counter[int | None] = Counter()
+        self._finished = 0  # outcomes of lines that are done with
+        self.begin()
+
+    def begin(self) -> None:
+        """It is begun, perhaps once more: what is known already is passed over."""
+        self.line: int | None = None
+        self._known = self._finished
+        self._of_line: list[Outcome] = []
+
+    def take(self, answer: Any) -> None:
+        """What a process says of it. Raises GradcliError for what is wrong with the whole run."""
+        match answer:
+            case int():
+                if answer != self.line:
+                    self._finish_line()
+                self.line = answer
+            case Outcome():
+                if self._known:
+                    self._known -= 1
+                else:
+                    self._of_line.append(answer)
+            case UsedNames():
+                self._finish_line()
+                self.names, self.done = answer, True
+            case GradcliError():
+                raise answer
+
+    def _finish_line(self) -> None:
+        self._finished += len(self._of_line)
+        self.ready.extend(self._of_line)
+        self._of_line = []
+
+    def died(self, ending: str, fail_on: tuple[str, ...]) -> None:
+        """The process has died of it, or in the middle of it."""
+        self._died[self.line] += 1
+        if self._died[self.line] < _TRIES:
+            return
+        self.ready.extend(self._of_line)  # of the same line, which is left out from now on
+        self.ready.append(_of_death(self.piece, self.line, ending, fail_on))
+        self.done = self.line is None or self.line in self.without
+        self.without.add(self.line)
+        self.names.unread = True
 
 
-def _work(piece: Piece) -> tuple[list[Outcome], UsedNames]:
-    assert _cases is not None
-    return list(_cases.outcomes(piece)), _cases.names.take()
+def _of_death(piece: Piece, line: int | None, ending: str, fail_on: tuple[str, ...]) -> Outcome:
+    error = InternalError(
+        f"the process that decides this dies of it ({ending})",
+        help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it is begun; else please report it",
+    )
+    said: dict[str, Any] = {}
+    if isinstance(piece, Batch):
+        text = dict(piece.lines).get(line or 0, "")
+        with suppress(ValueError, RecursionError):
+            given = json.loads(text) if len(text) <= _LONG else None
+            said = given if isinstance(given, dict) else {}
+    expr = said.get("expr")
+    record = failed(error, id=said.get("id"), expr=expr if isinstance(expr, str) else "")
+    record.file, record.line = (None if piece.path == "-" else piece.path), line or 1
+    record.record_line = isinstance(piece, Batch)
+    return outcome_of(record, name_of(record), fail_on=fail_on)
 
 
 def in_parallel(work: Work, request: CheckRequest) -> Generator[Outcome, None, None]:
-    """The outcomes of all pieces, in the order of the pieces. The processes, no more than pieces, begin at once,
-    while there are no other threads."""
+    """The outcomes of all pieces, in the order of the pieces; nothing runs any more when it ends, in any way.
+
+    The processes, no more than pieces, begin before anything else is done, while there are no other threads.
+    """
     pieces = work.pieces()
     first = list(islice(pieces, work.processes))
-    processes = max(len(first), 1)
-    others = set(threading.enumerate())
-    pool = ProcessPoolExecutor(processes, initializer=_begin, initargs=(request,))
-    pool.submit(int)
-    return _in_order(work, chain(first, pieces), pool, set(threading.enumerate()) - others, _AHEAD * processes)
-
-
-def _in_order(
-    work: Work, pieces: Iterable[Piece], pool: ProcessPoolExecutor, threads: set[threading.Thread], ahead: int
-) -> Generator[Outcome, None, None]:
-    handed: deque[Future[tuple[list[Outcome], UsedNames]]] = deque()
-
-    def first() -> list[Outcome]:
-        outcomes, names = handed.popleft().result()
-        work.names.merge(names)
-        return outcomes
-
+    run, in_order = _Run(work, request, max(len(first), 1)), False
     try:
-        for piece in pieces:
-            if isinstance(piece, Whole) and piece.path == "-":  # only this process has the standard input
-                handed.append(Future())
-                handed[-1].set_result((list(work.outcomes(piece)), UsedNames()))
+        run.begin()
+        yield from run.outcomes(chain(first, pieces))
+        in_order = True
+    finally:
+        run.end(in_order)
+
+
+class _Run:
+    """The processes of a run, and the tasks that they have."""
+
+    def __init__(self, work: Work, request: CheckRequest, processes: int) -> None:
+        self.work, self.request, self.processes = work, request, processes
+        self.busy: dict[Worker, Task] = {}
+        self.idle: list[Worker] = []
+        self.waiting: deque[Task] = deque()
+
+    def begin(self) -> None:
+        for _ in range(self.processes):
+            Worker(self.request, self.idle)
+
+    def outcomes(self, pieces: Iterable[Piece]) -> Iterator[Outcome]:
+        tasks: deque[Task] = deque()
+        left = iter(pieces)
+        while True:
+            for piece in islice(left, _AHEAD * self.processes - len(tasks)):
+                tasks.append(self._begun(piece))
+                self._hand_out()
+            if not tasks:
+                return
+            first = tasks[0]
+            while first.ready:
+                yield first.ready.popleft()
+            if first.done:
+                self.work.names.merge(tasks.popleft().names)
             else:
-                handed.append(pool.submit(_work, piece))
-            if len(handed) >= ahead:
-                yield from first()
-        while handed:
-            yield from first()
-    except BaseException:  # interrupted, or enough is known: nobody waits for what is still being done
-        for process in multiprocessing.active_children():
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
-        for thread in threads:  # they have to end before the interpreter does, which would wake them
-            thread.join(_PATIENCE)
-        raise
-    pool.shutdown()
+                self._listen()
+
+    def _begun(self, piece: Piece) -> Task:
+        task = Task(piece)
+        if isinstance(piece, Whole) and piece.path == "-":  # only this process has the standard input
+            task.ready.extend(self.work.outcomes(piece))
+            task.done = True
+        else:
+            self.waiting.append(task)
+        return task
+
+    def _hand_out(self) -> None:
+        while self.waiting and self.idle:
+            worker, task = self.idle.pop(), self.waiting.popleft()
+            self.busy[worker] = task
+            task.begin()
+            worker.ask(task.piece, frozenset(task.without))
+
+    def _listen(self) -> None:
+        """Take what the processes say, until one of them does."""
+        for worker in heard(list(self.busy)):
+            task = self.busy[worker]
+            try:
+                while not task.done:
+                    task.take(worker.answer())
+                    if not worker.pipe.poll():
+                        break
+            except EOFError:
+                del self.busy[worker]
+                task.died(worker.ending(), self.work.policies.of(task.piece.path).fail_on)
+                worker.end()
+                if not task.done:
+                    self.waiting.appendleft(task)
+                Worker(self.request, self.idle)
+            else:
+                if task.done:
+                    del self.busy[worker]
+                    self.idle.append(worker)
+        self._hand_out()
+
+    def end(self, in_order: bool) -> None:
+        workers = [*self.idle, *self.busy]
+        for worker in workers:
+            worker.dismiss() if in_order else worker.interrupt()
+        for worker in workers:
+            worker.end()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, Protocol
 
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import GradcliError
 from gradcli.limits import Limits
 from gradcli.query.unused_names import UsedNames
@@ -16,6 +16,7 @@ from gradcli.report.outcomes import Outcome
 _WORTH_SHARING = 32  # lines of a program
 _SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
+OF_EXPRESSION = 0  # in the place of a line's number
 
 
 class Whole(NamedTuple):
@@ -62,15 +63,20 @@ class Work(Protocol):
     policies: FilePolicies
     names: UsedNames  # of what is decided so far
     processes: int  # that share it
+    begin: Callable[[int], object]  # told of each line before it is decided
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
 
-    def outcomes(self, piece: Piece) -> Iterator[Outcome]:
-        """The outcomes of one piece of work."""
+    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+        """The outcomes of one piece of work, but for what stands in some of its lines."""
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+
+
+def nobody(line: int) -> None:
+    """Whom it does not matter which line is next."""
 
 
 def most_processes() -> int:
@@ -85,7 +91,7 @@ def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     for path in inputs.files:
         if inputs.holds_records(path):
             yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)  # one process answers a slow pipe line by line
-        elif together or path == "-" or processes == 1:
+        elif together or is_stream(path) or processes == 1:  # a stream is read once
             yield Whole(path, together)
         else:
             yield from _stretches(inputs, path, limits, _SHARES * processes)

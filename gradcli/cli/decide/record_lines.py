@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gradcli.cli.inputs.positionals import folder_of
+from gradcli.containment import contained
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UnknownFieldError, UsageError, suggestion, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.language.run import Program, statements
@@ -45,25 +46,31 @@ class RecordLines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield self.result(line, path, number, policy)
-        except GradcliError as error:
+        except Exception as error:
             self.names.unread = True
-            yield failed(error)
+            yield failed(contained(error))
 
     def result(self, line: str, path: str, number: int, policy: Policy) -> Record:
         """The result of one record."""
-        folder, name = folder_of(path), None if path == "-" else path
+        name = None if path == "-" else path
+        given: InputRecord | None = None
         try:
-            given = parse_record(line, self.programs.limits, folder)
-            values = {**self.values(given, policy.state), **self.programs.values}
-            options = self.treatment.options(given, _options_of(given, policy.options))
-        except GradcliError as error:
-            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
-            record.meta, record.given = error.record.get("meta"), self.treatment.digest(error.record.get("given"))
-        else:
-            record, mentioned = self._computed(given, values, options, policy, f"{name or '<stdin>'}:{number}", folder)
-            self._note_names(record, given, options, mentioned)
+            given = parse_record(line, self.programs.limits, folder_of(path))
+            record = self._of(given, policy, f"{name or '<stdin>'}:{number}", folder_of(path))
             record.meta, record.given = given.meta, self.treatment.digest(given.given)
+        except Exception as unforeseen:
+            error = contained(unforeseen)
+            known = error.record if given is None else said_of(given)
+            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
+            record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
         record.file, record.line, record.column, record.record_line = name, number, 1, True
+        return record
+
+    def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
+        values = {**self.values(given, policy.state), **self.programs.values}
+        options = self.treatment.options(given, _options_of(given, policy.options))
+        record, mentioned = self._computed(given, values, options, policy, where, folder)
+        self._note_names(record, given, options, mentioned)
         return record
 
     def _computed(
@@ -104,9 +111,7 @@ class RecordLines:
                     values[name] = calculator.constant(value, f"<{name}>")
                 except GradcliError as error:
                     help = "write a number, or an expression of numbers"
-                    reason = InputError(f"the value of '{name}' is no number: {error.message}", help=help)
-                    reason.record = {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
-                    raise reason from None
+                    raise InputError(f"the value of '{name}' is no number: {error.message}", help=help) from None
         return values
 
 
@@ -145,6 +150,11 @@ class EvaluatedRecords:
             return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
         result.expr = text
         return result
+
+
+def said_of(given: InputRecord) -> dict[str, Any]:
+    """What a record says of itself, whatever comes of it."""
+    return {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
 
 
 def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> GradcliError | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from gradcli.cli.decide.baseline import Baseline, Identities
-from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError
 from gradcli.report.outcomes import ERROR, Outcome, Summary
 
@@ -26,7 +26,7 @@ class Results:
         counted = self._baseline.applied(outcome)
         self.summary.add(counted)
         if counted.bad:
-            self.met(BAD_INPUT if counted.status == ERROR else FOUND)
+            self.met(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
         return counted
 
     def met(self, code: int) -> None:
@@ -45,9 +45,9 @@ class Results:
             return
         try:
             for line in self._baseline.closed(set(self._identities.roots.values()), partial and self.code != FINE):
-                print(line, file=sys.stderr)
+                say(line)
         except GradcliError as error:
-            print(error.render(), file=sys.stderr)
+            say(error.render())
             self.code = BAD_INPUT
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,9 @@ import numpy as np
 
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
 from gradcli.cli.request import BoundRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
+from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -37,7 +38,7 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
     ranges: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = unicodedata.normalize("NFC", argument)
+        text = composed(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:
@@ -58,7 +59,7 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to bound", help=EXAMPLE)
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files)
     programs = programs_of(inputs, limits, request.dtype, 0, request.dialect)
@@ -71,7 +72,7 @@ def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
     box: dict[str, Ends] = {}
     for text in texts:
-        found = BINDING.match(unicodedata.normalize("NFC", text))
+        found = BINDING.match(composed(text))
         if found is None or ".." not in found["value"]:
             raise UsageError(f"--over takes NAME=BEGIN..END, not '{text}'", help="write --over x=0..1")
         if found["name"] in box:

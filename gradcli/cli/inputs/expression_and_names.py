@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import unicodedata
 from dataclasses import dataclass
 
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_format
 from gradcli.cli.request import DiffRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError
+from gradcli.language.characters import composed
 from gradcli.query.bindings import words
 from gradcli.query.options import names_of
 
@@ -36,7 +37,7 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = unicodedata.normalize("NFC", argument)
+        text = composed(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:
@@ -52,7 +53,7 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to differentiate", help=_EXAMPLE)
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)

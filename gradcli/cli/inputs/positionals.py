@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.cli.request import CheckRequest, EvalRequest
+from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
+from gradcli.files.opening import STANDARD_INPUT, is_handed_over, read_within
+from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -28,6 +30,7 @@ class Inputs:
     bindings: dict[str, str]  # names and the texts of their values
     files: list[str]  # "-" is standard input
     format: str | None = None  # of all files, "text" or "jsonl"; without one, their suffixes say it
+    found: frozenset[str] = frozenset()  # the files that nobody named: they were found in folders
 
     def __post_init__(self) -> None:
         if self.files.count("-") > 1:
@@ -46,12 +49,13 @@ class Inputs:
         """The lines of a file as they come. Raises InputError for one that cannot be read."""
         from gradcli.files.sources import lines_of
 
-        return lines_of(path, limits.length)
+        return lines_of(path, limits.length, stream=path not in self.found)
 
 
+@cache
 def folder_of(path: str) -> Path:
-    """The folder of a file; for standard input, the current one."""
-    return Path() if path == "-" else Path(path).parent
+    """The folder of a file; for standard input and what a shell hands over, the current one."""
+    return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
 
 
 def is_stream(path: str) -> bool:
@@ -65,7 +69,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = argument if argument.isascii() else unicodedata.normalize("NFC", argument)
+        text = composed(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:
@@ -81,7 +85,7 @@ def eval_inputs(request: EvalRequest) -> Inputs:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
         if sys.stdin.isatty():
-            print("reading expressions from the terminal; end with Ctrl-D", file=sys.stderr)
+            say("reading expressions from the terminal; end with Ctrl-D")
         files.append("-")
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)
@@ -95,7 +99,7 @@ def check_inputs(request: CheckRequest) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(unicodedata.normalize("NFC", argument))
+        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(composed(argument))
         if binding is None:
             files.append(argument)
         else:
@@ -105,7 +109,8 @@ def check_inputs(request: CheckRequest) -> Inputs:
     if request.expression is None and not files:
         raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
     given = Inputs(request.expression, bindings, files, request.input_format)
-    inputs = Inputs(request.expression, bindings, found_in(given.files, request.allow_empty), request.input_format)
+    paths = found_in(given.files, request.allow_empty)
+    inputs = Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
     refuse_idle_format(inputs)
     return inputs
 
@@ -123,7 +128,7 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dial
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
-    piped = _piped_data(inputs)
+    piped = _piped_data(inputs, limits)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
             from gradcli.files.arrays import load_array
@@ -143,8 +148,8 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dial
     return Programs(limits, precision, values, dialect, piped)
 
 
-def _piped_data(inputs: Inputs) -> Callable[[], bytes]:
-    """Reads standard input as data, once, for all that name it. Raises UsageError if programs are read from it."""
+def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
+    """Reads standard input as data, once, for all that name it. Raises UsageError if programs are read from it, LimitError."""
 
     @cache
     def read() -> bytes:
@@ -153,8 +158,8 @@ def _piped_data(inputs: Inputs) -> Callable[[], bytes]:
         if sys.stdin is None or sys.stdin.closed:
             raise UsageError("there is no standard input, which '@-' names")
         if sys.stdin.isatty():
-            print("reading data from the terminal; end with Ctrl-D", file=sys.stderr)
-        return sys.stdin.buffer.read()
+            say("reading data from the terminal; end with Ctrl-D")
+        return read_within(sys.stdin.buffer, "standard input", limits)
 
     return read
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradcli.errors import UnknownNameError
 from gradcli.query import catalogue
+from gradcli.report.json_text import encoded, plain_data
 
 
 def one(name: str, output_format: str) -> str:
@@ -63,7 +64,7 @@ def _listed(record: catalogue.Function, width: int) -> list[str]:
 
 
 def _json(data: Any) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    return encoded(plain_data(data), 2)
 
 
 def _kink(kink: dict[str, str]) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from gradcli.cli.write.record_writers import Documents, JsonArray, JsonLines, RecordWriter, escaping
+from gradcli.cli.write.record_writers import Documents, JsonArray, JsonLines, Lossless, RecordWriter
+from gradcli.cli.write.streams import prepare
 from gradcli.cli.write.writers import is_styled
 from gradcli.report.derivative_record import as_dict
 
 
 def derivative_writer(kind: str, color: str) -> RecordWriter:
     """The writer of a format; what the encoding of standard output lacks is escaped. rich is imported for a terminal only."""
-    escaping()
+    prepare(kind)
+    return Lossless(_writer(kind, color))
+
+
+def _writer(kind: str, color: str) -> RecordWriter:
     if kind == "json":
         return JsonArray(as_dict)
     if kind == "jsonl":

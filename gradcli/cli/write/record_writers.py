@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from gradcli.cli.write.writers import put
+from gradcli.cli.write.streams import put, put_text, say
+from gradcli.cli.write.unwritable import written
 from gradcli.report.records import Failure
 
 
@@ -26,47 +27,56 @@ class RecordWriter(Protocol):
         """The end of the output."""
 
 
-def escaping() -> None:
-    """What the encoding of standard output lacks is escaped from now on."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
-
-
 def complain(record: Any) -> None:
     """What is wrong, beside the output."""
     from gradcli.report.text import error_text
 
-    print(error_text(record), file=sys.stderr, flush=True)
+    say(error_text(record))
+
+
+class Lossless:
+    """A writer of which no record is lost: one that it cannot write is written as an error."""
+
+    def __init__(self, writer: RecordWriter) -> None:
+        self.writer = writer
+
+    def show(self, record: Any) -> None:
+        written(self.writer.show, record)
+
+    def end(self) -> None:
+        self.writer.end()
 
 
 class JsonArray:
-    """One record as an object, several as an array, at the end."""
+    """All records as an array, at the end; one alone as an object, where that is the form of a command."""
 
-    def __init__(self, as_dict: Callable[[Any], dict[str, Any]]) -> None:
-        self.as_dict = as_dict
-        self.records: list[Any] = []
+    def __init__(self, as_dict: Callable[[Any], dict[str, Any]], one_alone: bool = True) -> None:
+        from gradcli.report.json_text import encoded
+
+        self.as_dict, self.one_alone, self.encoded = as_dict, one_alone, encoded
+        self.texts: list[str] = []
 
     def show(self, record: Any) -> None:
-        self.records.append(record)
+        self.texts.append(self.encoded(self.as_dict(record), 2))
 
     def end(self) -> None:
-        from gradcli.report.dictionaries import encoded
-
-        found = [self.as_dict(record) for record in self.records]
-        put(encoded(found[0] if len(found) == 1 else found, 2) + "\n")
+        if self.one_alone and len(self.texts) == 1:
+            put(self.texts[0] + "\n")
+        else:
+            items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.texts)
+            put(f"[\n  {items}\n]\n" if items else "[]\n")
 
 
 class JsonLines:
     """A record a line."""
 
     def __init__(self, as_dict: Callable[[Any], dict[str, Any]]) -> None:
-        self.as_dict = as_dict
+        from gradcli.report.json_text import encoded
+
+        self.as_dict, self.encoded = as_dict, encoded
 
     def show(self, record: Any) -> None:
-        from gradcli.report.dictionaries import encoded
-
-        put(encoded(self.as_dict(record)) + "\n")
+        put(self.encoded(self.as_dict(record)) + "\n")
 
     def end(self) -> None:
         pass
@@ -83,7 +93,7 @@ class Documents:
         if record.error is not None:
             complain(record)
             return
-        put(("" if self.first else self.between) + self.text_of(record))
+        put_text(("" if self.first else self.between) + self.text_of(record))
         self.first = False
 
     def end(self) -> None:

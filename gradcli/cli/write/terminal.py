@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradcli.errors import display_width
+from gradcli.inert import display_width, padded, shown
 from gradcli.report.records import Record
 from gradcli.report.sheet import Sheet, judgement, sheet_of
 from gradcli.report.text import error_text
@@ -48,12 +47,15 @@ class Styled:
             self.console.print()
         self.first = False
 
+    def end(self) -> None:
+        self.console.file.flush()
+
     def verdict(self, verdict: Verdict, text: str) -> Text:
         """A verdict with what is said of it, broken between words."""
         sign = _SIGNS.get(verdict, "!") if self.unicode else "*"
         first, *rest = wrapped(judgement(verdict, text), self.console.width, _INDENT)
         said = "\n".join([first[len(verdict.word) :], *(" " * _INDENT + line for line in rest)])
-        return Text.assemble((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
+        return _assembled((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
 
 
 class Labelled(Styled):
@@ -65,16 +67,13 @@ class Labelled(Styled):
         if record.error is not None:
             show_error(self.errors, error_text(record))
             return False
-        self.console.print(Text("\n".join(title), style="bold"), soft_wrap=True)
+        self.console.print(plain("\n".join(title), style="bold"), soft_wrap=True)
         return True
 
     def line(self, line: Line, width: int) -> None:
         style = "bold cyan" if line.kind == "formula" else ""
-        label = f"  {line.label}{' ' * (width - display_width(line.label))}"
-        self.console.print(Text.assemble((label, "dim"), (line.text, style)), soft_wrap=True)
-
-    def end(self) -> None:
-        self.console.file.flush()
+        label = f"  {padded(line.label, width)}"
+        self.console.print(_assembled((label, "dim"), (line.text, style)), soft_wrap=True)
 
 
 class DerivativeTerminal(Labelled):
@@ -120,16 +119,17 @@ class Terminal(Styled):
         self.digits = digits
 
     def show(self, record: Record) -> None:
-        self.between()
         if record.error is not None:
+            self.between()
             show_error(self.errors, error_text(record))
             return
         sheet = sheet_of(record, self.digits, max(20, self.console.width - _INDENT))
-        self.console.print(Text(sheet.title, style="bold"), soft_wrap=True)
+        self.between()
+        self.console.print(plain(sheet.title, style="bold"), soft_wrap=True)
         if sheet.read_as is not None:
-            self.console.print(Text(f"  read as  {sheet.read_as}", style="dim"), soft_wrap=True)
+            self.console.print(plain(f"  read as  {sheet.read_as}", style="dim"), soft_wrap=True)
         if sheet.dialect is not None:
-            self.console.print(Text(f"  dialect  {sheet.dialect}", style="dim"), soft_wrap=True)
+            self.console.print(plain(f"  dialect  {sheet.dialect}", style="dim"), soft_wrap=True)
         self._facts(sheet)
         if sheet.rows:
             self._derivatives(sheet)
@@ -142,22 +142,20 @@ class Terminal(Styled):
     def _facts(self, sheet: Sheet) -> None:
         lines = sheet.value.split("\n")
         kind = f"   {sheet.kind}" if sheet.kind else ""
-        self.console.print(
-            Text.assemble(("  = ", "dim"), (lines[0], "bold cyan"), (kind if len(lines) == 1 else "", "dim")), soft_wrap=True
-        )
+        self.console.print(_assembled(("  = ", "dim"), (lines[0], "bold cyan"), (kind if len(lines) == 1 else "", "dim")), soft_wrap=True)
         for line in lines[1:]:
-            self.console.print(Text("    " + line, style="bold cyan"), soft_wrap=True)
+            self.console.print(plain("    " + line, style="bold cyan"), soft_wrap=True)
         if len(lines) > 1 and kind:
-            self.console.print(Text(" " + kind, style="dim"))
+            self.console.print(plain(" " + kind, style="dim"))
         if sheet.seed is not None:
             self._labelled("seed", sheet.seed)
 
     def _labelled(self, label: str, text: str) -> None:
         """Text beside a label, broken between words only: half a number is another number."""
         first, *rest = wrapped(text, self.console.width, 9)
-        self.console.print(Text.assemble((f"  {label:<7}", "dim"), first), soft_wrap=True)
+        self.console.print(_assembled((f"  {label:<7}", "dim"), first), soft_wrap=True)
         for line in rest:
-            self.console.print(Text(" " * 9 + line), soft_wrap=True)
+            self.console.print(plain(" " * 9 + line), soft_wrap=True)
 
     def _derivatives(self, sheet: Sheet) -> None:
         """The table, and below it what is too wide for it."""
@@ -171,28 +169,28 @@ class Terminal(Styled):
         self.console.print(self._table(sheet, below, beside))
         for row in sheet.rows:
             if row.name in below:
-                self.console.print(Text.assemble(("  ", ""), (row.name, "bold"), " ="), soft_wrap=True)
+                self.console.print(_assembled(("  ", ""), (row.name, "bold"), " ="), soft_wrap=True)
                 for line in row.numbers.split("\n"):
-                    self.console.print(Text(" " * _INDENT + line), soft_wrap=True)
+                    self.console.print(plain(" " * _INDENT + line), soft_wrap=True)
             if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):  # those are the gradient again
                 first, *rest = wrapped(f"d/d{row.name} = {row.formula}", self.console.width, _INDENT)
                 for line in ("  " + first, *(" " * _INDENT + line for line in rest)):
-                    self.console.print(Text(line, style="cyan"), soft_wrap=True)
+                    self.console.print(plain(line, style="cyan"), soft_wrap=True)
 
     def _table(self, sheet: Sheet, below: set[str], with_formulas: bool) -> Table:
         table = Table(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
         table.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in sheet.rows)))
-        table.add_column(Text(sheet.heading), no_wrap=True, overflow="fold")
+        table.add_column(plain(sheet.heading), no_wrap=True, overflow="fold")
         if sheet.verdict is not None:
             table.add_column("check")
         if with_formulas:
             table.add_column("derivative", style="cyan", no_wrap=True)
         for row in sheet.rows:
-            cells = [Text(row.name), Text("below", style="dim") if row.name in below else Text(row.numbers)]
+            cells = [plain(row.name), plain("below", style="dim") if row.name in below else plain(row.numbers)]
             if sheet.verdict is not None:
-                cells.append(Text(row.verdict_text, style=COLOURS[row.verdict] if row.verdict is not None else ""))
+                cells.append(plain(row.verdict_text, style=COLOURS[row.verdict] if row.verdict is not None else ""))
             if with_formulas:
-                cells.append(Text(row.formula))
+                cells.append(plain(row.formula))
             table.add_row(*cells)
         return table
 
@@ -206,10 +204,28 @@ def console(stream: TextIO, forced: bool) -> Console:
     )
 
 
-def wrapped(text: str, width: int, indent: int) -> list[str]:
+def plain(content: str, style: str = "") -> Text:
+    """Text of anybody's in rich: no markup is read in it, and no character of it does anything to the terminal."""
+    return Text(shown(content), style=style)
+
+
+def _assembled(*parts: str | tuple[str, str]) -> Text:
+    """The same in parts, each with its style."""
+    return Text.assemble(*(shown(part) if isinstance(part, str) else (shown(part[0]), part[1]) for part in parts))
+
+
+def wrapped(content: str, width: int, indent: int) -> list[str]:
     """Text in lines that fit beside an indent, broken at blanks only; what has none is left to the terminal."""
     room = max(20, width - indent)
-    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False, drop_whitespace=True) or [""]
+    lines: list[str] = []
+    for blanks, word in re.findall("( *)([^ ]+)", content.replace("\n", " ")):
+        if not lines:
+            lines.append(blanks + word)
+        elif display_width(lines[-1]) + len(blanks) + display_width(word) <= room:
+            lines[-1] += blanks + word
+        else:
+            lines.append(word)
+    return lines or [""]
 
 
 def _width(text: str) -> int:
@@ -219,11 +235,11 @@ def _width(text: str) -> int:
 def show_error(console: Console, rendered: str) -> None:
     """An error with its head and carets coloured."""
     for line in rendered.split("\n"):
-        text = Text(line)
+        styled = plain(line)
         if line.startswith("error["):
-            text.stylize("bold red", 0, line.index("]") + 1)
+            styled.stylize("bold red", 0, line.index("]") + 1)
         elif line.lstrip().startswith(("|", "=", "-->")) and "^" in line:
-            text.stylize("red", line.index("^"))
+            styled.stylize("red", line.index("^"))
         elif line.lstrip().startswith("= help"):
-            text.stylize("cyan", line.index("=") + 2, line.index(":"))
-        console.print(text, soft_wrap=True)
+            styled.stylize("cyan", line.index("=") + 2, line.index(":"))
+        console.print(styled, soft_wrap=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from rich.text import Text
-
-from gradcli.cli.write.terminal import COLOURS, console, show_error, wrapped
+from gradcli.cli.write.terminal import COLOURS, console, plain, show_error, wrapped
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Summary
 from gradcli.report.text_report import TextReport
 
@@ -25,7 +23,7 @@ class TerminalReport(TextReport):
         self.console = console(stream, forced)
 
     def put_case(self, status: str, parts: list[str]) -> None:
-        line = Text("  ".join([f"{status:<7}", *parts]))
+        line = plain("  ".join([f"{status:<7}", *parts]))
         line.stylize(_STYLES[status], 0, len(status))
         self.console.print(line, soft_wrap=True)
 
@@ -35,26 +33,26 @@ class TerminalReport(TextReport):
             show_error(self.console, text + "\n")
             return
         first, *others = wrapped(head, self.console.width, 2)
-        line = Text(first)
+        line = plain(first)
         found = _FINDING.match(first)
         if found is not None:
             line.stylize(_VERDICTS.get(found[0], "bold red"), 0, found.end())
         self.console.print(line, soft_wrap=True)
         for other in others:
-            self.console.print(Text("  " + other), soft_wrap=True)
+            self.console.print(plain("  " + other), soft_wrap=True)
         for line_text in rest:
             margin = _MARGIN.match(line_text)
             lines = wrapped(line_text, self.console.width, 4) if margin is not None else [line_text]
             blank = margin[1] if margin is not None else ""
             for number, part in enumerate(lines):
                 style = "dim" if margin is None and line_text.lstrip().startswith("-->") else ""
-                self.console.print(Text((blank if margin else "") + ("  " if number else "") + part, style=style), soft_wrap=True)
+                self.console.print(plain((blank if margin else "") + ("  " if number else "") + part, style=style), soft_wrap=True)
         self.console.print()
 
     def put_note(self, text: str) -> None:
-        self.console.print(Text(text, style="dim"), soft_wrap=True)
+        self.console.print(plain(text, style="dim"), soft_wrap=True)
 
     def put_summary(self, summary: Summary) -> None:
         style = "bold red" if summary.bad or summary.interrupted else "bold green" if summary.total else ""
-        self.console.print(Text(summary.line(), style=style), soft_wrap=True)
+        self.console.print(plain(summary.line(), style=style), soft_wrap=True)
         self.console.file.flush()

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from gradcli.errors import ArgumentError, GradcliError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import getitem, reshape
 from gradcli.ops.calling.harmless import help_for, is_harmless
-from gradcli.ops.calling.parameters import static_parameters
+from gradcli.ops.calling.parameters import static_parameters, takes_tables
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED, Composite, Op
@@ -137,11 +137,19 @@ def prepared(
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
     fixed = {key: _said(signature, key, _static(host, value, (record, name, key))) for key, value in rest.items()}
     static = static_parameters(record, operands, fixed)
-    static.update((key, host.value(_listed(value))) for key, value in varying.items())
+    static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
             raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
     return operands, static
+
+
+def _varying(host: Host, name: str, key: str, value: Any) -> Any:
+    """What has a derivative in the place of a number: a number, too, unless the parameter has one for each axis."""
+    operand = host.value(_listed(value))
+    if operand.shape and not takes_tables(key):
+        raise ArgumentError(f"{name}: {key} must be a number, not an array of shape {tuple(operand.shape)}")
+    return operand
 
 
 def _listed(value: Any) -> Any:

@@ -21,6 +21,7 @@ from gradcli.ops.calling.signatures import (
     with_values,
 )
 from gradcli.ops.registry import load, named
+from gradcli.ops.spec import REQUIRED
 
 _REDUCED = "x, axis, -dtype, -out, keepdims, initial, where, -promote_integers"
 _AVERAGED = "x, axis, -dtype, -out, keepdims, where"
@@ -111,6 +112,8 @@ def lookup(name: str, library: str) -> Signature | None:
         return None
     if record.operands == ("x", "y") and not record.static:
         return _of_a_pair(record.name)
+    if record.optional and REQUIRED in record.static.values():  # in our order, one needs a keyword, or all that may be left out
+        return declared_elsewhere(name) or own_signature(record)
     return own_signature(record)
 
 

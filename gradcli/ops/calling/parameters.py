@@ -9,28 +9,44 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, TypeMismatchError
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.ops.spec import Composite, Op
+
+Check = Callable[[Any, str, Any], Any]
 
 
 def parameter(record: Op | Composite, key: str, value: Any) -> Any:
-    """A static argument in the form that the function's rules take. Raises ArgumentError."""
-    default = record.static.get(key)
+    """A static argument in the form that the function's rules take. Raises ArgumentError, TypeMismatchError for a text that is none."""
     if isinstance(value, (list, tuple)):
         value = _tuples(value)
     if isinstance(value, np.ndarray):
         value = StaticArray(value) if key in _ARRAYS else _flat(key, value)
-    takes_text = isinstance(default, str) or key == "ord" or (default in (None, REQUIRED) and key not in _CHECKS)
-    if isinstance(value, str) and not takes_text:
+    check = _check_of(key, record.static.get(key))
+    if isinstance(value, str) and check not in _OF_TEXTS:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    check = _CHECKS.get(key)
-    if check is None:
-        if value is None and (default is None or default is REQUIRED):
-            return None
-        check = _flag if isinstance(default, bool) else _text if isinstance(default, str) else _any
     return check(record, key, value)
 
 
+def takes_tables(key: str) -> bool:
+    """Whether a parameter may be an array: a number for each axis, or a pair for each."""
+    return key in _TABLES
+
+
+def _check_of(key: str, default: Any) -> Check:
+    """What a parameter takes: by its name, else by its default."""
+    check = _CHECKS.get(key)
+    if check is not None:
+        return check
+    if isinstance(default, bool):
+        return _flag
+    if isinstance(default, str):
+        return _text
+    if isinstance(default, float) or key in _QUANTITIES:
+        return _quantity
+    return _any
+
+
 _ARRAYS = frozenset({"mask"})  # parameters that are arrays
+_TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
 _QUANTITIES = frozenset((
     "alpha", "atol", "beta", "constant_values", "correction", "ddof", "delta", "divisor_override", "dropout_p", "end_values", "eps",
     "label_smoothing", "lambd", "margin", "max_norm", "max_val", "maxnorm", "min_val", "momentum", "nan",
@@ -61,10 +77,10 @@ def _any(record: Op | Composite, key: str, value: Any) -> Any:
     raise ArgumentError(f"{key} must be a number, not {value!r}")
 
 
-def _flat(key: str, array: np.ndarray) -> tuple[Any, ...]:
-    if array.ndim > 1:
+def _flat(key: str, array: np.ndarray) -> Any:
+    if array.ndim > (2 if key in _TABLES else 1):
         raise ArgumentError(f"{key} cannot be an array of {array.ndim} axes")
-    return tuple(array.reshape(-1).tolist())
+    return _tuples(array.tolist())
 
 
 def static_parameters(record: Op | Composite, operands: list[Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +96,7 @@ def _whole(value: Any) -> bool:
 
 
 def _axis(op: Any, key: str, value: Any) -> Any:
-    if value is None and op.static[key] in (None, REQUIRED):
+    if value is None and op.static[key] is None:
         return None
     parts = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in parts):
@@ -100,10 +116,6 @@ def _integers(op: Any, key: str, value: Any) -> Any:
     if not all(_whole(part) for part in (value if isinstance(value, tuple) else (value,))):
         raise ArgumentError(f"{key} must be a whole number or a list of them, not {value!r}")
     return value
-
-
-def _bound(op: Any, key: str, value: Any) -> Any:
-    return None if value is None and op.static[key] is None else _integer(op, key, value)
 
 
 def _integer(op: Any, key: str, value: Any) -> Any:
@@ -139,22 +151,70 @@ def _order(op: Any, key: str, value: Any) -> Any:
     return _number(op, key, value)
 
 
+def _quantity(op: Any, key: str, value: Any) -> Any:
+    """A number, as which libraries take a boolean, too; None where that is the default."""
+    if isinstance(value, (bool, int, float)) or (value is None and op.static[key] is None):
+        return value
+    raise ArgumentError(f"{key} must be a number, not {value!r}")
+
+
+def _one_order(op: Any, key: str, value: Any) -> Any:
+    """The order of a Bessel function, which refuses several in its own words."""
+    return _any(op, key, value) if isinstance(value, tuple) else _quantity(op, key, value)
+
+
+def _quantities(op: Any, key: str, value: Any) -> Any:
+    """A number, or one for each axis, or a pair for each."""
+    return tuple(_quantities(op, key, part) for part in value) if isinstance(value, tuple) else _quantity(op, key, value)
+
+
+def _switch(op: Any, key: str, value: Any) -> Any:
+    """True, False, or None, which leaves it to the function; numbers are taken for what they are in Python."""
+    if value is None and op.static[key] is not None:
+        raise ArgumentError(f"{key} must be True or False, not None")
+    return None if value is None else _flag(op, key, value)
+
+
+def _word(op: Any, key: str, value: Any) -> Any:
+    return None if value is None and op.static[key] is None else _text(op, key, value)
+
+
+def _whole_or_none(op: Any, key: str, value: Any) -> Any:
+    return None if value is None and op.static[key] is None else _integer(op, key, value)
+
+
+def _extents(op: Any, key: str, value: Any) -> Any:
+    """A whole number, or one for each axis; None where that is the default."""
+    return None if value is None and op.static[key] is None else _integers(op, key, value)
+
+
 def _number(op: Any, key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentError(f"{key} must be a number, not {value!r}")
     return value
 
 
-_CHECKS: dict[str, Callable[[Any, str, Any], Any]] = {
+_CHECKS: dict[str, Check] = {
     "axis": _axis,
     "axes": _axes,
     "axis1": _integer,
     "axis2": _integer,
-    **dict.fromkeys(("offset", "k", "r", "index", "length", "step", "chunks"), _integer),
-    **dict.fromkeys(("start", "stop"), _bound),
+    **dict.fromkeys((
+        "axisa", "axisb", "axisc", "blank", "chunks", "classes", "decimals", "dim0", "dim1", "downscale_factor", "edge_order",
+        "embed_dim_to_check", "end_dim", "groups", "ignore_index", "ind", "index", "k", "length", "m", "num_classes", "num_groups",
+        "num_heads", "offset", "place", "power", "r", "start_dim", "step", "upscale_factor",
+    ), _integer),
+    **dict.fromkeys(("count", "divisor_override", "ignored", "padding_idx", "start", "stop"), _whole_or_none),
     **dict.fromkeys(("shift", "sizes", "sections", "repeats", "reps", "source", "destination", "pad"), _integers),
+    **dict.fromkeys(("dilation", "kernel_size", "normalized_shape", "output_padding", "output_size", "size", "stride"), _extents),
+    **dict.fromkeys(("constant_values", "end_values", "scale_factor"), _quantities),
+    **dict.fromkeys(("align_corners", "recompute_scale_factor", "size_average", "unbiased"), _switch),
+    **dict.fromkeys(("compute_mode", "driver", "rounding_mode"), _word),
+    "discont": _quantity,
+    "v": _one_order,
     "n": _integer,
     "shape": _shape,
     "keepdims": _flag,
     "ord": _order,
-}
+}  # fmt: skip
+_OF_TEXTS = frozenset({_text, _word, _order, _any})  # what takes a text, or says itself why it does not

@@ -16,10 +16,14 @@ from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xl
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import sin
 from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.special.outside_sympy import by_mpmath
+
+
+_FAR = 1000.0
 
 
 def _moment(x: Any, n: int) -> Any:
@@ -27,7 +31,9 @@ def _moment(x: Any, n: int) -> Any:
 
     if not n:
         return special.exprel(x)[()]
-    return (special.hyp1f1(n + 1.0, n + 2.0, x) / (n + 1))[()]
+    near = np.clip(x, -_FAR, _FAR)  # SciPy adds up as many terms as x is large
+    far = np.where(np.asarray(x) > 0, np.inf, math.factorial(n) * np.abs(x, dtype=float) ** -(n + 1.0))  # exp(-1000) is 0
+    return np.where(near == x, special.hyp1f1(n + 1.0, n + 2.0, near) / (n + 1), np.where(np.isnan(x), x, far)).astype(np.result_type(x))[()]
 
 
 def _by_order(s: Any, name: str, reference: Any) -> Any:
@@ -210,6 +216,7 @@ def _recurrence(name: str, first: Any, step: Any) -> Any:
     def body(x: Any, n: Any) -> Any:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ArgumentError(f"{name}: the degree must be a whole number of at least 0, not {n!r}")
+        nodes_for(4 * n, name)
         before, value = 1.0 + 0 * x, first(x)
         if not n:
             return before

@@ -1,0 +1,131 @@
+"""Signals that end the program: they do so at any moment, with an exit code of their own, without a traceback, and with nothing half done.
+
+While a command runs, the first signal raises: KeyboardInterrupt, or SystemExit with 128 and the signal's number, so that everything on the
+way is tidied up. Before and after, there is nothing to tidy up, and the program ends at once. More signals in the next second are taken for
+the same one (a terminal sends it to a whole group of processes, and who has started us may pass it on); later ones end at once, too.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import os
+import signal
+import sys
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NoReturn
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_PATIENCE = 1.0  # seconds in which everything ends in order
+_SOON = 0.01
+
+
+class _State:
+    """What has come so far; of the process, for signals are."""
+
+    taken = False
+    unwinds = False  # whether a command runs, which is unwound
+    received: int | None = None  # the first signal
+    said = False
+    lost = False  # whether somebody has swallowed what it raised
+    impatient = False  # whether the next one ends at once
+
+
+_state = _State()
+
+
+def take_over() -> None:
+    """Handle the signals from now on to the end, in the main thread; those that whoever started us has ignored stay ignored."""
+    if _state.taken:
+        return
+    _state.taken = True
+    for number in _ENDING:
+        with suppress(ValueError):  # not the main thread
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                signal.signal(number, _handle)
+    atexit.register(_ignore)  # the first to be registered is the last to be called
+
+
+class unwinding:
+    """Signals raise in the block. Those that were lost there, in a destructor or by a library, raise at its end."""
+
+    def __enter__(self) -> None:
+        _state.unwinds, _state.said = True, False
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        _state.unwinds = False
+        if _state.received is not None and not isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise _raised_for(_state.received) from None
+
+
+def check() -> None:
+    """Raise once more for a signal that somebody has swallowed: loops call it before they show what has come of a step."""
+    if _state.received is not None:
+        raise _raised_for(_state.received)
+
+
+def _handle(number: int, frame: Any) -> None:
+    first = _state.received is None
+    if _state.impatient or (first and not _state.unwinds):
+        _end_at_once(number)
+    if first:
+        _state.received = number
+        sys.unraisablehook = _not_lost
+        _thread.start_new_thread(_lose_patience, ())  # threading's own locks may be held by what is interrupted
+    if first or _state.lost:
+        _state.lost = False
+        raise _raised_for(_state.received or number)
+
+
+def _raised_for(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def _lose_patience() -> None:
+    _wait(_PATIENCE)
+    _state.impatient = True
+
+
+def _not_lost(unraisable: Any) -> None:
+    """What was raised in a destructor, or in a callback of a library, where it ends nothing, is raised again soon."""
+    if isinstance(unraisable.exc_value, (KeyboardInterrupt, SystemExit)):
+        _thread.start_new_thread(_raise_again, ())
+    else:
+        sys.__unraisablehook__(unraisable)
+
+
+def _raise_again() -> None:
+    _wait(_SOON)
+    _state.lost = True
+    _thread.interrupt_main(signal.Signals(_state.received or signal.SIGINT))
+
+
+def _wait(seconds: float) -> None:
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    lock.acquire(timeout=seconds)
+
+
+def _end_at_once(number: int) -> NoReturn:
+    storage = sys.modules.get("gradcli.storage.whole_files")
+    if storage is not None:
+        storage.abandon()
+    if number == signal.SIGINT and not said():
+        with suppress(OSError):
+            os.write(2, b"interrupted\n")
+    os._exit(128 + number)
+
+
+def said() -> bool:
+    """Whether the last word is said, that all was interrupted; whoever asks says it."""
+    before, _state.said = _state.said, True
+    return before
+
+
+def _ignore() -> None:
+    """The work is done: what comes from now on, while the interpreter puts its things away, changes nothing any more."""
+    for number in _ENDING:
+        with suppress(ValueError):
+            if signal.getsignal(number) is _handle:
+                signal.signal(number, signal.SIG_IGN)

@@ -1,0 +1,229 @@
+"""Text of other people's made inert: what a terminal, a log, a spreadsheet or a format's reader would act on is shown instead.
+
+Expressions, names, ids, reasons, paths and messages that quote them are data, whatever stands in them. Each place that such text goes
+to has its function here, and no other module escapes anything. One notation serves all of them: a character that is not to be seen, or
+that makes others be seen elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written as Python
+writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character, such as JSON, hold it by their own escapes,
+so that their readers get the text as it was.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import unicodedata
+from typing import Any
+
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""What takes no room though Python calls it printable: fillers, joiners and selectors of variants, in which texts can hide."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:[A-Za-z])|(?<=#)#(?=\[|vso\[|teamcity\[)", re.MULTILINE)
+"""What a CI system takes for a command in a log: of GitHub's at the beginning of a line, of Azure's and TeamCity's anywhere."""
+
+
+# -- terminals, logs, messages -----------------------------------------------------------------------------------------
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and not _UNSEEN.match(character)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether all of a text can be seen, which nearly every text can."""
+    return text.isprintable() and (text.isascii() or not _UNSEEN.search(text))
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def printable(text: str) -> str:
+    """Text on one line, all of which can be seen; a tab is a blank."""
+    if _is_plain(text):
+        return text
+    return "".join(c if _is_seen(c) else " " if c == "\t" else _escaped(c) for c in text)
+
+
+def shown(text: str) -> str:
+    """Lines of text for a terminal or a log, none of which a CI system takes for a command."""
+    seen = text if _is_plain(text) else "\n".join(map(printable, text.split("\n")))
+    return _COMMAND.sub(_disarmed, seen) if "::" in seen or "##" in seen else seen
+
+
+def _disarmed(found: re.Match[str]) -> str:
+    return "\\x23" if found[0] == "#" else f"{found[1]}\\x3a"
+
+
+def clipped(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Text on a single line of at most so many characters; blanks, tabs and ends of lines in a row are one blank."""
+    return clipped(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
+
+
+def display_width(text: str) -> int:
+    """The columns of printable text in a terminal: wide characters take two, marks on others none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff":  # the latter join a syllable before them
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def padded(text: str, width: int) -> str:
+    """Printable text with blanks behind it, to this many columns."""
+    return text + " " * (width - display_width(text))
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def well_formed(text: str) -> str:
+    """Text that every encoding of Unicode has: U+FFFD for each half of a pair, which readers of JSON refuse."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def json_text(text: str) -> str:
+    """JSON whose texts say the same, and all of whose characters can be seen: JSON's own escapes stand for the others."""
+    if text.isascii():
+        if "\x7f" in text:
+            text = text.replace("\x7f", "\\u007f")
+    elif not _is_plain(text.replace("\n", "")):
+        text = "".join(c if c == "\n" or _is_seen(c) else _in_json(c) for c in text)
+    return _COMMAND.sub(lambda found: found[0] if ":" in found[0] else "\\u0023", text) if "##" in text else text
+
+
+def _in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+_MARKS = "=+\\-@＝＋－＠﹦﹢﹣﹫"  # with which a formula begins
+_FORMULA = re.compile(f"(?:\\A|(?<=[;\\t\\n]))(?=[ '\"]*[{_MARKS}])|\\A(?=[\\t\\n])")
+
+
+def csv_text(text: str) -> str:
+    """Text for a cell of a table, which no spreadsheet takes for a formula: an apostrophe stands before what might begin one.
+
+    That is where a cell begins, and behind ``;``, a tab and the end of a line, which begin one for a spreadsheet that expects another
+    separator. Ends of lines and tabs are left to the quotes around the cell; other characters that cannot be seen are escaped.
+    """
+    if not _is_plain(text):
+        text = "".join(c if c in "\n\t" or _is_seen(c) else _escaped(c) for c in text.replace("\r\n", "\n"))
+    if "::" in text or "##" in text:
+        text = _COMMAND.sub(_disarmed, text)
+    return _FORMULA.sub("'", text)
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def markdown_code(text: str, limit: int) -> str:
+    """Text as code in a cell of a table: on one line, and none of it read as Markdown, as HTML, or as a mention of somebody."""
+    text = one_line(text, limit)
+    if not text:
+        return ""
+    if "\\|" in text or "##" in text:  # what a code span in a table cannot hold: the backslash would be taken for the escape
+        return f"<code>{''.join(c if c.isalnum() or c == ' ' else f'&#{ord(c)};' for c in text)}</code>"
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    escaped = text.replace("|", "\\|")
+    return f"{fence}{padding}{escaped}{padding}{fence}"
+
+
+_IN_LATEX = str.maketrans(
+    {
+        "\\": "\\backslash ", "{": "\\{", "}": "\\}", "$": "\\$", "&": "\\&", "#": "\\#", "%": "\\%", "_": "\\_",
+        "^": "\\char94 ", "~": "\\char126 ",
+    }
+)  # fmt: skip
+
+
+def latex_text(text: str) -> str:
+    """Text within a formula in LaTeX, where no character of it is a command's."""
+    seen = text if _is_plain(text) else "".join(c if _is_seen(c) else f"[U+{ord(c):04X}]" for c in text)
+    return seen.translate(_IN_LATEX)
+
+
+def latex_comment(text: str) -> str:
+    """Lines of text as comments in LaTeX."""
+    return "".join(f"% {line}\n" for line in shown(text).split("\n"))
+
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+
+
+def xml_text(text: str) -> str:
+    """Lines of text in an element; on one line, in an attribute. What XML cannot hold, not even by a name of its own, cannot be seen."""
+    return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
+
+
+# -- other programs ----------------------------------------------------------------------------------------------------
+
+
+def workflow_command(name: str, text: str, **properties: str | int) -> str:
+    """A command to GitHub Actions, of which each line of the text and each property is shown as it is."""
+    listed = ",".join(f"{key}={workflow_property(printable(str(value)))}" for key, value in properties.items())
+    return f"::{name} {listed}::{workflow_data(shown(text))}"
+
+
+def workflow_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def workflow_property(text: str) -> str:
+    return workflow_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif_message(text: str) -> str:
+    """Lines of text as a message of SARIF, whose readers fill in what braces enclose, and make links of ``[text](address)``."""
+    return shown(text).replace("](", "] (").replace("{", "{{").replace("}", "}}")
+
+
+def uri(path: str) -> str:
+    """A path as a reference; that of a file of another machine, or from the root of this one, with its scheme."""
+    from urllib.parse import quote
+
+    try:
+        name = path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        name = well_formed(path).encode()
+    if path.startswith("//"):  # a share of another machine (UNC), which is the address's host
+        return f"file:{quote(name)}"
+    return f"file:///{quote(name.lstrip(b'/'), safe='/:')}" if os.path.isabs(path) else quote(name)
+
+
+def is_one_word(text: str) -> bool:
+    """Whether a shell takes text for a word as it stands, so that it can be put into a command line that is being typed."""
+    return _is_plain(text) and re.fullmatch(r"[\w./@%+=:,-]*", text) is not None and not text.startswith("-")
+
+
+# -- what an encoding lacks --------------------------------------------------------------------------------------------
+
+
+def _missing_from_json(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(map(_in_json, error.object[error.start : error.end])), error.end
+
+
+def _missing_from_latex(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(f"[U+{ord(c):04X}]" for c in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("gradcli.json", _missing_from_json)
+codecs.register_error("gradcli.latex", _missing_from_latex)
+LACKING: dict[str, Any] = {
+    **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex", "junit": "xmlcharrefreplace",
+}  # fmt: skip
+"""How the formats write what an encoding other than UTF-8 does not have, by their names; the others as Python does, ``\\xe9``."""
