@@ -24,6 +24,7 @@ from gradcli.limits import Limits
 from gradcli.ops import registry
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Op
 
 _SIGNS = frozenset(["+", "-", "*", "/", "**"])
@@ -99,6 +100,7 @@ class _Run:
         self.constants: dict[int, float] = {}  # numbers that stand in the text, by their slots
         self.ranked: list[tuple[int, int, str]] = []  # names that are differentiated by, with their ranks and slots
         self.steps: list[Step] = []
+        self.chosen = False  # whether a slope may be that of a flat piece
 
     def forward(self, expression: Expression) -> int | None:
         """The slot of an expression's value."""
@@ -138,6 +140,8 @@ class _Run:
                 adjoints[operand] = part if earlier is None else earlier + part
         value = self.values[root]
         gradient = {name: np.float64(adjoints[slot]) for _, slot, name in sorted(self.ranked)}
+        if self.chosen and not all(gradient.values()):
+            return None  # the sign of a zero tells whether it was multiplied, or chosen on a flat piece
         return (np.float64(value), gradient) if math.isfinite(value) and all(map(math.isfinite, gradient.values())) else None
 
     def _name(self, name: str) -> int:
@@ -193,6 +197,7 @@ class _Run:
         self.flows.append(flows)
         if flows:
             self.steps.append((slot, (operand,), partials))
+            self.chosen = self.chosen or (0.0 in partials and _may_choose(op))
         return slot
 
     def _binary(self, sign: str, left: int, right: int) -> int:
@@ -208,4 +213,10 @@ class _Run:
         self.flows.append(to_left or to_right)
         if partials:
             self.steps.append((slot, (left, right) if to_left and to_right else (left,) if to_left else (right,), partials))
+            self.chosen = self.chosen or (0.0 in partials and _may_choose(registry.OPERATORS[sign]))
         return slot
+
+
+def _may_choose(op: Op) -> bool:
+    """Whether a slope of zero may be that of a flat piece, where nothing flows back."""
+    return op.partials is None or any(type(partial) is Pieces for partial in op.partials)

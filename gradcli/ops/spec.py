@@ -93,7 +93,8 @@ class Op:
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
-    partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where there is none
+    partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where there is none;
+                `Pieces` where it is zero on whole pieces (elementwise/pieces.py)
     vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or None) for each operand
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
     result      dtype of the result: "float", "bool", "int", or "same" as its operands

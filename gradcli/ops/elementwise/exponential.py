@@ -71,7 +71,7 @@ def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
 _OF_POWERS = of(x="(0, inf)") | of(x="[0]", y="[0, inf)") | of(x="(-inf, 0)", y="integers")
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
-    Pieces(lambda out, x, y: None if _is_number(y) else equal(y, 0), _power_slope),
+    Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
     Pieces(lambda out, x, y: logical_and(equal(x, 0), greater_equal(y, 0)), lambda out, x, y: out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
     saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain=_OF_POWERS.told("x > 0, or y an integer"),
