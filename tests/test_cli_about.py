@@ -88,7 +88,7 @@ def test_the_cache(call_cli, tmp_path, monkeypatch):
     (kept / "ab").mkdir(parents=True)
     (kept / "mine.txt").write_text("not ours")
     (kept / "ab" / "notes.md").write_text("not ours")
-    nothing = [str(kept), "verdicts: 0 files, 0.0 kB", "compiled code: 0 files, 0.0 kB"]
+    nothing = [str(kept), "verdicts: 0 files, 0.0 kB", "compiled code: 0 files, 0.0 kB", "digests of gradcli's own code: 0 files, 0.0 kB"]
     assert call_cli("cache").stdout.splitlines() == nothing
     assert call_cli("check", "-e", "x**2*sin(x)", "x=2").returncode == 0
     count = int(call_cli("cache").stdout.splitlines()[1].split()[1])
@@ -128,7 +128,17 @@ OFFERED = {  # the words as bash cuts them, the last one half typed
 @pytest.mark.parametrize(("words", "offered"), OFFERED.values(), ids=OFFERED)
 def test_what_a_shell_offers(run_cli, cli_environment, tmp_path, words, offered):
     (tmp_path / "deep").mkdir()
-    for name in ("data.csv", "deep/w.npy", "deep/notes.md", "model.grad", "draft.md", ".hidden.csv"):
+    for name in (
+        "data.csv",
+        "deep/w.npy",
+        "deep/notes.md",
+        "model.grad",
+        "draft.md",
+        ".hidden.csv",
+        "data $(id).csv",
+        "mo;del.grad",
+        "da\nta.csv",
+    ):
         (tmp_path / name).touch()
     line = " ".join(["gradcli", *words])
     asked = {"_GRADCLI_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}

@@ -19,30 +19,31 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
     "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
-    "query", "files", "report", "cache_folder",
+    "query", "files", "report", "storage",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": (),
-    "errors": ("inert",),
+    "spelling": (),
+    "errors": ("inert", "spelling"),
     "containment": ("errors",),
     "limits": ("errors",),
-    "cache_folder": (),
+    "storage": ("storage", "errors"),
     "notation": ("inert",),
     "ops": ("ops", "errors"),
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
-    "plans": ("plans", "graph", "ops", "errors", "cache_folder"),
+    "plans": ("plans", "graph", "ops", "errors", "storage"),
     "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
-    "report": ("report", "errors", "notation", "inert"),
-    "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
+    "report": ("report", "storage", "errors", "notation", "inert"),
+    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
-        "cache_folder",
+        "storage",
     ),
     "query": BELOW_CLI,
     "cli": ("cli", *BELOW_CLI),
@@ -53,7 +54,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "api": ("query.interface",),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
-    "__main__": ("cli.main",),
+    "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
 ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli", "msgspec": "report"}

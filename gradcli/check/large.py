@@ -21,6 +21,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference import extended
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.inner_derivatives import hold_derivatives
 from gradcli.reference.single_entries import Entry, SingleEntries
 from gradcli.reference.stand_ins import StandIns
@@ -94,6 +95,7 @@ def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Comp
     """Compute the entries in doubt by themselves, while there is work to spend on it; what is left of that."""
     singles = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
     for i in compared.in_doubt():
+        still_in_time()
         if work <= 0:
             break
         entry, spent = _entry(singles, x, i)

@@ -6,12 +6,13 @@ import hashlib
 import os
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gradcli.report.identities import identity_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
+from gradcli.storage.current_folder import absolute, here
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Place:
     end_line: int | None = None
     end_column: int | None = None
 
-    @property
+    @cached_property
     def path(self) -> str | None:
         return None if self.file is None else relative(self.file)
 
@@ -56,10 +57,9 @@ def relative(file: str) -> str:
 
     CI systems want this form and say where the root is. Without them it is the folder that git works in, else the current one.
     """
-    here = Path.cwd()
-    path = Path(os.path.normpath(here / file))
+    path = Path(absolute(file))
     told = [Path(root) for root in map(os.environ.get, ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) if root]
-    for root in [*told, repository(path.parent), here]:
+    for root in [*told, repository(path.parent), here()]:
         found = None if root is None else _below(path, root)
         if found is not None:
             return found

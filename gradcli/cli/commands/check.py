@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
-from gradcli.cli.exit_codes import say_remarks
+from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
 
@@ -165,6 +165,7 @@ def run(request: CheckRequest) -> int:
     except KeyboardInterrupt:
         results.interrupt()
     results.end(partial=request.fail_fast)
+    results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty:
         raise UsageError("nothing to check; --allow-empty makes that fine")
