@@ -20,6 +20,7 @@ from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
+from gradcli.storage.current_folder import absolute, here
 from gradcli.storage.whole_files import write_whole
 
 VERSION = 2
@@ -31,7 +32,7 @@ class Identities:
 
     def __init__(self, baseline: Path | None) -> None:
         self.roots: dict[Path, Path] = {}  # the folder of the project of each folder
-        self._otherwise = Path.cwd() if baseline is None else Path(os.path.abspath(baseline)).parent
+        self._otherwise = here() if baseline is None else Path(absolute(baseline)).parent
         self._tally = Tally()
 
     def of(self, outcome: Outcome) -> Identity:
@@ -42,7 +43,7 @@ class Identities:
         """The file from the folder of its project: that of the nearest pyproject.toml, else its repository, else the baseline's folder."""
         if outcome.file is None or outcome.file.startswith("<"):
             return outcome.suite
-        path = Path(os.path.abspath(outcome.file))
+        path = Path(absolute(outcome.file))
         if path.parent not in self.roots:
             project = nearest(path.parent)
             self.roots[path.parent] = project.parent if project is not None else repository(path.parent) or self._otherwise
