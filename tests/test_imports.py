@@ -19,7 +19,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
 BELOW_CLI = (
     "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
-    "query", "files", "report", "cache_folder",
+    "query", "files", "report", "storage",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -28,12 +28,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": ("inert",),
     "containment": ("errors",),
     "limits": ("errors",),
-    "cache_folder": (),
+    "storage": ("storage", "errors"),
     "notation": ("inert",),
     "ops": ("ops", "errors"),
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
-    "plans": ("plans", "graph", "ops", "errors", "cache_folder"),
+    "plans": ("plans", "graph", "ops", "errors", "storage"),
     "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
-        "cache_folder",
+        "storage",
     ),
     "query": BELOW_CLI,
     "cli": ("cli", *BELOW_CLI),
@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "api": ("query.interface",),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
-    "__main__": ("cli.main",),
+    "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
 ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli", "msgspec": "report"}

@@ -20,7 +20,8 @@ import pytest
 
 import gradcli
 from gradcli.errors import NativeError
-from gradcli.plans.native import cache, compiler, flags, running
+from gradcli.plans.native import compiler, flags, running
+from gradcli.storage.cache import NATIVE
 
 REAL = compiler.found()
 needs_compiler = pytest.mark.skipif(REAL is None, reason="no compiler")
@@ -392,7 +393,7 @@ def test_folders_that_others_can_write_to_are_left_alone(
     assert loaded
     assert not any(path.is_relative_to(kept) or path.exists() for path in loaded)
     assert before == [(path.name, path.stat().st_mtime_ns) for path in kept.iterdir()]
-    assert "not yours alone" in call_cli("cache").stdout.splitlines()[3]
+    assert "not yours alone" in call_cli("cache").stdout.splitlines()[4]
 
 
 def full(*_: Any, **__: Any) -> None:
@@ -410,7 +411,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
     elif room == "no room":
         monkeypatch.setattr(os, "replace", full)
     else:
-        monkeypatch.setattr(cache, "kept_in", lambda *_: None)
+        monkeypatch.setattr(NATIVE, "folder", lambda: None)
     assert twice_of_4() == 8
     anew()
     assert twice_of_4() == 8
@@ -432,21 +433,21 @@ def test_without_temporary_folders_the_cache_has_room(watched: Watched, kept: Pa
 
 
 def test_what_was_not_used_for_the_longest_time_goes(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST_BYTES", 1000)
+    monkeypatch.setattr(NATIVE, "room", 1000)
     keys = [f"gcc-1.0-{number:040x}" for number in range(13)]
     for number, key in enumerate(keys[:10]):
-        path = cache.keep(key, b"x" * 100)
+        path = NATIVE.keep(key, b"x" * 100)
         assert path is not None
         os.utime(path, (number, number))
-    assert cache.kept(keys[0]) is not None  # and so it is the youngest
+    assert NATIVE.path_of(keys[0]) is not None  # and so it is the youngest
     (kept / "mine.txt").touch()
-    cache.keep(keys[10], b"x" * 100)
-    assert [number for number, key in enumerate(keys) if cache.kept(key)] == [0, 5, 6, 7, 8, 9, 10]
-    monkeypatch.setattr(cache, "MOST_FILES", 4)
-    cache.keep(keys[11], b"y")
-    assert sum(cache.kept(key) is not None for key in keys) == 3
-    cache.keep(keys[12], b"x" * 2000)  # larger than all that may stay
-    assert [number for number, key in enumerate(keys) if cache.kept(key)] == [12]
+    NATIVE.keep(keys[10], b"x" * 100)
+    assert [number for number, key in enumerate(keys) if NATIVE.path_of(key)] == [0, 5, 6, 7, 8, 9, 10]
+    monkeypatch.setattr(NATIVE, "most", 4)
+    NATIVE.keep(keys[11], b"y")
+    assert sum(NATIVE.path_of(key) is not None for key in keys) == 3
+    NATIVE.keep(keys[12], b"x" * 2000)  # larger than all that may stay
+    assert [number for number, key in enumerate(keys) if NATIVE.path_of(key)] == [12]
     assert (kept / "mine.txt").exists()
 
 

@@ -1,16 +1,14 @@
 """Verdicts remembered between runs.
 
 A verdict follows from the graph, the values, what the engine computed, the claims, the versions of the libraries and gradcli's own
-code: they are the key, so that an entry can never be out of date, and is found by every installation of the same code. Entries are small
-JSON files in the user's cache folder (never in the project under test, which could bring verdicts of its own), written whole or not at
-all, and ignored where they cannot be read. Of too many, those that were not used for the longest time go.
+code: they are the key, so that an entry can never be out of date, and is found by every installation of the same code. Entries are JSON
+in the user's cache folder, never in the project under test, which could bring verdicts of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -20,17 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.cache_folder import NEW, folder, kept_in, write_whole
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Claim, Departure, OneSided, Rewrite, VariableCheck, Verdict, Worst
+from gradcli.storage.cache import SOURCES, VERDICTS
 
 if TYPE_CHECKING:
     from gradcli.check.given import Given
 
-_FORMAT = "2"
-MOST = 128  # files of a folder, of which there are 256 for entries: at most 32,768 verdicts, of some 4 kB each
+_FORMAT = "3"
 
 
 @cache
@@ -53,39 +50,16 @@ def code(root: Path) -> str:
     paths = sorted(root.rglob("*.py"))
     seen = [(path, path.stat()) for path in paths]
     stamp = hashlib.sha256(repr([(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path, s in seen]).encode()).hexdigest()
-    kept = kept_in("code", f"{stamp}.txt")
+    kept = SOURCES.read(stamp)
     if kept is not None:
-        with suppress(OSError, UnicodeDecodeError):
-            text = kept.read_text(encoding="ascii")
-            if len(text) == len(stamp):
-                return text
+        return kept.decode("ascii", "replace")
     digest = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
         digest.update(content)
-    if kept is not None:
-        _write(kept, digest.hexdigest())
+    SOURCES.keep(stamp, digest.hexdigest().encode())
     return digest.hexdigest()
-
-
-def files() -> list[Path]:
-    """What is kept: entries, and hashes of code. Files that are not ours are not among them, whatever folder was named."""
-    where = folder()
-    if where is None:
-        return []
-    patterns = ("[0-9a-f][0-9a-f]/*.json", f"[0-9a-f][0-9a-f]/{NEW}*", "code/*.txt", f"code/{NEW}*")
-    return [path for pattern in patterns for path in where.glob(pattern) if path.is_file()]
-
-
-def clear() -> None:
-    """Remove all of it, and the folders that are empty then."""
-    found = files()
-    for path in found:
-        path.unlink(missing_ok=True)
-    for place in {path.parent for path in found}:
-        with suppress(OSError):
-            place.rmdir()
 
 
 def key_of(
@@ -136,57 +110,20 @@ def _array(digest: Any, say: Any, what: str, value: Any) -> None:
 
 def recalled(key: str) -> Check | None:
     """The verdict of that key, if it is remembered and can be read."""
-    path = _path(key)
-    if path is None:
-        return None
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        found = _check(data["check"]) if data["key"] == key else None
-        with suppress(OSError):
-            os.utime(path)  # used now, and so kept for longer
-        return found
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
+    content = VERDICTS.read(key)
+    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None if content is None else _check(json.loads(content))
+    return None
 
 
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
-    if check.worst in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        return
-    path = _path(key)
-    if path is not None:
-        _write(path, json.dumps({"key": key, "check": asdict(check)}, default=_forgotten))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and remove the oldest ones beside it if they are too many."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode())
-        _remove_oldest(path.parent)
-
-
-def _remove_oldest(folder: Path) -> None:
-    """Remove a quarter of the files of a folder if they are too many."""
-    with os.scandir(folder) as entries:
-        paths = [entry.path for entry in entries]
-    if len(paths) <= MOST:
-        return
-    aged = []
-    for path in paths:
-        with suppress(OSError):  # another process removed it
-            aged.append((os.stat(path).st_mtime_ns, path))
-    for _, path in sorted(aged)[: len(aged) - 3 * MOST // 4]:
-        with suppress(OSError):
-            os.unlink(path)
+    if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
+        VERDICTS.keep(key, json.dumps(asdict(check), default=_forgotten).encode())
 
 
 def _forgotten(mask: Any) -> None:
     """Masks of wrong entries are as large as the arrays: they are not kept."""
-
-
-def _path(key: str) -> Path | None:
-    return kept_in(key[:2], f"{key[2:]}.json")
 
 
 def _check(data: dict[str, Any]) -> Check:

@@ -13,6 +13,7 @@ from gradcli.cli import interrupts
 from gradcli.cli.write.streams import prepare, say
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
+from gradcli.storage.whole_files import abandon
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -46,6 +47,8 @@ def guarded(app: Callable[..., Any]) -> int:
     except Exception as error:
         _say(contained(error).render())
         return INTERNAL
+    finally:
+        abandon()
 
 
 def _interrupted() -> int:

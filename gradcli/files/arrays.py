@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputError, suggestion
 from gradcli.files import npy, npz
-from gradcli.files.json_text import array_of, parsed
+from gradcli.files.json_values import array_of, parsed
 from gradcli.files.opening import STANDARD_INPUT, is_handed_over, opened, read_within, refuse_unnameable, unreadable
 from gradcli.files.tables import TABLES, table
 from gradcli.limits import Limits

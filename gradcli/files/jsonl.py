@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, suggestion
 from gradcli.files.arrays import load_array
-from gradcli.files.json_text import array_of, parsed
+from gradcli.files.json_values import array_of, parsed
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import DIALECTS
 

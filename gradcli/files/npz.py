@@ -36,7 +36,7 @@ def part(file: BinaryIO, name: str, write: str, key: str | None, limits: Limits)
     start = file.read(len(npy.MAGIC))
     if not is_archive(start):
         help = "it is one array; give it a name that ends in .npy" if start == npy.MAGIC else None
-        raise InputError(f"'{name}' is not a .npz archive: it begins with {start[:2]!r}" if start else f"'{name}' is empty", help=help)
+        raise InputError(f"'{name}' is not a .npz archive: it begins with {start[:4]!r}" if start else f"'{name}' is empty", help=help)
     try:
         _refuse_large_directory(file, name)
         with zipfile.ZipFile(file) as archive:

@@ -52,7 +52,9 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
         raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
-    growth = _growth(y, min(math.prod(y.shape), math.prod(x.shape)) if kind == "jacobian" else math.prod(x.shape) if kind == "hessian" else 1)
+    growth = _growth(
+        y, min(math.prod(y.shape), math.prod(x.shape)) if kind == "jacobian" else math.prod(x.shape) if kind == "hessian" else 1
+    )
     made = y.graph.room
     with _bounded(y.graph, growth):
         if kind == "vjp":

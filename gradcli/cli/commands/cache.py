@@ -26,26 +26,22 @@ def show_cache(
 
 def run(clear: bool) -> int:
     """Print where the cache is and what it holds, empty it if that is asked for, and give the exit code. Raises OutputError."""
-    from gradcli.cache_folder import folder
-    from gradcli.check import verdict_cache
     from gradcli.cli.write.streams import put_text
     from gradcli.inert import printable
-    from gradcli.plans.native import cache
+    from gradcli.storage.cache import NATIVE, STORES, folder
 
     where = folder()
     if where is None:
         put_text("there is no folder for a cache: set GRADCLI_CACHE_DIR\n")
         return FINE
     try:
-        verdicts, code = verdict_cache.files(), cache.files()
-        compilers = ", ".join(sorted({compiler for compiler in code.values() if compiler}))
         removed = "removed " if clear else ""
-        lines = [f"verdicts: {removed}{_amount(verdicts)}", f"compiled code: {removed}{_amount(code)}{compilers and f' by {compilers}'}"]
-        if cache.is_left_alone():
+        by = {NATIVE.name: "".join(f" by {compilers}" for compilers in [", ".join(NATIVE.compilers())] if compilers)}
+        lines = [f"{store.holds}: {removed}{_amount(store.files())}{by.get(store.name, '')}" for store in STORES]
+        if NATIVE.is_left_alone():
             lines.append("compiled code is not loaded from there: the folder, or one above it, is not yours alone to write to")
-        if clear:
-            verdict_cache.clear()
-            cache.clear()
+        for store in STORES if clear else ():
+            store.clear()
     except OSError as error:
         raise OutputError(f"cannot {'empty' if clear else 'read'} '{where}': {error.strerror or error}") from None
     put_text("\n".join(map(printable, [str(where), *lines])) + "\n")
@@ -53,5 +49,5 @@ def run(clear: bool) -> int:
 
 
 def _amount(files: Collection[Path]) -> str:
-    size = sum(path.stat().st_size for path in files if path.exists())
+    size = sum(path.lstat().st_size for path in files if path.exists())
     return f"{len(files)} file{'' if len(files) == 1 else 's'}, {size / 1024:.1f} kB"

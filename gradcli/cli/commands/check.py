@@ -112,7 +112,7 @@ def check(
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = False,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
-    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
+    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=SIZE", help="Set a limit, such as memory=500M.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False,
     color: Color = "auto",

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcli.cli.write.whole_files import write_atomically
 from gradcli.errors import InputError
 from gradcli.files.settings import nearest
 from gradcli.inert import one_line, printable
@@ -18,6 +17,7 @@ from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
+from gradcli.storage.whole_files import write_whole
 
 VERSION = 2
 _MOST = 10  # entries that are shown
@@ -134,7 +134,7 @@ class Baseline:
         if self.recording:
             written = [failure.written() for failure in sorted(self.entries, key=lambda failure: failure.order)]
             text = json.dumps({"version": VERSION, "known": written}, indent=1, ensure_ascii=False) + "\n"
-            write_atomically(self.path, text.encode("utf-8", "backslashreplace"))
+            write_whole(self.path, text.encode("utf-8", "backslashreplace"))
             yield f"{printable(str(self.path))}: {len(written)} known failure{'s' * (len(written) != 1)}"
         elif not partial:
             stale = sorted((f for f in self.entries - self._met if self._is_over(f, roots)), key=lambda failure: failure.order)

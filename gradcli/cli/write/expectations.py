@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.cli.write.streams import say
-from gradcli.cli.write.whole_files import write_atomically
 from gradcli.errors import InputError
 from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
+from gradcli.storage.whole_files import write_whole
 
 _GAP = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -33,10 +33,8 @@ def update(paths: Iterable[str], result: Result) -> None:
 
 def _update(path: str, result: Result) -> tuple[int, int]:
     """How many records of a file were changed, of how many; every other byte stays as it is."""
-    try:
-        old = Path(path).read_bytes().split(b"\n")
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    content = _content(path)
+    old = content.split(b"\n")
     new = list(old)
     for i, line in enumerate(old):
         mark = b"\xef\xbb\xbf" if i == 0 and line.startswith(b"\xef\xbb\xbf") else b""
@@ -45,9 +43,18 @@ def _update(path: str, result: Result) -> tuple[int, int]:
             if text.strip():
                 new[i] = mark + _with_expectation(result(text, path, i + 1), text).encode("utf-8", "backslashreplace")
     changed = sum(a != b for a, b in zip(old, new, strict=True))
+    if changed and _content(path) != content:
+        raise InputError(f"'{path}' has changed in the meantime: nothing is recorded", help="record again")
     if changed:
-        write_atomically(Path(path), b"\n".join(new))
+        write_whole(Path(path), b"\n".join(new))
     return changed, sum(bool(line.strip()) for line in old)
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
 
 
 def _with_expectation(record: Record, line: str) -> str:

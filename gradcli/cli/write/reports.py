@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from gradcli.cli.exit_codes import is_closed_pipe
 from gradcli.cli.inputs.option_values import assignment, choice
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.streams import prepare
@@ -17,6 +17,7 @@ from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.text_report import TextReport
+from gradcli.storage.whole_files import Replacement, cannot_write
 
 
 class Reports:
@@ -29,29 +30,71 @@ class Reports:
             if path == "-":
                 prepare(kind)
         self.shown: list[Report] = [_shown(kind, request) for kind, path in wanted if path == "-"]
-        self.filed: list[Report] = [_opened(kind, path, request.verbose) for kind, path in wanted if path != "-"]
+        self.filed = [FiledReport(kind, path, request.verbose) for kind, path in wanted if path != "-"]
         self.broken: OSError | None = None
         self.unwritten = 0  # outcomes in whose place a report has an error
 
     def add(self, outcome: Outcome) -> None:
-        for report in self.filed:
-            self.unwritten += not reported(report, outcome)
+        for filed in self.filed:
+            self.unwritten += not filed.add(outcome)
         try:
             for report in self.shown:
                 self.unwritten += not reported(report, outcome)
         except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
-            if not self.filed or not is_closed_pipe(error):
+            if not self.filed:
                 raise
             self.shown, self.broken = [], error
 
     def close(self, summary: Summary) -> None:
-        for report in self.filed:
-            report.close(summary)
-            report.stream.close()
-        for report in self.shown:
-            report.close(summary)
+        """Write what stands at the end. Raises what could not be written, after all that could."""
+        for filed in self.filed:
+            filed.close(summary)
+        for shown in self.shown:
+            shown.close(summary)
+        for filed in self.filed:
+            if filed.broken is not None:
+                raise filed.broken
         if self.broken is not None:
             raise self.broken
+
+
+class FiledReport:
+    """A report that takes the place of a file when it is complete; if it cannot be written, the others are. Raises OutputError at first."""
+
+    def __init__(self, kind: str, path: str, verbose: bool) -> None:
+        self.path = path
+        self.broken: OutputError | None = None
+        try:
+            self.new = Replacement(path)
+        except OSError as error:
+            raise cannot_write(path, error) from None
+        stream = io.TextIOWrapper(self.new.file, encoding="utf-8", errors="backslashreplace", newline="\n")
+        self.report = make(kind, stream, verbose=verbose)
+
+    def add(self, outcome: Outcome) -> bool:
+        """Whether it could be said; else an error stands in its place."""
+        if self.broken is None:
+            try:
+                return reported(self.report, outcome)
+            except OSError as error:
+                self._break(error)
+        return True
+
+    def close(self, summary: Summary) -> None:
+        self._try(lambda: self.report.close(summary))
+        self._try(self.report.stream.flush)
+        self._try(self.new.finish)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        if self.broken is None:
+            try:
+                act()
+            except OSError as error:
+                self._break(error)
+
+    def _break(self, error: OSError) -> None:
+        self.broken = cannot_write(self.path, error)
+        self.new.leave()
 
 
 def _shown(kind: str, request: CheckRequest) -> Report:
@@ -82,11 +125,3 @@ def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
     for path in paths:
         if paths.count(path) > 1 or (os.path.isfile(path) and path in sources):
             raise UsageError(f"a report would overwrite '{path}', which is {'another' if paths.count(path) > 1 else 'being checked'}")
-
-
-def _opened(kind: str, path: str, verbose: bool) -> Report:
-    try:
-        stream = open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n")  # noqa: SIM115 - the report closes it
-    except OSError as error:
-        raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
-    return make(kind, stream, verbose=verbose)

@@ -15,10 +15,10 @@ import numpy as np
 
 from gradcli.cli.inputs.option_values import assignments
 from gradcli.cli.write.array_formats import WRITERS, Arrays, shape_when_read
-from gradcli.cli.write.whole_files import put_in_place, temporary_beside
-from gradcli.errors import GradcliError, OutputError, UsageError
+from gradcli.errors import GradcliError, UsageError
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
+from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, temporary_beside
 
 _SUFFIXES = f"{', '.join(list(WRITERS)[:-1])} and {list(WRITERS)[-1]}"
 
@@ -29,10 +29,10 @@ def targets_of(texts: list[str]) -> dict[str, str]:
     paths = [os.path.realpath(path) for path in targets.values()]
     for name, path in targets.items():
         suffix = Path(path).suffix
-        if suffix.lower() not in WRITERS and not _is_device(path):
+        if suffix.lower() not in WRITERS and not is_device(path):
             said = f"'{suffix}' is no format that is written" if suffix else "a suffix says the format"
             raise UsageError(f"--save {name}={path}: {said}", help=f"the suffixes are {_SUFFIXES}")
-        if paths.count(os.path.realpath(path)) > 1 and not _is_device(path) and _suffix(path) != ".npz":
+        if paths.count(os.path.realpath(path)) > 1 and not is_device(path) and _suffix(path) != ".npz":
             raise UsageError(f"--save {name}={path}: '{path}' is named twice", help="a .npz file takes several")
     return targets
 
@@ -41,10 +41,6 @@ def _suffix(path: str) -> str:
     """The format of a file; of devices and pipes without one, NumPy's."""
     suffix = Path(path).suffix.lower()
     return suffix if suffix in WRITERS else ".npy"
-
-
-def _is_device(path: str) -> bool:
-    return os.path.exists(path) and not os.path.isfile(path)
 
 
 class SavedArrays:
@@ -57,21 +53,21 @@ class SavedArrays:
     def place(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array in a file beside its target, or None where there is none."""
         path = Path(self.targets[name]) if name in self.targets else None
-        if path is None or not shape or _suffix(str(path)) != ".npy" or _is_device(str(path)) or not hasattr(os, "posix_fallocate"):
+        if path is None or not shape or _suffix(str(path)) != ".npy" or is_device(str(path)) or not hasattr(os, "posix_fallocate"):
             return None
         try:
             handle, temporary = temporary_beside(path)
             try:
                 mapped = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
-                weakref.finalize(mapped, Path(temporary).unlink, missing_ok=True)  # what was not moved to its place goes
+                weakref.finalize(mapped, discard, temporary)  # what was not moved to its place goes
                 os.posix_fallocate(handle, 0, os.fstat(handle).st_size)  # a full disk is an error now, not a signal later
             except BaseException:
-                Path(temporary).unlink(missing_ok=True)
+                discard(temporary)
                 raise
             finally:
                 os.close(handle)
         except OSError as error:
-            raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
+            raise cannot_write(path, error) from None
         return mapped
 
     def save(self, record: Record) -> None:
@@ -160,37 +156,47 @@ def _mask(record: Record, name: str) -> np.ndarray:
 
 
 def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
-    """Write each file, an archive with all that goes to it. Raises OutputError and UsageError."""
+    """Write each file, an archive with all that goes to it: all of them, or none. Raises OutputError and UsageError."""
     files: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
         path = targets[name]
-        files.setdefault(name if _is_device(path) else os.path.realpath(path), {})[name] = array
-    for held in files.values():
-        _write(Path(targets[next(iter(held))]), held)
+        files.setdefault(name if is_device(path) else os.path.realpath(path), {})[name] = array
+    written: list[tuple[str, Path]] = []
+    path = ""
+    try:
+        for held in files.values():
+            path = targets[next(iter(held))]
+            temporary = _written(Path(path), held)
+            if temporary is not None:
+                written.append((temporary, Path(path)))
+        for temporary, place in written:
+            path = str(place)
+            put_in_place(temporary, place)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    finally:
+        for temporary, _ in written:
+            discard(temporary)
 
 
-def _write(path: Path, arrays: Arrays) -> None:
+def _written(path: Path, arrays: Arrays) -> str | None:
+    """The temporary file that has what belongs to a path; None where it is there already: in a device, which is never replaced."""
     write = WRITERS[_suffix(str(path))]
     array = next(iter(arrays.values()))
-    temporary = None
+    if is_device(path):
+        image = io.BytesIO()
+        write(image, arrays)
+        with path.open("wb") as device:
+            device.write(image.getbuffer())
+        return None
+    if isinstance(array, np.memmap) and array.mode == "w+":  # computed in its file
+        array.flush()
+        return str(array.filename)
+    handle, temporary = temporary_beside(path)
     try:
-        if _is_device(str(path)):  # which is written to, never replaced
-            image = io.BytesIO()
-            write(image, arrays)
-            with path.open("wb") as device:
-                device.write(image.getbuffer())
-            return
-        if isinstance(array, np.memmap) and array.mode == "w+":  # from its place already
-            array.flush()
-            temporary = str(array.filename)
-        else:
-            handle, temporary = temporary_beside(path)
-            with os.fdopen(handle, "wb") as stream:
-                write(stream, arrays)
-        put_in_place(temporary, path)
-    except BaseException as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        if not isinstance(error, OSError):
-            raise
-        raise OutputError(f"cannot write '{path}': {error.strerror or error}") from None
+        with os.fdopen(handle, "wb") as stream:
+            write(stream, arrays)
+    except BaseException:
+        discard(temporary)
+        raise
+    return temporary

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cache_folder import folder
+from gradcli.storage.cache import folder
 
 _PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}

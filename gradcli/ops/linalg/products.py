@@ -17,6 +17,7 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import Composite
 from gradcli.ops.text import TERM, Form
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
@@ -144,6 +145,7 @@ def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
 
 def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> tuple[Any]:
     rows, columns = _diagonal_axes(x.shape, axis1, axis2)
+    room_for(x.shape[rows], x.shape[columns])
     diagonal = np.eye(x.shape[rows], x.shape[columns], offset)
     placed = (diagonal if rows < columns else diagonal.T).reshape([n if i in (rows, columns) else 1 for i, n in enumerate(x.shape)])
     return (reshape(cotangent, shape=tuple(1 if i in (rows, columns) else n for i, n in enumerate(x.shape))) * placed,)

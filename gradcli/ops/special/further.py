@@ -16,6 +16,7 @@ from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xl
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import sin
 from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
@@ -210,6 +211,7 @@ def _recurrence(name: str, first: Any, step: Any) -> Any:
     def body(x: Any, n: Any) -> Any:
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ArgumentError(f"{name}: the degree must be a whole number of at least 0, not {n!r}")
+        nodes_for(4 * n, name)
         before, value = 1.0 + 0 * x, first(x)
         if not n:
             return before

@@ -19,9 +19,9 @@ from threading import Lock
 from typing import NamedTuple
 
 from gradcli.errors import NativeError, text_lines
-from gradcli.plans.native import cache as kept_code
 from gradcli.plans.native.flags import FORBIDDEN, Kind, flags, libraries
 from gradcli.plans.native.running import UnusableError, folder_for_a_while, told
+from gradcli.storage.cache import NATIVE, digest
 
 _NAMES = ("cc", "gcc", "clang")
 _PATIENCE = 60  # seconds, for an answer without work
@@ -166,7 +166,7 @@ if hasattr(os, "register_at_fork"):
 
 def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
     """The library of a source, loaded once in a process. Raises UnusableError, each time in the same words."""
-    key = f"{compiler.short}-{kept_code.digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
+    key = f"{compiler.short}-{digest(repr((_FORMAT, _system(), compiler, source)).encode())}"
     if key not in _loaded:
         with _locks.setdefault(key, Lock()):  # another thread may be at it
             if key in _failed:
@@ -187,7 +187,7 @@ def _system() -> tuple[str, ...]:
 
 
 def _kept(key: str) -> ctypes.CDLL | None:
-    path = kept_code.kept(key)
+    path = NATIVE.path_of(key)
     if path is not None:
         with suppress(OSError):
             return ctypes.CDLL(os.path.abspath(path))
@@ -196,14 +196,14 @@ def _kept(key: str) -> ctypes.CDLL | None:
 
 def _compiled(compiler: Compiler, source: str, key: str) -> ctypes.CDLL:
     """Compile and load: from the cache, where there is one, since temporary folders may be mounted so that nothing runs from there."""
-    where = kept_code.folder(make=True)
+    where = NATIVE.own_folder(make=True)
     with folder_for_a_while(*[where] if where is not None else []) as place:
         made = place / "made.so"
         command = [*compiler.command, *compiler.flags, "-x", "c", "-", "-o", str(made), *compiler.libraries]
         told(command, source, patience=_COMPILING, files=place)
         try:
             content = made.read_bytes()
-            kept = kept_code.keep(key, content)
+            kept = NATIVE.keep(key, content)
             with suppress(OSError):
                 if kept is not None:
                     return ctypes.CDLL(os.path.abspath(kept))

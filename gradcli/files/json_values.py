@@ -42,28 +42,29 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
     The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a long string among them it would make a
     table of strings as long. Raises InputError for what is no regular array of numbers, LimitError.
     """
-    shape: list[int] = []
-    level = [data]
+    if type(data) is float:  # as most are
+        return np.array(data)
+    level, shape = [data], []
     kinds: set[type] = {type(data)}
     while list in kinds:
-        lengths = set(map(len, level)) if len(kinds) == 1 else ()
-        if len(lengths) != 1:
+        if len(level) > 1 and (len(kinds) > 1 or len(set(map(len, level))) > 1):
             raise _irregular(what)
-        shape += lengths
-        limits.check_shape(tuple(shape))
-        level = list(chain.from_iterable(level))
+        shape.append(len(level[0]))
+        level = level[0] if len(level) == 1 else list(chain.from_iterable(level))
         kinds = set(map(type, level))
     if not kinds <= _READ:
         raise _irregular(what)
+    if len(shape) > 1 or len(level) > limits.entries:
+        limits.check_shape(tuple(shape))
     try:
-        array = np.array([float(item) for item in level] if str in kinds else level)
+        array = np.array(level if kinds <= _NUMBERS else [float(item) for item in level])
         if array.dtype.kind == "O":  # whole numbers beyond those of 64 bits
             array = array.astype(float)
     except OverflowError:
         raise InputError(f"{what} holds a whole number beyond all floats") from None
     except ValueError:
         raise _irregular(what) from None
-    return array.reshape(shape)
+    return array if len(shape) == 1 else array.reshape(shape)
 
 
 def _irregular(what: str) -> InputError:

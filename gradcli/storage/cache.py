@@ -1,0 +1,262 @@
+"""What gradcli has made and keeps for the next time: named stores in a folder of the user's.
+
+Each store has a bound of files and bytes: of too much, what was not used for the longest time goes. Entries are written whole or not at
+all, whoever else writes them, have a digest of what they hold, and are a miss unless it is right: a file that is damaged, cut, of another
+version or no file at all harms nothing. The digest is no signature: who can write to the folder decides what is found there, so it is
+trusted as code is, and code that is loaded is taken only from a folder that nobody else can write to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from gradcli.storage.whole_files import Replacement
+
+NEW = ".new."  # how the names of files begin that are being written; one that stays was interrupted
+_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
+
+
+def folder() -> Path | None:
+    """Where stores are: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
+    own = os.environ.get("GRADCLI_CACHE_DIR")
+    if own:
+        return Path(own)
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(caches):  # the standard has others ignored
+        return Path(caches) / "gradcli"
+    home = _home()
+    return home / ".cache" / "gradcli" if home is not None and home.is_absolute() else None
+
+
+def _home() -> Path | None:
+    """The user's folder: by the list of users where HOME is empty, which is not the root of the file system."""
+    try:
+        if os.environ.get("HOME") == "" and os.name == "posix":
+            from pwd import getpwuid
+
+            return Path(getpwuid(os.getuid()).pw_dir)
+        return Path.home()
+    except (RuntimeError, KeyError):
+        return None
+
+
+class Store:
+    """A part of the cache.
+
+    name     that of its folder
+    holds    what it keeps, in words
+    shards   folders among which its entries are, by the beginning of their keys: 1 or 256
+    most     files in each of these
+    room     bytes in each of these
+    largest  bytes of an entry
+    """
+
+    def __init__(self, name: str, holds: str, *, shards: int, most: int, room: int, largest: int) -> None:
+        self.name, self.holds, self.shards, self.most, self.room, self.largest = name, holds, shards, most, room, largest
+
+    def folder(self) -> Path | None:
+        where = folder()
+        return None if where is None else where / self.name
+
+    def is_ours(self, name: str) -> bool:
+        """Whether that is what an entry is called."""
+        raise NotImplementedError
+
+    def files(self) -> list[Path]:
+        """What is kept. Files that are not ours are not among them, whatever folder was named. Raises OSError."""
+        where = self.folder()
+        if where is None or not where.is_dir():
+            return []
+        found = [path for place in self._places(where) for path in place.iterdir() if self.is_ours(path.name) or path.name.startswith(NEW)]
+        return sorted(path for path in found if path.is_symlink() or not path.is_dir())
+
+    def clear(self) -> None:
+        """Remove all of it, and the folders that are empty then. Raises OSError."""
+        where = self.folder()
+        for path in self.files():
+            path.unlink(missing_ok=True)
+        for place in [] if where is None or not where.is_dir() else [*self._places(where), where]:
+            with suppress(OSError):
+                place.rmdir()
+
+    def _places(self, where: Path) -> Iterator[Path]:
+        if self.shards == 1:
+            yield where
+        else:
+            yield from (place for place in where.iterdir() if re.fullmatch("[0-9a-f]{2}", place.name) and place.is_dir())
+
+    def _keep(self, path: Path, content: bytes) -> bool:
+        """Write an entry, and make room if there are too many. Whether there is one now."""
+        if len(content) > self.largest:
+            return False
+        try:
+            _make(path.parent, self.shards > 1)
+            with Replacement(path, durable=False, private=True, prefix=NEW) as new:  # a broken one is a miss
+                new.file.write(content)
+            self._make_room(path)
+        except OSError:
+            return False
+        return True
+
+    def _make_room(self, newest: Path) -> None:
+        """Remove what was not used for the longest time, down to three quarters, if all of it is too much."""
+        with os.scandir(newest.parent) as entries:
+            there = [entry for entry in entries if self.is_ours(entry.name) or entry.name.startswith(NEW)]
+        if len(there) <= self.most and len(there) * self.largest <= self.room:
+            return
+        aged = []
+        for entry in there:
+            with suppress(OSError):  # another process removed it
+                found = entry.stat(follow_symlinks=False)
+                aged.append((found.st_mtime_ns, found.st_size, entry.path))
+        size, count = sum(size for _, size, _ in aged), len(aged)
+        if size <= self.room and count <= self.most:
+            return
+        for _, own, path in sorted(aged):
+            if size <= 3 * self.room // 4 and count <= 3 * self.most // 4:
+                return
+            if path != str(newest):
+                with suppress(OSError):
+                    os.unlink(path)
+                size, count = size - own, count - 1
+
+
+class Entries(Store):
+    """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest of its key and content."""
+
+    def read(self, key: str) -> bytes | None:
+        """What is kept under a key, if it is there and whole."""
+        path = self.path_of(key)
+        content = None if path is None else content_of(path, self.largest)
+        if content is None:
+            return None
+        head, _, rest = content.partition(b"\n")
+        return rest if head == self._head(key, rest) else None
+
+    def keep(self, key: str, content: bytes) -> None:
+        """Keep something under a key, if there is a folder, permission and room."""
+        path = self.path_of(key)
+        if path is not None:
+            self._keep(path, self._head(key, content) + b"\n" + content)
+
+    def is_ours(self, name: str) -> bool:
+        return re.fullmatch("[0-9a-f]{62,64}", name) is not None
+
+    def path_of(self, key: str) -> Path | None:
+        where = self.folder()
+        return None if where is None else where / key if self.shards == 1 else where / key[:2] / key[2:]
+
+    def _head(self, key: str, content: bytes) -> bytes:
+        return f"gradcli {self.name} 1 {hashlib.sha256(key.encode() + content).hexdigest()}".encode()
+
+
+class Libraries(Store):
+    """A store of compiled code, which the system loads from its file: names have the digests, and only what is the user's own is found."""
+
+    NAME = re.compile(r"(?P<compiler>\w+-[\d.]+)-[0-9a-f]{40}-(?P<content>[0-9a-f]{40})\.so")
+
+    def path_of(self, key: str) -> Path | None:
+        """The file of compiled code under a key, if there is one that may be loaded. Keys begin with the compiler: gcc-12.2.0-1a2b..."""
+        where = self.own_folder()
+        if where is None:
+            return None
+        with suppress(OSError):
+            for name in sorted(os.listdir(where)):
+                if name.startswith(f"{key}-") and (parts := self.NAME.fullmatch(name)):
+                    content = content_of(where / name, self.largest, owned=True)
+                    if content is not None and digest(content) == parts["content"]:
+                        return where / name
+                    with suppress(OSError):
+                        (where / name).unlink()
+        return None
+
+    def keep(self, key: str, content: bytes) -> Path | None:
+        """Write compiled code under a key. None where there is no folder of one's own for it, or no room."""
+        where = self.own_folder(make=True)
+        path = None if where is None else where / f"{key}-{digest(content)}.so"
+        return path if path is not None and self._keep(path, content) else None
+
+    def is_ours(self, name: str) -> bool:
+        return self.NAME.fullmatch(name) is not None
+
+    def compilers(self) -> list[str]:
+        """Who has made what is kept."""
+        return sorted({parts["compiler"] for path in self.files() if (parts := self.NAME.fullmatch(path.name))})
+
+    def own_folder(self, *, make: bool = False) -> Path | None:
+        """Where compiled code is kept, if it is the user's own and nobody else can write to it, or put another in its place."""
+        where = self.folder()
+        if where is None:
+            return None
+        try:
+            if make:
+                _make(where, False)
+            there = where.lstat()
+            is_own = stat.S_ISDIR(there.st_mode) and _own(there) and not any(_open(above.stat()) for above in where.resolve().parents)
+        except OSError:
+            return None
+        return where if is_own else None
+
+    def is_left_alone(self) -> bool:
+        """Whether there is a folder that is not used, since it is not the user's alone."""
+        where = self.folder()
+        return where is not None and where.exists() and self.own_folder() is None
+
+
+def digest(content: bytes) -> str:
+    """What names have of a content, or of all that a key stands for: short enough for every file system."""
+    return hashlib.sha256(content).hexdigest()[:40]
+
+
+def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None:
+    """What a file holds, which is used now; None for what is no file, cannot be read, is too large or, if asked for, not the user's."""
+    try:
+        handle = os.open(path, _READING)
+    except (OSError, ValueError):
+        return None
+    try:
+        there = os.fstat(handle)
+        if not stat.S_ISREG(there.st_mode) or there.st_size > largest or (owned and not _own(there)):
+            return None
+        with open(handle, "rb", closefd=False) as stream:
+            content = stream.read(largest + 1)
+        with suppress(OSError):
+            os.utime(handle if os.utime in os.supports_fd else path)  # used now, and so kept for longer
+        return content if len(content) <= largest else None
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def _make(where: Path, in_store: bool) -> None:
+    """Make a folder of a store, with those above it up to that of all stores, for the user alone."""
+    if where.is_dir():
+        return
+    above = [where.parent.parent, where.parent] if in_store else [where.parent]
+    above[0].parent.mkdir(parents=True, exist_ok=True)
+    for place in [*above, where]:
+        with suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+
+
+def _own(there: os.stat_result) -> bool:
+    """Whether a file or folder is the user's, and nobody else's to write to."""
+    return os.name != "posix" or (there.st_uid == os.geteuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _open(there: os.stat_result) -> bool:
+    """Whether others may put something else in the place of what is in a folder: its owner may, and all if they may write to any of it."""
+    return there.st_uid not in (0, os.geteuid()) or there.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
+
+
+VERDICTS = Entries("verdicts", "verdicts", shards=256, most=128, room=1 << 20, largest=64 << 10)
+NATIVE = Libraries("native", "compiled code", shards=1, most=4096, room=256 << 20, largest=64 << 20)
+SOURCES = Entries("sources", "digests of gradcli's own code", shards=1, most=128, room=1 << 20, largest=1 << 10)
+STORES = (VERDICTS, NATIVE, SOURCES)

@@ -1,0 +1,184 @@
+"""Files that are replaced by something complete, or left as they are: everything that gradcli writes is written here.
+
+A temporary file in the same folder is filled, is on the disk, and takes the place of the file then, whose mode, owner and links stay. So
+whatever happens, a full disk or the end of the process, there is the old file or the new one. What cannot be replaced (a file in a folder
+that nobody may write to, or that is mounted by itself) is written over at the end; devices and pipes are written to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from gradcli.errors import OutputError
+
+_IRREPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
+_begun: set[str] = set()  # temporary files that are not in their places yet
+
+
+def abandon() -> None:
+    """Remove what was begun and will not be finished any more."""
+    for temporary in list(_begun):
+        discard(temporary)
+
+
+def is_device(path: str | Path) -> bool:
+    """Whether a path is that of a device or a pipe (or a folder), which is not replaced."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace what a file holds. Raises OutputError."""
+    try:
+        with Replacement(path) as new:
+            new.file.write(data)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def cannot_write(path: str | Path, error: OSError) -> OutputError:
+    """What to say of a file that cannot be written."""
+    return OutputError(f"cannot write '{path}': {error.strerror or error}")
+
+
+class Replacement:
+    """What takes the place of a file at the end of the block, unless that is left by an exception. All of it raises OSError.
+
+    file     takes the content
+    durable  whether it is to survive a loss of power, too
+    private  whether it is nobody else's to read, if it is new
+    """
+
+    def __init__(self, path: str | Path, *, durable: bool = True, private: bool = False, prefix: str = "") -> None:
+        self.path, self.durable = Path(path), durable
+        self.temporary: str | None = None
+        if is_device(path):
+            self.file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed at the end
+            return
+        handle, self.temporary = temporary_beside(self.path, private=private, prefix=prefix)
+        self.file = open(handle, "wb")  # noqa: SIM115 - closed at the end
+
+    def __enter__(self) -> Replacement:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if error is None:
+            self.finish()
+        else:
+            self.leave()
+
+    def finish(self) -> None:
+        """The content is complete."""
+        try:
+            self.file.close()
+            if self.temporary is not None:
+                put_in_place(self.temporary, self.path, durable=self.durable)
+        finally:
+            self.leave()
+
+    def leave(self) -> None:
+        """Let the file be what it was, if the new one has not taken its place."""
+        if self.temporary is not None:
+            discard(self.temporary)
+        with suppress(OSError):  # what could not be written before cannot be now
+            self.file.close()
+
+
+def temporary_beside(path: Path, *, private: bool = False, prefix: str = "") -> tuple[int, str]:
+    """A new file in the folder that a path leads to, open, and its name. Raises OSError."""
+    target = Path(os.path.realpath(path))
+    known = _stat(target)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    mode = 0o600 if private or known is not None else 0o666
+    folders = [target.parent]
+    while True:
+        name = str(folders[-1] / f"{prefix or f'.{path.name[:40]}.'}{os.urandom(6).hex()}")
+        _begun.add(name)
+        try:
+            return os.open(name, flags, mode), name
+        except FileExistsError:
+            _begun.discard(name)
+        except OSError as error:
+            _begun.discard(name)
+            if error.errno not in _IRREPLACEABLE or known is None or not os.access(target, os.W_OK) or len(folders) > 1:
+                raise
+            import tempfile
+
+            folders.append(Path(tempfile.gettempdir()))
+        except BaseException:
+            discard(name)
+            raise
+
+
+def put_in_place(temporary: str, path: Path, *, durable: bool = True) -> None:
+    """Let a file that `temporary_beside` has made take the place of another one, whose mode, owner and links stay. Raises OSError."""
+    target = os.path.realpath(path)
+    known = _stat(Path(target))
+    if known is not None:
+        _dress(temporary, known)
+    if durable:
+        _sync(temporary)
+    try:
+        if known is not None and os.path.dirname(temporary) != os.path.dirname(target):
+            _write_over(target, temporary)
+        else:
+            os.replace(temporary, target)
+    except OSError as error:
+        if known is None or error.errno not in _IRREPLACEABLE or not os.access(target, os.W_OK):
+            raise
+        _write_over(target, temporary)
+    _begun.discard(temporary)
+    if durable and os.name == "posix":
+        with suppress(OSError):  # some folders cannot be
+            _sync(os.path.dirname(target))
+
+
+def _write_over(target: str, temporary: str) -> None:
+    with open(temporary, "rb") as new, open(target, "r+b") as old:
+        shutil.copyfileobj(new, old)
+        old.truncate()
+    _sync(target)
+    os.unlink(temporary)
+
+
+def _dress(temporary: str, known: os.stat_result) -> None:
+    """Give a file the owner, where that is allowed, and the mode of another one."""
+    if sys.platform != "win32":
+        now = os.stat(temporary)
+        if (now.st_uid, now.st_gid) != (known.st_uid, known.st_gid):
+            with suppress(OSError):
+                os.chown(temporary, known.st_uid, known.st_gid)
+    os.chmod(temporary, stat.S_IMODE(known.st_mode))
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no such thing
+            raise
+    finally:
+        os.close(handle)
+
+
+def _stat(target: Path) -> os.stat_result | None:
+    try:
+        return target.stat()
+    except OSError:
+        return None
+
+
+def discard(temporary: str) -> None:
+    """Remove a temporary file, unless it has taken its place."""
+    if temporary in _begun:
+        with suppress(OSError):
+            os.unlink(temporary)
+        _begun.discard(temporary)
