@@ -20,7 +20,6 @@ from gradcli.ops.structure import output
 
 WITH_GRADIENT = "the statement with its gradient"
 _BACKWARDS = 2  # times the forward pass that a sweep takes
-_TEMPORARIES = 4  # arrays that a rule has at once beside what it gives
 _STRIDED = frozenset({broadcast_to, transpose, swapaxes, flip})  # views whose entries are not one after the other
 
 
@@ -105,9 +104,14 @@ def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
         own = size_of(node)
         passed = [operand for operand in dict.fromkeys(node.operands) if operand in needed]
         if passed:
-            most = max(most, live + _TEMPORARIES * own + scratch_of(node))
+            most = max(most, live + _temporaries(node) * own + scratch_of(node))
         new = [operand for operand in passed if operand not in begun]
         begun.update(new)
         live += sum(map(size_of, new)) - (own if passed else 0)
         most = max(most, live)
     return most
+
+
+def _temporaries(node: Expr) -> int:
+    """How many arrays a rule has at once beside what it gives."""
+    return 4 if node.op is not None and node.op.kind == "smooth" else 1

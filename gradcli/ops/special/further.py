@@ -23,12 +23,17 @@ from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.special.outside_sympy import by_mpmath
 
 
+_FAR = 1000.0
+
+
 def _moment(x: Any, n: int) -> Any:
     from scipy import special
 
     if not n:
         return special.exprel(x)[()]
-    return (special.hyp1f1(n + 1.0, n + 2.0, x) / (n + 1))[()]
+    near = np.clip(x, -_FAR, _FAR)  # SciPy adds up as many terms as x is large
+    far = np.where(np.asarray(x) > 0, np.inf, math.factorial(n) * np.abs(x, dtype=float) ** -(n + 1.0))  # exp(-1000) is 0
+    return np.where(near == x, special.hyp1f1(n + 1.0, n + 2.0, near) / (n + 1), np.where(np.isnan(x), x, far)).astype(np.result_type(x))[()]
 
 
 def _by_order(s: Any, name: str, reference: Any) -> Any:
