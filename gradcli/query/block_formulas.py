@@ -15,12 +15,12 @@ from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.query.derivative_formulas import (
-    LARGEST_GRAPH,
     Formulas,
     SamplePoint,
     Texts,
     derivative_formulas,
     is_entrywise,
+    is_too_large,
     names_mean,
     printed,
     scalar_copy,
@@ -74,7 +74,7 @@ def _blocks(
 ) -> Texts:
     """The formulas of blocks in the program's own graph."""
     nothing: Texts = dict.fromkeys(keys), {} if latex else None
-    if len(order) > LARGEST_GRAPH or not names_mean(scope, order):
+    if is_too_large(order) or not names_mean(scope, order):
         return nothing
     try:
         blocks = {key: block for key, (y, x) in made().items() if (block := _block(y, x)) is not None}
@@ -89,7 +89,7 @@ def _second_partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list
     """Derivatives of the first derivatives as they are printed."""
     keys = [f"{a},{b}" for a in wrt for b in wrt]
     nothing: Texts = dict.fromkeys(keys), {} if latex else None
-    if len(order) > LARGEST_GRAPH or not names_mean(scope, order):
+    if is_too_large(order) or not names_mean(scope, order):
         return nothing
     try:
         graph = Graph(scope.limits)

@@ -43,7 +43,7 @@ def derivative_formulas(
     entrywise = is_entrywise(order)
     kind = "partial" if entrywise else "gradient"
     nothing: dict[str, str | None] = dict.fromkeys(wrt)
-    if len(order) > LARGEST_GRAPH or not names_mean(scope, order):
+    if is_too_large(order) or not names_mean(scope, order):
         return kind, nothing, {} if latex else None
     try:
         if entrywise:
@@ -55,6 +55,11 @@ def derivative_formulas(
     except (GradcliError, RecursionError):
         return kind, nothing, {} if latex else None
     return kind, texts, pictures
+
+
+def is_too_large(order: list[Expr]) -> bool:
+    """Whether the derivative of an expression is not worth trying: what joins many arrays counts as often as it has operands."""
+    return len(order) + sum(len(node.operands) - 3 for node in order if len(node.operands) > 3) > LARGEST_GRAPH
 
 
 def is_entrywise(order: list[Expr]) -> bool:
