@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.graph.interpret import Domain
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward, itself
+from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.logic import logical_and, logical_not, logical_or, not_equal, where
 from gradcli.ops.elementwise.pieces import Pieces
@@ -145,6 +146,8 @@ class Motion:
             return moving[0]
         if all(part is False for part in moving):
             return False
+        if op is take_along:
+            return not_equal(take_along(_as_numbers(moving[0], node.operands[0]), node.operands[1], **node.static), 0.0)
         masks = [_as_numbers(part, operand) for part, operand in zip(moving, node.operands, strict=True)]
         return not_equal(op(*masks, **node.static), 0.0)
 
@@ -155,6 +158,8 @@ def _asked(node: Expr) -> Sequence[Expr]:
     operands = [operand for operand in node.operands if operand is not None]
     if op is None or len(operands) < len(node.operands):
         return ()
+    if op is take_along:
+        return operands[:1]
     if op is where:
         return operands[1:]
     role = op.rewriting.algebra
