@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing
-import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from gradcli.check.python_functions import check_function
 from gradcli.cli.decide.workers import ending_of, held_back, live_with_parent
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.report.verdicts import Check
+from gradcli.storage.current_folder import here
 
 _LONGEST = 1e6  # seconds; beyond, there is no limit
 
@@ -90,7 +90,7 @@ def loaded(path: str) -> Callable[..., Any]:
     module, colon, name = path.partition(":")
     if not colon or not name:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'")
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(here()))
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
