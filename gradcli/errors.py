@@ -25,13 +25,17 @@ A message says what is wrong, in lower case without a full stop; a label stands 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from gradcli.inert import display_width, printable, shown
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _LONGEST = 400  # characters of a message
-_COMPARED = 5000  # names that a misspelt one is compared with
 _WINDOW = 160  # columns of a long source line that are shown around the caret
 
 
@@ -56,14 +60,25 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (from 1, in characters) of an offset."""
-        line = self.text.count("\n", 0, offset)
-        column = offset - (self.text.rfind("\n", 0, offset) + 1)
-        return self.first_line + line, column + 1
+        line = bisect_right(self._starts, offset) - 1
+        return self.first_line + line, offset - self._starts[line] + 1
 
-    def line_at(self, offset: int) -> str:
-        start = self.text.rfind("\n", 0, offset) + 1
-        end = self.text.find("\n", offset)
-        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+    def line_at(self, offset: int) -> Span:
+        """Where the line of an offset begins and ends."""
+        line = bisect_right(self._starts, offset)
+        start, end = self._starts[line - 1], self._starts[line] - 1 if line < len(self._starts) else len(self.text)
+        while end > start and self.text[end - 1] == "\r":
+            end -= 1
+        return Span(start, end)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where its lines begin. They are counted once: a text may have as many errors as it has statements."""
+        starts, end = [0], self.text.find("\n")
+        while end >= 0:
+            starts.append(end + 1)
+            end = self.text.find("\n", end + 1)
+        return starts
 
 
 def text_lines(text: str, *, keepends: bool = True) -> list[str]:
@@ -129,7 +144,7 @@ class GradcliError(Exception):
         if self.source is None or self.span is None:
             return None
         line, column = self.source.position(self.span.start)
-        width = max(1, min(self.span.end - self.span.start, len(self.source.line_at(self.span.start)) - column + 1))
+        width = max(1, min(self.span.end, self.source.line_at(self.span.start).end) - self.span.start)
         return line, column, column + width
 
     def render(self) -> str:
@@ -160,14 +175,16 @@ def _clipped(text: str) -> str:
 
 def _excerpt(source: Source, span: Span, label: str) -> list[str]:
     number, column = source.position(span.start)
-    text = source.line_at(span.start)
+    line = source.line_at(span.start)
+    length = line.end - line.start
     start = column - 1
-    end = max(start + 1, min(start + span.end - span.start, len(text)))
-    if len(text) > _WINDOW:
-        left = max(0, min(start - _WINDOW // 4, len(text) - _WINDOW))
+    end = max(start + 1, min(start + span.end - span.start, length))
+    left = max(0, min(start - _WINDOW // 4, length - _WINDOW))
+    text = source.text[line.start + left : min(line.start + left + _WINDOW, line.end)]
+    if length > _WINDOW:
         end = min(end, left + _WINDOW)
-        head, tail = "…" if left else "", "…" if left + _WINDOW < len(text) else ""
-        text = head + text[left : left + _WINDOW] + tail
+        head, tail = "…" if left else "", "…" if left + _WINDOW < length else ""
+        text = head + text + tail
         start, end = start - left + len(head), end - left + len(head)
     before, marked = printable(text[:start]), printable(text[start:end])
     gutter = " " * len(str(number))
@@ -235,6 +252,10 @@ class EvaluationError(GradcliError, RuntimeError):
     code = "evaluation"
 
 
+class ExhaustedError(EvaluationError):
+    """What can be computed, but for which this machine had no memory: no result may be taken for complete that lacks it."""
+
+
 class InputError(GradcliError):
     code = "input"
 
@@ -265,12 +286,8 @@ class InternalError(GradcliError):
     code = "internal"
 
 
-def suggestion(word: str, candidates: list[str], cutoff: float = 0.78) -> str | None:
+def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
     """The one candidate close enough to be a likely spelling of word, else None."""
-    import difflib
+    from gradcli.spelling import closest
 
-    if not 2 <= len(word) <= 60:
-        return None
-    folded = {c.lower(): c for c in candidates[:_COMPARED]}
-    close = difflib.get_close_matches(word.lower(), list(folded), n=1, cutoff=cutoff)
-    return folded[close[0]] if close else None
+    return closest(word, candidates, cutoff)

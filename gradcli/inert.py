@@ -3,8 +3,8 @@
 Expressions, names, ids, reasons, paths and messages that quote them are data, whatever stands in them. Each place that such text goes
 to has its function here, and no other module escapes anything. One notation serves all of them: a character that is not to be seen, or
 that makes others be seen elsewhere (controls, directions, widths of zero, separators of lines, halves of pairs), is written as Python
-writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character, such as JSON, hold it by their own escapes, so that
-their readers get the text as it was.
+writes it: ``\\x1b``, ``\\u202e``, ``\\U000e0001``. Formats that can hold every character, such as JSON, hold it by their own escapes,
+so that their readers get the text as it was.
 """
 
 from __future__ import annotations

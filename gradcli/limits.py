@@ -1,19 +1,106 @@
 """The documented limits on untrusted input, with the options that raise them.
 
 Every size that an input could use to exhaust the machine is checked against one of these numbers before
-anything of that size is made.
+anything of that size is made. Memory and work are counted from shapes and parameters, never measured.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import math
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 
 from gradcli.errors import LimitError, UsageError
+
+MOST_MEMORY = 4_000_000_000  # bytes of a program, on machines that have twice as much
+ITEM = 8  # bytes of one number
+_FACTORS: dict[str, int] = {letter: 1000**power for power, letter in enumerate(("", "K", "M", "G", "T"))}
+_FACTORS |= {f"{letter}I": 1024**power for power, letter in enumerate("KMGT", 1)}
+
+
+def machine_memory() -> int | None:
+    """The bytes of memory that the machine has, or that its control group leaves to this process; None where nothing tells."""
+    found = [_memory_of_windows() if sys.platform == "win32" else _memory_of_posix(), *_memory_of_control_group()]
+    known = [bytes_ for bytes_ in found if bytes_ > 0]
+    return min(known) if known else None
+
+
+def _memory_of_posix() -> int:
+    try:
+        return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _memory_of_control_group() -> list[int]:
+    """What a container may take of it, on Linux."""
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+            return [int(file.read())]
+    except (OSError, ValueError):  # there is no such group, or it has no maximum
+        return []
+
+
+def _memory_of_windows() -> int:
+    import ctypes
+
+    class Status(ctypes.Structure):
+        _fields_ = (
+            ("length", ctypes.c_ulong),
+            ("load", ctypes.c_ulong),
+            *((name, ctypes.c_ulonglong) for name in ("total", "free", "pages", "free_pages", "virtual", "free_virtual", "extended")),
+        )
+
+    status = Status(length=ctypes.sizeof(Status))
+    known = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined,unused-ignore]
+    return int(status.total) if known else 0
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, and at most `MOST_MEMORY`."""
+    whole = machine_memory()
+    return MOST_MEMORY if whole is None else min(MOST_MEMORY, whole // 2)
+
+
+def size(text: str) -> int:
+    """A number as people write sizes: 500M, 4G, 2.5GB, 64Ki, 1e9. Raises ValueError for what is none."""
+    word = text.strip().upper().removesuffix("B")
+    digits = word.rstrip("KMGTI")
+    factor: int | None = _FACTORS.get(word[len(digits) :])
+    if factor is None:
+        raise ValueError(text)
+    try:
+        return int(digits) * factor
+    except ValueError:
+        number = float(digits) * factor
+        if not math.isfinite(number):
+            raise ValueError(text) from None
+        return int(number)
+
+
+def shown(bytes_: int) -> str:
+    """A number of bytes for people, rounded up: 1.6 GB."""
+    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if bytes_ >= factor:
+            tenths = -(-bytes_ * 10 // factor)
+            return f"{tenths // 10:,}{f'.{tenths % 10}' if tenths % 10 and tenths < 1000 else ''} {unit}"
+    return f"{bytes_} bytes"
+
+
+def _given(number: int) -> str:
+    """A number as it is written after NAME=, rounded up to three digits."""
+    for factor, unit in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "K")):
+        if number >= factor:
+            tenths = -(-number * 10 // factor)
+            return f"{-(-tenths // 10)}{unit}" if tenths >= 100 or not tenths % 10 else f"{tenths // 10}.{tenths % 10}{unit}"
+    return str(number)
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """How large an input may be; ``--limit NAME=NUMBER`` raises one of them."""
+    """How large an input may be; ``--limit NAME=SIZE`` sets one of them."""
 
     length: int = 8_000_000  # characters of one statement
     entries: int = 100_000_000  # entries of one array
@@ -22,38 +109,89 @@ class Limits:
     calls: int = 100_000  # calls of the program's own functions in one statement
     tangents: int = 10_000_000  # entries of one Jacobian or Hessian
     derivatives: int = 300_000  # nodes that derivatives of derivatives of an expression go through: they grow as powers of the order
+    memory: int = field(default_factory=default_memory)  # bytes that a program's values and one statement hold at once
+    work: int = 20_000_000_000  # scalar operations of one statement, forwards and backwards, of about a nanosecond each
 
-    def raised(self, settings: list[str]) -> Limits:
-        """These limits with ``NAME=NUMBER`` settings applied."""
+    def raised(self, settings: Iterable[str]) -> Limits:
+        """These limits with ``NAME=SIZE`` settings applied."""
         names = [f.name for f in fields(self)]
         limits = self
         for setting in settings:
             name, _, number = setting.partition("=")
+            name = name.strip()
             try:
-                value = int(float(number))
+                value = size(number)
             except (ValueError, OverflowError):
                 value = -1
             if name not in names or value < 1:
-                raise UsageError(f"cannot set the limit {setting!r}", help=f"write NAME=NUMBER with NAME one of {', '.join(names)}")
+                raise UsageError(
+                    f"cannot set the limit {setting!r}",
+                    help=f"write NAME=SIZE, such as memory=500M, with NAME one of {', '.join(names)}",
+                )
             limits = replace(limits, **{name: value})
         return limits
 
     def with_room_for(self, entries: int) -> Limits:
         """These limits, raised for arrays as large as one that the user has brought."""
-        return self if entries <= self.entries else replace(self, entries=entries)
+        if entries <= self.entries:
+            return self
+        return replace(self, entries=entries, work=max(self.work, self.work // DEFAULT.entries * entries))
 
-    def check_shape(self, shape: tuple[int, ...]) -> None:
-        """Raise LimitError for an array too large to be made."""
+    def check_shape(self, shape: tuple[int, ...]) -> int:
+        """How many entries an array has. Raises LimitError for one too large to be spoken of, whether or not it takes memory."""
         entries = 1
         for extent in shape:
             entries *= extent
         if entries > self.entries:
             raise LimitError(
-                f"an array of {entries:,} entries is over the limit of {self.entries:,}",
-                help=f"raise it with --limit entries={entries}",
+                f"an array of {_count(entries)} entries is over the limit of {self.entries:,}",
+                help=f"raise it with --limit entries={entries}" if entries < 10**18 else None,
             )
         if len(shape) > self.dimensions:
             raise LimitError(f"an array of {len(shape)} axes is over the limit of {self.dimensions}")
+        return entries
+
+    def check_array(self, shape: tuple[int, ...]) -> None:
+        """Raise LimitError for an array too large to be made."""
+        entries = self.check_shape(shape)
+        self.check_memory(ITEM * entries, f"an array of {entries:,} entries")
+
+    def check_entries(self, entries: int, what: str) -> None:
+        """Raise LimitError for more numbers than a program may hold; ``what`` needs them."""
+        self.check_memory(ITEM * entries, what)
+
+    def check_memory(self, bytes_: int, what: str) -> None:
+        """Raise LimitError for more bytes than a program may hold; ``what`` needs them."""
+        if bytes_ > self.memory:
+            raise LimitError(
+                f"{what} needs {_bytes(bytes_)}, over the memory limit of {shown(self.memory)}",
+                help=f"raise it with --limit memory={_given(bytes_)}" if bytes_ < 10**15 else None,
+            )
+
+    def check_nodes(self, count: int, what: str) -> None:
+        """Raise LimitError for more operations than a program may have; ``what`` is made of them."""
+        if count > self.nodes:
+            raise LimitError(
+                f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}",
+                help=f"raise it with --limit nodes={_given(2 * count)}" if count < 10**15 else None,
+            )
+
+    def check_work(self, work: int, what: str) -> None:
+        """Raise LimitError for more scalar operations than a statement may take; ``what`` takes them."""
+        if work > self.work:
+            raise LimitError(
+                f"{what} takes {_count(work)} scalar operations, over the limit of {self.work:,}",
+                help=f"raise it with --limit work={_given(work)}" if work < 10**15 else None,
+            )
+
+
+def _count(number: int) -> str:
+    """A count for people, which may have thousands of digits."""
+    return f"{number:,}" if number < 10**18 else f"2**{number.bit_length() - 1} or more"
+
+
+def _bytes(number: int) -> str:
+    return shown(number) if number < 10**18 else f"{_count(number)} bytes"
 
 
 DEFAULT = Limits()

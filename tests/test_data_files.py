@@ -84,7 +84,7 @@ REFUSED = {
         ["cannot tell how to read 'd.xlsx'", " = help: the formats are .npy, .npz, .csv, .tsv, .txt, .dat and .json"]),
     "garbage for an array": (".npy", "no array at all\n", "d.npy", ["'d.npy' is not an array in NumPy's format: it begins with b'no arr'"]),
     "nothing for an array": (".npy", "", "d.npy", ["'d.npy' is empty"]),
-    "garbage for an archive": (".npz", "no archive\n", "d.npz", ["'d.npz' is not a .npz archive: it begins with b'no'"]),
+    "garbage for an archive": (".npz", "no archive\n", "d.npz", ["'d.npz' is not a .npz archive: it begins with b'no a'"]),
     "JSON of several": (".json", '{"x": [1], "y": 2}', "d.json",
         ["'d.json' needs a key", " = help: write @d.json:KEY with KEY one of x, y"]),
 }  # fmt: skip

@@ -1,213 +1,123 @@
-"""Time limits: they hold in any thread, and leave a user's own timers and handlers alone."""
+"""Time limits: they end a check between its steps, so that whatever comes next is as if they had never been."""
 
 from __future__ import annotations
 
-import gc
+import json
+import math
 import signal
-import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-import gradcli
+from gradcli.query.interface import evaluate
 from gradcli.reference import deadline as module
-from gradcli.reference.deadline import OutOfTime, check, deadline
+from gradcli.reference.deadline import OutOfTime, check, deadline, in_time
+from gradcli.report.dictionaries import as_dict
 
 timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+REACHED = "the time limit that was given (--timeout) was reached"
 
 
-@pytest.fixture(autouse=True)
-def _as_before():
-    """Whatever happens, the timer of the test run is what it was."""
-    handler, (left, interval) = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, left, interval)
+class Looks:
+    """A clock that goes on by one whenever somebody looks at it: limits are numbers of looks, the same on any machine."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def monotonic(self) -> int:
+        self.count += 1
+        return self.count
 
 
-def busy(seconds: float) -> None:
-    """Python code that never looks at the limits."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        sum(range(100))
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    clock = Looks()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
 
 
-@timers
-def test_a_limit_interrupts_any_code_of_the_main_thread():
-    started = time.monotonic()
-    with pytest.raises(OutOfTime) as caught, deadline(0.05) as limit:
-        busy(20)
+# -- the limit itself ----------------------------------------------------------------------------------------------
+
+
+def test_a_limit_is_kept_at_the_next_look() -> None:
+    with pytest.raises(OutOfTime) as caught, deadline(0.01) as limit:
+        steps(20)
     assert caught.value is limit
-    assert time.monotonic() - started < 10
-    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    check()
 
 
-@timers
-@pytest.mark.parametrize("seconds", [1e-9, 1e-6, 1e-5, 1e-4])
-def test_a_limit_that_passes_while_it_is_set(seconds):
-    started = time.monotonic()
-    for _ in range(20):
-        with pytest.raises(OutOfTime), deadline(seconds):
-            busy(0.5)
-    assert time.monotonic() - started < 8, "it does not wait to ring again"
-
-
-@timers
-def test_without_a_limit_no_timer_is_touched(monkeypatch):
-    monkeypatch.setattr(signal, "setitimer", lambda *_: pytest.fail("a timer was set"))
+def test_a_limit_interrupts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("signal", "setitimer", "alarm", "pthread_kill"):
+        monkeypatch.setattr(signal, name, lambda *_: pytest.fail("a signal was touched"), raising=False)
+    with deadline(1e-4):
+        time.sleep(0.01)
+        math.factorial(3000)
     with deadline(None), deadline(1e9):
+        assert module._limits.ends == []
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(20, 0.01), (0.01, 20), (0.01, 0.01)], ids=["the inner", "the outer", "both"])
+def test_of_nested_limits_the_first_counts(outer: float, inner: float) -> None:
+    with pytest.raises(OutOfTime) as caught, deadline(outer) as outermost, deadline(inner) as innermost:
+        steps(20)
+    assert caught.value is (innermost if inner < outer else outermost)
+
+
+def test_an_outer_limit_goes_on_after_an_inner_one(looks: Looks) -> None:
+    with deadline(100) as outer:
+        with pytest.raises(OutOfTime), deadline(3):
+            steps()
+        with pytest.raises(OutOfTime) as caught:
+            steps()
+    assert caught.value is outer
+    assert 100 <= looks.count <= 102
+
+
+def test_things_in_time(looks: Looks) -> None:
+    assert list(in_time(range(7), 3)) == list(range(7))
+    assert looks.count == 0, "without a limit no clock is looked at"
+    with deadline(1000):
+        before = looks.count
+        assert list(in_time(iter("abcdefg"), 3)) == list("abcdefg")
+        assert looks.count == before + 3
+    late = in_time(range(9), 2)
+    with deadline(2):
+        assert [next(late), next(late)] == [0, 1]
+        with pytest.raises(OutOfTime):
+            next(late)
+
+
+@timers
+def test_a_timer_of_the_users_is_left_alone() -> None:
+    rung: list[int] = []
+    before, left = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    signal.signal(signal.SIGALRM, handler := lambda *_: rung.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(OutOfTime), deadline(0.05):
+            steps(20)
+        assert rung == [1]
+        assert signal.getsignal(signal.SIGALRM) is handler
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *left)
+
+
+def steps(seconds: float = math.inf) -> None:
+    """A loop that looks at the limits, as a check does."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
         check()
 
 
-@timers
-@pytest.mark.parametrize("inner", [0.05, 30.0], ids=["ours first", "theirs first"])
-def test_nested_limits(inner):
-    with pytest.raises(OutOfTime) as caught, deadline(20 if inner < 1 else 0.05) as outer, deadline(inner) as limit:
-        busy(20)
-    assert caught.value is (limit if inner < 1 else outer)
-    with deadline(30) as outer:
-        with suppress(OutOfTime), deadline(0.01):
-            busy(20)
-        left = signal.getitimer(signal.ITIMER_REAL)[0]
-        assert 0 <= left < 31, "the outer limit goes on"
-        busy(0.2)
-    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+def in_a_thread(function: Callable[[], Any]) -> Any:
+    found: list[Any] = []
 
-
-@timers
-@pytest.mark.parametrize("interval", [0.0, 1.0, 40.0])
-@pytest.mark.parametrize("call", ["in time", "out of time", "evaluate"])
-def test_a_users_timer_goes_on(interval, call):
-    rung = []
-    signal.signal(signal.SIGALRM, handler := lambda *_: rung.append(1))
-    signal.setitimer(signal.ITIMER_REAL, 60, interval)
-    if call == "evaluate":
-        gradcli.evaluate("sin(x)", x=1.0, timeout=30)
-    else:
-        with suppress(OutOfTime), deadline(0.01 if call == "out of time" else 90):
-            busy(0.1)
-    left, again = signal.getitimer(signal.ITIMER_REAL)
-    assert 30 < left <= 60
-    assert again == pytest.approx(interval)
-    assert signal.getsignal(signal.SIGALRM) is handler
-    assert rung == []
-
-
-@timers
-def test_a_users_timer_rings_in_time_inside_of_a_limit():
-    rung = []
-    signal.signal(signal.SIGALRM, lambda *_: rung.append(time.monotonic()))
-    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.1)
-    started = time.monotonic()
-    with deadline(60):
-        while len(rung) < 3 and time.monotonic() < started + 20:
-            sum(range(100))
-    assert len(rung) == 3
-    assert [t - started >= d for t, d in zip(rung, (0.04, 0.14, 0.24), strict=True)] == [True] * 3, "never early"
-    assert signal.getitimer(signal.ITIMER_REAL)[1] == pytest.approx(0.1)
-    with deadline(60):
-        busy(0.25)
-    assert len(rung) > 3
-
-
-@timers
-def test_what_a_users_handler_raises_comes_through():
-    class Timeout(Exception):
-        """As pytest-timeout has it."""
-
-    def handler(signum, frame):
-        raise Timeout
-
-    signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
-    with pytest.raises(Timeout), deadline(60):
-        busy(20)
-    assert signal.getsignal(signal.SIGALRM) is handler
-    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    with pytest.raises(OutOfTime), deadline(0.01):
-        busy(20)
-    with pytest.raises(Timeout):
-        busy(20)
-
-
-@timers
-def test_a_users_handler_may_set_the_timer_anew():
-    rung = []
-
-    def handler(signum, frame):
-        rung.append(1)
-        signal.setitimer(signal.ITIMER_REAL, 50)
-
-    signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
-    with pytest.raises(OutOfTime), deadline(0.3):
-        busy(20)
-    assert rung == [1]
-    assert 20 < signal.getitimer(signal.ITIMER_REAL)[0] <= 50
-
-
-@timers
-@pytest.mark.parametrize("where", ["destructor", "collector"])
-def test_a_limit_that_passes_while_garbage_is_collected_is_neither_lost_nor_printed(where, capsys, monkeypatch):
-    printed, done = [], []
-    monkeypatch.setattr(sys, "unraisablehook", printed.append)
-
-    class Slow:
-        def __del__(self):
-            busy(0.1)
-            done.append(1)
-
-    def callback(phase, info):
-        if phase == "stop" and not done:
-            busy(0.1)
-            done.append(1)
-
-    if where == "collector":
-        gc.callbacks.append(callback)
-    try:
-        with pytest.raises(OutOfTime) as caught, deadline(0.03) as limit:  # noqa: PT012 - the limit passes in between
-            if where == "collector":
-                gc.collect()
-            else:
-                Slow()
-            busy(20)
-    finally:
-        if where == "collector":
-            gc.callbacks.remove(callback)
-    assert caught.value is limit
-    assert done == [1], "what cleans up is not left in the middle"
-    assert printed == []
-    assert capsys.readouterr().err == ""
-
-
-@timers
-def test_a_generator_that_is_dropped_prints_nothing(monkeypatch):
-    printed = []
-    monkeypatch.setattr(sys, "unraisablehook", hook := printed.append)
-
-    def generator():
-        try:
-            yield
-        finally:
-            busy(0.1)
-
-    with pytest.raises(OutOfTime), deadline(0.03):  # noqa: PT012 - the limit passes in between
-        dropped = generator()
-        next(dropped)
-        del dropped
-        busy(20)
-    assert printed == []
-    assert sys.unraisablehook == hook
-
-
-def in_a_thread(function):
-    found = []
-
-    def run():
+    def run() -> None:
         try:
             found.append(function())
         except BaseException as error:
@@ -219,33 +129,102 @@ def in_a_thread(function):
     return found[0]
 
 
-def steps(seconds: float, limit: float | None) -> float:
-    """How long a loop goes on that looks at the limits, as a check does."""
-    started = time.monotonic()
+def limited(limit: float) -> None:
     with deadline(limit):
-        while time.monotonic() < started + seconds:
-            check()
-    return time.monotonic() - started
+        steps(20)
 
 
-def test_in_another_thread_the_clock_is_looked_at():
-    assert isinstance(in_a_thread(lambda: steps(20, 0.05)), OutOfTime)
-    assert in_a_thread(lambda: steps(0.05, 20)) < 20
-    assert in_a_thread(lambda: steps(0.05, None)) < 20
-
-
-def test_without_timers_the_clock_is_looked_at(monkeypatch):
-    monkeypatch.delattr(signal, "setitimer", raising=False)
-    with pytest.raises(OutOfTime):
-        steps(20, 0.05)
-    with pytest.raises(OutOfTime) as caught, deadline(0.02) as outer, deadline(20):
-        steps(20, 20)
-    assert caught.value is outer
-
-
-def test_limits_of_threads_are_apart():
+def test_limits_of_threads_are_apart() -> None:
     with deadline(60):
-        assert isinstance(in_a_thread(lambda: steps(20, 0.02)), OutOfTime)
+        assert isinstance(in_a_thread(lambda: limited(0.01)), OutOfTime)
         check()
         assert in_a_thread(lambda: len(module._limits.ends)) == 0
     assert module._limits.ends == []
+
+
+# -- what a limit leaves behind ------------------------------------------------------------------------------------
+
+X, M = [0.3, 1.2, 2.5], [[2.0, 0.3], [0.1, 1.5]]
+PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sympy": ("sqrt(sin(x)**2 + 1/(1 + exp(-x)))*cbrt(x)", {"x": 1.1}),
+    "a special function": ("gammainc(a, x) + besselj(1, x)", {"a": 2.5, "x": 1.5}),
+    "arrays": ("sum(softmax(x)*log(x))", {"x": X}),
+    "matrices": ("sum(inv(m)**2) + det(m)", {"m": M}),
+    "kinks": ("sum(abs(x - 1.2) + maximum(x, 0.3))", {"x": X}),
+    "the edge of a domain": ("sum(sqrt(x) + asin(x))", {"x": [0.0, 1.0]}),
+    "lost digits, and a repair": ("(1 - cos(x))/x**2", {"x": 1e-4}),
+    "a value that is missing": ("sin(x)/x", {"x": 0.0}),
+    "derivatives inside": ("grad(abs(x)*sin(x), x) + x", {"x": 0.0}),
+    "many entries": ("sum(tanh(x)*erf(x))", {"x": [i / 5000 for i in range(1, 10_001)]}),
+}  # fmt: skip
+
+
+def told(program: str, at: dict[str, Any], timeout: float | None = None) -> str:
+    return json.dumps(as_dict(evaluate(program, at=at, timeout=timeout, formula=False)), default=str)
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_after_a_time_out_everything_is_as_before(kind: str, looks: Looks) -> None:
+    """At the first look, at the last and at some between."""
+    program, at = PROGRAMS[kind]
+    right = told(program, at)
+    assert looks.count == 0, "without a limit no clock is looked at"
+    assert told(program, at, timeout=10**7) == right, "a limit that is not reached changes nothing"
+    last = looks.count
+    assert last > 3
+    for share in (0.0, 0.1, 0.4, 0.7, 0.95):
+        late = json.loads(told(program, at, timeout=1 + share * (last - 3)))
+        assert "undetermined" in json.dumps(late), share
+        assert REACHED in json.dumps(late), share
+    assert told(program, at) == right
+
+
+@pytest.mark.parametrize("look", [1, 40, 300])
+def test_a_limit_is_that_of_its_record_only(look: int, looks: Looks, call_cli: Callable[..., Any]) -> None:
+    records = [{"id": name, "expr": program, "at": at} for name, (program, at) in PROGRAMS.items() if name != "many entries"]
+    text = "\n".join(json.dumps(record) for record in records)
+
+    def run(*options: str) -> tuple[int, list[dict[str, Any]], str]:
+        done = call_cli("eval", "-i", "jsonl", "--no-formula", "--format", "jsonl", *options, stdin=text)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+    _, right, _ = run()
+    code, found, said = run("--timeout", str(look))
+    assert code == 0, said
+    late = [record["check"].get("reason") == REACHED for record in found]
+    assert any(late)
+    for record, true, is_late in zip(found, right, late, strict=True):
+        if is_late:
+            assert record["check"]["verdict"] == "undetermined"
+            assert {**record, "check": None} == {**true, "check": None}
+        else:
+            assert record == true
+
+
+CHECKED = """\
+x = 1.1
+y = sin(x)**2
+assert y < 1
+assert y + cos(x)**2 == 1
+assert 0.1 + 0.2 > 0.3
+assert sin(t) <= t for t in 0..10
+assert sin(2*t) == 2*sin(t)*cos(t) for t in -5..5
+gamma(x)*y
+"""
+
+
+def test_after_a_time_out_asserts_are_as_before(looks: Looks, call_cli: Callable[..., Any]) -> None:
+    def run(*options: str) -> tuple[int, list[dict[str, Any]]]:
+        done = call_cli("check", "-", "--no-cache", "--format", "jsonl", *options, stdin=CHECKED)
+        return done.returncode, [{**json.loads(line), "seconds": 0} for line in done.stdout.splitlines()]
+
+    code, right = run()
+    assert code == 0, right
+    assert run("--timeout", "1e7") == (code, right)
+    for limit in (1, 3, 20):
+        code, found = run("--timeout", str(limit))
+        late = [REACHED in json.dumps(outcome) for outcome in found]
+        assert code == 1, limit
+        assert any(late), limit
+        assert all(outcome == true for outcome, true, is_late in zip(found, right, late, strict=True) if not is_late)
+    assert run() == (0, right)

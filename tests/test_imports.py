@@ -25,7 +25,8 @@ BELOW_CLI = (
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": (),
-    "errors": ("inert",),
+    "spelling": (),
+    "errors": ("inert", "spelling"),
     "containment": ("errors",),
     "limits": ("errors",),
     "storage": ("storage", "errors"),

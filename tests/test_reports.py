@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from format_readers import cells_of, seen_in
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -353,22 +354,6 @@ def test_text_of_any_kind_is_valid_sarif(run):
         assert re.fullmatch(r"(file:///)?([\w.~/:-]|%[0-9A-F]{2})*", uri, re.ASCII), uri
 
 
-def cells_of(row):
-    """The cells of a row as GitHub's parser splits it: a backslash takes the character after it with it."""
-    inside = re.fullmatch(r"\|(.*)\|", row)[1]
-    return re.findall(r"(?:\\.|[^|])+", inside)
-
-
-def seen_in(cell):
-    """What a reader of a cell sees that holds one piece of code."""
-    if cell.startswith("<code>"):
-        return re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), cell.removeprefix("<code>").removesuffix("</code>"))
-    fence = re.match("`*", cell)[0]
-    inside = cell[len(fence) : -len(fence)].replace("\\|", "|") if fence else ""
-    assert not fence or fence not in re.findall("`+", inside)
-    return inside[1:-1] if inside[:1] == inside[-1:] == " " else inside
-
-
 @anything
 @given(TEXTS)
 def test_code_in_a_cell_reads_as_it_was(text):
@@ -543,7 +528,7 @@ BLOCKS = {
     "a failure without details": (case("x\r", verdict=Verdict.UNDETERMINED), "undetermined\n  --> <command line>:1:1\n1 | x"),
     "colours and bytes": (
         case("x\x1b[31m\udcff", FAILED, Verdict.KINK, details=["\x1b[0m", "\ud800"], id="\x07", file="a\x1b", line=1),
-        "kink: \\x1b[0m\n  --> a\\x1b:1:1 (\\x07)\n1 | x\\x1b[31m\\xdcff\n  = \\xd800",
+        "kink: \\x1b[0m\n  --> a\\x1b:1:1 (\\x07)\n1 | x\\x1b[31m\\udcff\n  = \\ud800",
     ),
 }
 
@@ -657,16 +642,17 @@ def test_expected_failures_and_skips_are_not_reported_as_failures():
 # -- JSON in one line -------------------------------------------------------------------------------------------------
 
 AS_TEXT = [
-    ({"a": [], "b": {}, "c": [1, {"d": "x, y: z\"\\{[ \u00e9\u2028\x7f\x00</"}], "e": None, "f": [True, False]}, None),
+    ({"a": [], "b": {}, "c": [1, {"d": "x, y: z\"\\{[ \u00e9\x00</"}], "e": None, "f": [True, False]}, None),
     ([1.5, -0.0, 3.0, 2**63, -(2**63), 10**40, 123456789012345.0], None),
     ([1e-07, 1e16, 1e-05, 5e-324, 1.7976931348623157e308], "[1e-7, 1e16, 0.00001, 5e-324, 1.7976931348623157e308]"),
     ({"bad \ud800": ["\udcff", ("x", "\ud83d")]}, '{"bad \ufffd": ["\ufffd", ["x", "\ufffd"]]}'),
     ([np.float64(0.1), np.float64("nan"), np.float64("inf"), np.str_("x"), Path("a/b")], '[0.1, "nan", "inf", "x", "a/b"]'),
     ((1, (2, 3)), "[1, [2, 3]]"),
+    ("\x7f\u2028\u202e é\U000e0001", r'"\u007f\u2028\u202e é\udb40\udc01"'),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "text"), AS_TEXT, ids=["texts", "numbers", "exponents", "surrogates", "NumPy's", "tuples"])
+@pytest.mark.parametrize(("value", "text"), AS_TEXT, ids=["texts", "numbers", "exponents", "surrogates", "NumPy's", "tuples", "unseen"])
 def test_json_in_one_line_has_the_spacing_of_python_s_own(value, text):
     assert encoded(value) == (json.dumps(value, ensure_ascii=False) if text is None else text)
 

@@ -12,6 +12,7 @@ from gradcli.check.ordering import order_of
 from gradcli.check.relations import rounding_of
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Scope
+from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, Verdict, Worst
 
@@ -46,7 +47,7 @@ def decide_assert(scope: Scope, lowered: Lowered, relations: list[Asserted], rec
 
 def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, rounding: float | None, how: Deciding) -> Check:
     if told.relation != "==":
-        claim = order_of(scope, sides, told, how.timeout, how.remembering)
+        claim = _order(scope, sides, told, how)
         told.holds = None if claim.verdict is Verdict.UNDETERMINED else claim.verdict is not Verdict.MISMATCH
         if claim.verdict is Verdict.AGREE:
             told.worst = None
@@ -63,6 +64,17 @@ def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, roundi
     if (how.everywhere or how.convention is not None) and check.worst is not Verdict.UNDETERMINED:
         told.holds = check.worst is not Verdict.MISMATCH
     return check
+
+
+def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
+    """The verdict on an inequality, its digits within the time limit, too."""
+    try:
+        with deadline(how.timeout) as limit:
+            return order_of(scope, sides, told, how.timeout, how.remembering)
+    except OutOfTime as passed:
+        if passed is not limit:
+            raise
+        return Claim("assert", "assert", Verdict.UNDETERMINED, told.worst, REACHED)
 
 
 def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Deciding) -> Given | None:

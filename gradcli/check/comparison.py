@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.reference.deadline import in_time
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
 from gradcli.report.verdicts import LOST, OneSided, VariableCheck, Verdict, Worst
@@ -22,6 +23,7 @@ _KNOWN = 20  # digits to which a reference is known, for its floats to be held a
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
+_AT_ONCE = 256  # entries between two looks at the time
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
@@ -56,7 +58,7 @@ class Comparison:
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
-        self.verdicts = [self._entry(i) for i in range(len(self.computed))]
+        self.verdicts = [self._entry(i) for i in in_time(range(len(self.computed)), _AT_ONCE)]
         self.radii = radii
         self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
 

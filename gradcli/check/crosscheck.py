@@ -13,7 +13,7 @@ from gradcli.check.claims import decide
 from gradcli.check.conventions import Conventions
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -21,7 +21,7 @@ from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.budget import Undecided
-from gradcli.reference.deadline import OutOfTime, deadline
+from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 
@@ -89,16 +89,21 @@ def _decided(
     seed_leaf: Expr | None, convention: str | None,
 ) -> Check:  # fmt: skip
     try:
-        with deadline(timeout):
+        with deadline(timeout) as limit:
             check, judge = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
             if not scope.in_passing and (check.loses or check.verdict in _LACKING):
                 _repair(check, judge or _judge(scope, root, wrt, record))
-    except OutOfTime:
-        return _undetermined(wrt, "the time limit that was given (--timeout) was reached", record)
+    except OutOfTime as passed:
+        if passed is not limit:
+            raise
+        return _undetermined(wrt, REACHED, record)
     except Undecided as limit:
         return _undetermined(wrt, str(limit), record)
+    except LimitError as limit:
+        return _undetermined(wrt, limit.message, record)
     except _WITHOUT_REFERENCE as error:
-        return _undetermined(wrt, f"the reference has no value: {error}", record)
+        said = "out of memory" if isinstance(error, MemoryError) else str(error)
+        return _undetermined(wrt, f"the reference has no value: {said}", record)
     check.verdict = check.worst
     for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
         honest(part, scope.precision)

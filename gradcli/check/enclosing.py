@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.check.comparison import Comparison
 from gradcli.check.passes import Pass, Passes, are_finite
 from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.deadline import in_time
 from gradcli.reference.enclosures import Undecidable, has_flint
 from gradcli.reference.inner_kinks import has_inner
 from gradcli.reference.kinks import active_kinks
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gradcli.reference.balls import Balls
     from gradcli.report.verdicts import VariableCheck
 
+_AT_ONCE = 1024  # entries between two looks at the time
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
 _WITHOUT_BALLS = (Unsupported, AttributeError, TypeError, ValueError, ArithmeticError, LookupError)
 
@@ -142,7 +144,7 @@ def _narrower(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
-    radii = [_radius(m, x) + _radius(m, y) for x, y in zip(np.ravel(right), np.ravel(rules), strict=True)]
+    radii = [_radius(m, x) + _radius(m, y) for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)]
     reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
     return Comparison(m, reference, engine, floats, bound, None, radii=radii)
 

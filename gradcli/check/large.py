@@ -16,10 +16,12 @@ from gradcli.check.comparison import ENOUGH, loosest
 from gradcli.check.pairs import agreed, pays
 from gradcli.check.passes import Asked
 from gradcli.check.rounding import error_bounds
-from gradcli.graph.nodes import Expr
+from gradcli.graph.demand import bytes_of, held_by, swept
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference import extended
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.inner_derivatives import hold_derivatives
 from gradcli.reference.single_entries import Entry, SingleEntries
 from gradcli.reference.stand_ins import StandIns
@@ -31,6 +33,8 @@ _WORK = 30_000  # nodes and scalars that these may take, each as often as its di
 _DOUBT = 1e-8  # of an entry: an error of the reference beyond leaves it in doubt
 _DIGITS = 60, 120, 400, 1000  # of single entries
 _ALIKE = 1e-20  # in plain multi-precision, what two of these give so much alike is right
+_TIMES = 2  # as long as doubles are these numbers
+_ADJOINTS = 3  # arrays that stand for an adjoint: the slope, its error, and where it lives
 _FEW = 6  # digits
 
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
@@ -44,6 +48,7 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
     if pays(judge.size) and not held.directions and (plain := agreed(judge, value, value_bound, bounds)) is not None:
         return plain, True
+    _hold(judge, nodes)
     found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     results = {}
     work = _WORK
@@ -66,6 +71,13 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
 
 
+def _hold(judge: Asked, nodes: Sequence[Expr]) -> None:
+    """Raise LimitError where the reference in long double, whose arrays are held all, needs more memory than the limits allow."""
+    order = reachable([judge.root])
+    arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, nodes)
+    judge.root.graph.limits.check_memory(_TIMES * arrays + held_by(judge.leaves.values()), "the reference in long double")
+
+
 def _both(right: Any, bound: Any) -> Callable[[], tuple[Any, Any]]:
     return lambda: (right, bound)
 
@@ -83,6 +95,7 @@ def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Comp
     """Compute the entries in doubt by themselves, while there is work to spend on it; what is left of that."""
     singles = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
     for i in compared.in_doubt():
+        still_in_time()
         if work <= 0:
             break
         entry, spent = _entry(singles, x, i)

@@ -14,6 +14,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.quantities import Quantity
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Scope
+from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.records import Asserted
 from gradcli.report.verdicts import Check, Claim, Verdict, Worst
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 _MOST_ENTRIES = 64  # of arrays, each with a proof of its own
 
 
-def decide_over(scope: Scope, lowered: Lowered, proving: bool) -> tuple[list[Asserted], Check]:
+def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
     """What becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
     several = len(lowered.relations) > 1
-    relations = [_decided(scope, lowered, sides, several, proving) for sides in lowered.relations]
+    with deadline(timeout):
+        relations = [_decided(scope, lowered, sides, several, proving) for sides in lowered.relations]
     claims = [_claim(told) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
@@ -120,6 +122,8 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
                 told.left_open = None if outcome.box is None else _ends(floats.ranges, outcome.box)
     except Unsupported as error:
         told.holds, told.reason = None, f"no bounds are known: {error}"
+    except OutOfTime:
+        told.holds, told.reason = None, REACHED
 
 
 def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,16 +11,12 @@ from gradcli.check.exact import forward_exact, gradients_exact
 from gradcli.check.text import Text
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.inner_kinks import InnerKinks, has_inner, with_inner_choices
 from gradcli.reference.kinks import Question, Sides
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
-
-_SYMPY_CALLS = 300_000  # of Python's functions, that sympy may make for one derivative
-
 
 NO_CHOICES: Mapping[int, Sides] = {}
 
@@ -128,14 +123,9 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 
 def _whole(judge: Asked, m: Any) -> Any:
     """sympy's derivative of the whole function, or False where there is none in reach."""
-    from gradcli.reference.symbolic.derivative import WholeDerivative, is_simple
-    from gradcli.reference.symbolic.steps import TooManySteps, steps
+    from gradcli.reference.symbolic.derivative import WholeDerivative
 
-    # whole numbers and simple fractions never lead sympy astray; with others, such as 0.1, its polynomials may have no end
-    arrays = [node.payload for node in definition_order(judge.root) if node.is_constant and isinstance(node.payload, np.ndarray)]
-    odd = not all(map(is_simple, arrays))  # a single number is a symbol
     try:
-        with steps(_SYMPY_CALLS) if odd else nullcontext():
-            return WholeDerivative(m, judge.root, list(judge.wrt.values()), judge.leaves, judge.seed, judge.precision)
-    except (TooManySteps, Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
+        return WholeDerivative(m, judge.root, list(judge.wrt.values()), judge.leaves, judge.seed, judge.precision)
+    except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
         return False

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gradcli.inert import is_one_word
+
 ASKED = "_GRADCLI_COMPLETE"
 _DATA = (".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".json")
 _PROGRAMS = (".grad", ".jsonl", ".ndjson")
@@ -34,12 +36,12 @@ def prepare(command: Any) -> None:
 def _offer(context: Any, param: Any, incomplete: str) -> list[str]:
     """What may stand in the place of a half typed word."""
     typed = [str(word) for word in context.params.get("arguments") or ()]
-    cut = _cut_off(typed, incomplete)
-    if cut is not None:
-        return list(cut)
-    offer = _OFFERS.get(param.name)
-    found = offer(context, incomplete) if offer is not None else param.metavar.split("|")
-    return [word for word in found if word.startswith(incomplete)]
+    found = _cut_off(typed, incomplete)
+    if found is None:
+        offer = _OFFERS.get(param.name)
+        offered = offer(context, incomplete) if offer is not None else param.metavar.split("|")
+        found = [word for word in offered if word.startswith(incomplete)]
+    return [word for word in found if is_one_word(word)]  # names of files may say what a shell, put into its line, would do
 
 
 def _cut_off(typed: list[str], incomplete: str) -> Iterable[str] | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, suggestion
 from gradcli.files.arrays import load_array
-from gradcli.files.json_text import array_of, parsed
+from gradcli.files.json_values import array_of, parsed
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import DIALECTS
 
@@ -57,7 +57,7 @@ class InputRecord:
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
     """The record of one line. Raises GradcliError, with what is known of the record as ``error.record``."""
     try:
-        data = parsed(line)
+        data = parsed(line, "a record", limits)
     except ValueError as error:
         if len(line) > limits.length:  # as much of it as is read
             help = "raise it with --limit length=..."

@@ -36,7 +36,7 @@ def part(file: BinaryIO, name: str, write: str, key: str | None, limits: Limits)
     start = file.read(len(npy.MAGIC))
     if not is_archive(start):
         help = "it is one array; give it a name that ends in .npy" if start == npy.MAGIC else None
-        raise InputError(f"'{name}' is not a .npz archive: it begins with {start[:2]!r}" if start else f"'{name}' is empty", help=help)
+        raise InputError(f"'{name}' is not a .npz archive: it begins with {start[:4]!r}" if start else f"'{name}' is empty", help=help)
     try:
         _refuse_large_directory(file, name)
         with zipfile.ZipFile(file) as archive:
@@ -91,7 +91,7 @@ def _unpacked(member: IO[bytes], info: zipfile.ZipInfo, name: str, limits: Limit
     header = npy.header_of(member, name)
     if header.size + header.nbytes > info.file_size:
         raise InputError(f"cannot read '{name}': {npy.CUT_OFF}")
-    limits.check_shape(header.shape)
+    limits.check_array(header.shape)
     array = npy.entries_of(member, header, name)
     member.read(1)  # at the end, the archive's sum of the part is compared
     return array

@@ -91,11 +91,18 @@ class Simplifier(Collector, Transcription[Expr]):
 
     def _branches_joined(self, terms: Terms) -> Terms:
         """where(b, x, 0) + where(b, 0, y) as where(b, x, y)."""
-        for left in terms:
-            for right in terms:
-                if left.op is not where or right.op is not where or left is right or left.operands[0] is not right.operands[0]:
-                    continue
-                if is_zero(left.operands[2]) and is_zero(right.operands[1]):
+        branches = [term for term in terms if term.op is where]
+        if len(branches) < 2:
+            return terms
+        others: dict[
+            Expr | None, list[Expr]
+        ] = {}  # by conditions, those that are zero where it holds: two of them, for one may be the left
+        for right in branches:
+            if is_zero(right.operands[1]) and len(found := others.setdefault(right.operands[0], [])) < 2:
+                found.append(right)
+        for left in branches:
+            for right in others.get(left.operands[0], ()) if is_zero(left.operands[2]) else ():
+                if right is not left:
                     x = self.scaled(given(left.operands[1]), terms[left])
                     y = self.scaled(given(right.operands[2]), terms[right])
                     rest = {term: c for term, c in terms.items() if term not in (left, right)}

@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError
+from gradcli.errors import EvaluationError, ExhaustedError, GradcliError
+from gradcli.graph.demand import hold_program
 from gradcli.graph.nodes import NO_OPERATIONS, Expr, Graph, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.spec import Op
@@ -161,8 +162,11 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
     given = values.get
     value_of: Callable[[Any], Any] = table.get  # None for an operand that was left out
     dtype = numpy_dtype("float", precision)
+    nodes = reachable(roots) if order is None else order
+    if nodes and nodes[-1].graph.is_heavy:
+        hold_program(nodes[-1].graph.limits, nodes, values)
     with np.errstate(all="ignore"):
-        for node in reachable(roots) if order is None else order:
+        for node in nodes:
             known = given(node)
             if known is not None:
                 table[node] = known
@@ -182,7 +186,7 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
                 failure.node = node
                 raise failure from None
             except MemoryError:
-                failure = EvaluationError(f"not enough memory for the result of {op.name}, of shape {node.shape}")
+                failure = ExhaustedError(f"not enough memory for the result of {op.name}, of shape {node.shape}")
                 failure.node = node
                 raise failure from None
             if node.kind == "float" and op.outputs == 1 and value.dtype is not dtype and value.dtype != dtype:

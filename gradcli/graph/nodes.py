@@ -8,6 +8,7 @@ rules build graphs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -20,6 +21,7 @@ from gradcli.graph.operand import Operand
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
 from gradcli.ops.constants import Constant
+from gradcli.ops.counting import LIGHT, hold
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_float, to_int
 from gradcli.ops.writing import Shape
@@ -95,7 +97,7 @@ class Expr(Operand):
 class Graph:
     """Owns the nodes of one program: interns them and infers their shapes."""
 
-    __slots__ = ("_interned", "_last", "_most", "addressing", "limits")
+    __slots__ = ("_interned", "_last", "_most", "addressing", "is_heavy", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
@@ -103,6 +105,7 @@ class Graph:
         self._last = 0
         self._most = limits.nodes  # the last index that is allowed
         self.addressing = False  # whether a value was ever taken for an index
+        self.is_heavy = False  # whether a node was ever made that takes much memory or time
 
     def mark(self) -> tuple[int, int]:
         """A moment in the graph's growth, to which `forget_since` goes back."""
@@ -145,6 +148,8 @@ class Graph:
 
     def leaf(self, name: str, shape: Shape, kind: str = FLOAT) -> Expr:
         """A new leaf; leaves are never interned."""
+        if shape and math.prod(shape) > LIGHT:
+            self.is_heavy = True
         return Expr(self, None, (), NO_STATIC, shape, kind, Leaf(name))
 
     def constant(self, value: Any) -> Expr:
@@ -161,6 +166,8 @@ class Graph:
         node = self._interned.get(key)
         if node is None:
             shape = value.shape if isinstance(value, np.ndarray) else ()
+            if shape and value.size > LIGHT:
+                self.is_heavy = True
             is_bool = value.dtype == np.bool_ if isinstance(value, np.ndarray) else isinstance(value, bool)
             node = Expr(self, None, (), NO_STATIC, shape, BOOL if is_bool else FLOAT, value)
             self._interned[key] = node
@@ -221,8 +228,7 @@ class Graph:
                 shape = op.shape(*shapes_, **static)
             except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
                 raise ShapeError(f"{op.name}: {error}") from None
-            if op.outputs == 1:
-                self.limits.check_shape(shape)
+            self._hold(op, shape, shapes_, static)
             return shape
         present = [s for s in shapes_ if s is not None]
         first = present[0]
@@ -236,8 +242,16 @@ class Graph:
         except ValueError:
             listed = " and ".join(str(s) for s in dict.fromkeys(present))
             raise ShapeError(f"shapes {listed} do not broadcast together") from None
-        self.limits.check_shape(shape)
+        self._hold(op, shape, shapes_, static)
         return shape
+
+    def _hold(self, op: Op, shape: Any, operands: list[Any], static: Mapping[str, Any]) -> None:
+        """Hold a node that is about to be made to the limits."""
+        entries = self.limits.check_shape(shape) if op.outputs == 1 else max(map(self.limits.check_shape, shape))
+        if op.is_costly:
+            self.is_heavy |= hold(self.limits, op, shape, operands, static)
+        elif entries > LIGHT:
+            self.is_heavy = True
 
     @staticmethod
     def _kind(op: Op, nodes: tuple[Expr | None, ...]) -> str:

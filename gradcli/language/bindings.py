@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import GradcliError, InputError, MissingValueError, Span
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr
+from gradcli.language.ancestry import Ancestry
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.objects import is_object, is_several, values_in
@@ -29,7 +30,7 @@ class Bindings:
     """The names of one program, as its statements bind them."""
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
-        self.scope, self.lowering = scope, lowering
+        self.scope, self.lowering, self.ancestry = scope, lowering, Ancestry()
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -84,7 +85,7 @@ class Bindings:
         values = [scope.names[other] for other in names if other in scope.names]
         if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
             values += [part for other in names if other in scope.objects for part in values_in(scope.objects[other].object)]
-        return leaf in reachable(values)
+        return self.ancestry.depend(values, leaf)
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
@@ -142,6 +143,8 @@ class Bindings:
             return
         own = scope.named(value.node, name)
         scope.objects.pop(name, None)
+        if made_of_itself and name in scope.leaves:
+            self.ancestry.note(own, scope.leaves[name])
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
             scope.replaced.add(name)

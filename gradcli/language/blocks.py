@@ -173,16 +173,23 @@ def _polynomial(written: str, falling: bool) -> Callable[..., Any]:
 # -- windows and integrals ---------------------------------------------------------------------------------------------
 
 
+def _length(builder: Builder, n: Any, what: str = "a number of entries") -> int:
+    """So many entries as a program may make."""
+    length = builder.integer(n, what)
+    builder.graph.limits.check_array((max(0, length),))
+    return length
+
+
 def _window(name: str) -> Callable[..., Any]:
     def window(builder: Builder, n: Any) -> Any:
-        return builder.graph.constant(np.asarray(getattr(np, name)(builder.integer(n, "a number of entries"))))
+        return builder.graph.constant(np.asarray(getattr(np, name)(_length(builder, n))))
 
     return window
 
 
 def kaiser(builder: Builder, n: Any, beta: Any) -> Any:
     """Kaiser's window, for a beta known beforehand."""
-    return builder.graph.constant(np.kaiser(builder.integer(n, "a number of entries"), builder.number(beta, "'beta' of kaiser")))
+    return builder.graph.constant(np.kaiser(_length(builder, n), builder.number(beta, "'beta' of kaiser")))
 
 
 def simpson(builder: Builder, y: Any, dx: Any = 1.0, axis: Any = -1) -> Any:
@@ -218,8 +225,8 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
     places = np.asarray(builder.static(builder.whole(x)))
     if places.ndim != 1 or (places.size and places.min() < 0):
         raise ArgumentError("bincount takes a list of whole numbers of at least 0")
-    least = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
-    count = least if length is None else builder.integer(length, "a length")
+    least = _length(builder, max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length")))
+    count = least if length is None else _length(builder, length, "a length")
     if weights is None:
         return builder.graph.constant(np.bincount(places, minlength=count)[:count])
     return _summed(builder, builder.value(weights), places, count)
@@ -228,13 +235,14 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
 def segment_sum(builder: Builder, data: Any, segment_ids: Any, num_segments: Any = None) -> Any:
     """The sums of the rows that have the same number."""
     places = np.asarray(builder.static(builder.whole(segment_ids)))
-    length = int(places.max(initial=-1)) + 1 if num_segments is None else builder.integer(num_segments, "a number of segments")
+    length = _length(builder, int(places.max(initial=-1)) + 1 if num_segments is None else num_segments, "a number of segments")
     return _summed(builder, builder.value(data), places, length)
 
 
 def _summed(builder: Builder, rows: Expr, places: np.ndarray[Any, Any], length: int) -> Any:
     if places.ndim != 1 or rows.shape[:1] != places.shape:
         raise ShapeError(f"{places.size} places for an array of shape {rows.shape}")
+    builder.graph.limits.check_array((max(0, length), places.size))
     chosen = builder.graph.constant((np.arange(length)[:, None] == places).astype(float))
     flat = reshape(rows, shape=(places.size, -1)) if rows.ndim > 1 else rows
     made = matmul(chosen, flat)

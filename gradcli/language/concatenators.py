@@ -47,7 +47,10 @@ class Grid(Thing):
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
         lines = [_line(builder, item) for item in items]
         shape = tuple(line.size for line in lines)
-        builder.graph.limits.check_shape((len(shape), *shape))
+        if self.sparse:
+            builder.graph.limits.check_shape((len(shape), *shape))
+        else:
+            builder.graph.limits.check_array((len(shape), *shape))
         if len(lines) == 1:
             return builder.graph.constant(lines[0])
         grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)

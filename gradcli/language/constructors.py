@@ -125,6 +125,7 @@ def full_like(builder: Builder, x: Any, value: Any, dtype: Any = None) -> Expr:
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
     """A matrix of n rows and m columns (n by default) with ones on its k-th diagonal, to the right of the main one."""
     rows, columns = shape_of(builder, n, n if m is None else m)
+    builder.graph.limits.check_array((rows, columns))
     return _typed(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
 
 
@@ -150,7 +151,7 @@ def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype:
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
     count = max(0, math.ceil((last - first) / by))
-    builder.graph.limits.check_shape((count,))
+    builder.graph.limits.check_array((count,))
     # of an extent that is none, NumPy may say that it is too large
     fixed = np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
     if not (count and (builder.varies(start) or builder.varies(step))):
@@ -249,7 +250,7 @@ def _spaced(
     """So many numbers from start to stop: as NumPy computes them where both are known, and else made of operations."""
     count, ends = _count(builder, name, num), bool(builder.static(endpoint, f"'endpoint' of {name}"))
     first, last = builder.value(start), builder.value(stop)
-    builder.graph.limits.check_shape((count, *_common_shape(name, first, last)))
+    builder.graph.limits.check_array((count, *_common_shape(name, first, last)))
     if fixed is not None and not (builder.varies(start) or builder.varies(stop)):
         given = [np.asarray(builder.scope.evaluate(node), float)[()] for node in (first, last)]
         at = {} if not (first.shape or last.shape) else {"axis": builder.integer(axis, f"'axis' of {name}")}
@@ -278,7 +279,9 @@ def randn(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
 
 def _drawn(builder: Builder, name: str, draw: Callable[[tuple[int, ...]], Any], shape: Any, dtype: Any) -> Expr:
     extents = shape if isinstance(shape, tuple) else (shape,)
-    return _typed(builder, name, builder.graph.constant(np.asarray(draw(shape_of(builder, *extents)))), dtype)
+    drawn = shape_of(builder, *extents)
+    builder.graph.limits.check_array(drawn)
+    return _typed(builder, name, builder.graph.constant(np.asarray(draw(drawn))), dtype)
 
 
 CONSTRUCTORS = {

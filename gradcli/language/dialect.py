@@ -19,7 +19,7 @@ from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORC
 
 _CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
 _DOTTED = re.compile(r"\.\s*[^\W\d]")
-_BOUND = re.compile(r"(?:^|[;\n])\s*(?:const\s+)?([^\W\d][\w\s,()]*)=(?!=)")  # what stands before the "=" of a statement
+_BEFORE_EQUALS = re.compile(r"(^|;)?([\w\s,()]++)(=(?!=))?")  # what stands before the "=" of a statement, and what does not
 _NAMES = re.compile(r"[^\W\d]\w*")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
 _LONGEST_CONSTANT = 80  # characters
@@ -72,6 +72,18 @@ class Evidence:
                     table.setdefault(dialect, source.position(match.start())[0])
             elif called and (dot or parts) and is_of_tensors(parts[-1] if parts else root):
                 self.methods.setdefault(TORCH, source.position(match.start())[0])
+
+
+def _bound_in(text: str) -> Iterator[str]:
+    """The names that the statements of a text seem to bind: what stands before an "=", from a line on that begins with a name."""
+    for found in _BEFORE_EQUALS.finditer(text):
+        if found[3] is None:
+            continue
+        lines = found[2].split("\n")
+        first = 0 if found[1] is not None else 1
+        begun = next((place for place in range(first, len(lines)) if lines[place].strip()[:1] not in "0123456789(),"), None)
+        names = _NAMES.findall("\n".join(lines[begun:])) if begun is not None else []
+        yield from names[1:] if names[:1] == ["const"] and names[1:] else names
 
 
 def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
@@ -148,7 +160,7 @@ class Dialect:
             self._complete = True
             bound: set[str] = set()
             for source in self._rest():
-                bound.update(name for found in _BOUND.findall(source.text) for name in _NAMES.findall(found))
+                bound.update(_bound_in(source.text))
                 self.seen.add(source, bound)
         return self.seen
 

@@ -51,10 +51,12 @@ def _function(piece: Piece) -> ParseError | None:
     for place, token in enumerate(tokens):
         if token.kind != NAME or token.text != "lambda":
             continue
-        colon = next((at for at in range(place + 1, len(tokens)) if tokens[at].text == ":" and tokens[at].kind == SYMBOL), None)
-        between = tokens[place + 1 : colon] if colon is not None else []
-        if colon is None or any(t.kind != NAME and t.text != "," for t in between):
+        colon = place + 1
+        while colon < len(tokens) and ((tokens[colon].kind == NAME and tokens[colon].text != "lambda") or tokens[colon].text == ","):
+            colon += 1
+        if colon == len(tokens) or tokens[colon].text != ":" or tokens[colon].kind != SYMBOL:
             continue
+        between = tokens[place + 1 : colon]
         parameters = [t.text for t in between if t.kind == NAME] or ["x"]
         name = tokens[0].text if place == 2 and tokens[1].text == "=" and tokens[0].kind == NAME else "f"
         depth, end = 0, colon + 1
@@ -72,8 +74,9 @@ def _function(piece: Piece) -> ParseError | None:
 def _comprehension(piece: Piece) -> ParseError | None:
     """``[x**2 for x in xs]``, ``sum(x**2 for x in xs)``."""
     tokens = list(piece)
+    last = max((place for place, token in enumerate(tokens) if token.text == "in"), default=0)
     for place, token in enumerate(tokens):
-        if not place or token.kind != NAME or token.text != "for" or not any(t.text == "in" for t in tokens[place:]):
+        if not place or token.kind != NAME or token.text != "for" or place > last:
             continue
         opener = _opener(tokens, place)
         what = "comprehensions" if opener is not None and tokens[opener].text == "[" else "generators"

@@ -22,7 +22,7 @@ _MASK = "a mask"
 
 def _whole(builder: Builder, array: Any) -> Expr:
     raw = np.asarray(array, np.int64)
-    builder.graph.limits.check_shape(raw.shape)
+    builder.graph.limits.check_array(raw.shape)
     return builder.graph.constant(raw)
 
 
@@ -79,7 +79,7 @@ def _triangle(choose: Callable[..., Any]) -> Callable[..., Any]:
     def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
         rows = _extent(builder, n)
         columns = rows if m is None else _extent(builder, m)
-        builder.graph.limits.check_shape((rows, columns))
+        builder.graph.limits.check_array((rows, columns))
         return _each(builder, choose(rows, _shift(builder, k), columns))
 
     return indices
@@ -98,7 +98,7 @@ def _triangle_from(choose: Callable[..., Any]) -> Callable[..., Any]:
 def _triangle_of_pytorch(choose: Callable[..., Any]) -> Callable[..., Any]:
     def indices(builder: Builder, row: Any, col: Any, offset: Any = 0) -> Any:
         rows, columns = _extent(builder, row), _extent(builder, col)
-        builder.graph.limits.check_shape((rows, columns))
+        builder.graph.limits.check_array((rows, columns))
         return _rows(builder, choose(rows, _shift(builder, offset), columns))
 
     return indices
@@ -106,8 +106,10 @@ def _triangle_of_pytorch(choose: Callable[..., Any]) -> Callable[..., Any]:
 
 def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
     """The indices of the main diagonal of an array of equal extents."""
-    along = np.arange(_extent(builder, n))
-    return _each(builder, (along,) * builder.integer(ndim, "how many axes"))
+    extent, axes = _extent(builder, n), builder.integer(ndim, "how many axes")
+    builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
+    builder.graph.limits.check_array((extent,))
+    return _each(builder, (np.arange(extent),) * axes)
 
 
 def diag_indices_from(builder: Builder, x: Any) -> Any:
@@ -120,6 +122,7 @@ def diag_indices_from(builder: Builder, x: Any) -> Any:
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [np.asarray(builder.static(builder.value(part), _MASK)) for part in lists]
+    builder.graph.limits.check_shape((1,) * len(known))
     if any(part.ndim != 1 for part in known):
         raise ShapeError("ix_ takes lists of indices")
     return _each(builder, np.ix_(*(part if part.size else part.astype(np.int64) for part in known)))
@@ -148,7 +151,7 @@ def ravel_multi_index(builder: Builder, multi_index: Any, dims: Any) -> Any:
 def indices(builder: Builder, dimensions: Any, sparse: Any = False) -> Any:
     """The indices of all entries of an array of a shape, an array for each axis."""
     shape = shape_of(builder, dimensions)
-    builder.graph.limits.check_shape((len(shape), *shape))
+    builder.graph.limits.check_array((len(shape), *shape))
     if builder.static(sparse, "a flag"):
         return _each(builder, np.indices(shape, sparse=True))
     return _whole(builder, np.indices(shape))
@@ -161,7 +164,7 @@ def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> 
     if known[2] == 0:
         raise ArgumentError("the step of a range cannot be 0")
     places = range(*known)
-    builder.graph.limits.check_shape((len(places),))
+    builder.graph.limits.check_array((len(places),))
     return _whole(builder, np.array(places, np.int64))
 
 

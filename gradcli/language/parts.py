@@ -33,7 +33,7 @@ class Part(NamedTuple):
         """All from a place on, or up to another one, as an expression."""
         at = self.start + place
         stop = self.stop if end is None else self.start + end
-        if ".." in self.source.text:
+        if at < stop and self.source.text.find("..", self.tokens[at].start, self.tokens[stop - 1].start + 2) >= 0:
             _refuse_ranges(self.source, self.tokens[at:stop])
         return parsed(self.source, self.tokens, at, stop, values)
 

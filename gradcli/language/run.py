@@ -38,6 +38,7 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
+from gradcli.ops.room import IN_FORCE
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
 _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
@@ -130,6 +131,7 @@ class Program:
         """
         self.scope.forget_since(self._kept)
         self.lowering.statement = statement
+        before = IN_FORCE.set(self.scope.limits)
         dialect = self.scope.dialect
         dialect.decided = None
         self.lowering.lookup.begin()
@@ -143,6 +145,7 @@ class Program:
             self.bindings.lose_all(statement, error)
             raise error from error.__cause__
         finally:
+            IN_FORCE.reset(before)
             self.lowering.statement = None
         if lowered is None:
             self._kept = self.scope.mark()

@@ -14,7 +14,9 @@ from gradcli.ops.text import ARGUMENT, COMPARISON, EXPRESSION
 class Bracket:
     """An open bracket: where it stands, which rule of the grammar reads what is in it, and what has been read."""
 
-    __slots__ = ("base", "comma", "exponent", "items", "keyword", "keywords", "named", "opener", "outside", "primes", "rule", "slice", "spaced")
+    __slots__ = (
+        "base", "comma", "exponent", "items", "keyword", "keywords", "named", "opener", "outside", "primes", "rule", "slice", "spaced",
+    )  # fmt: skip
 
     def __init__(self, rule: int, opener: Token, outside: int, base: Node | None, primes: int) -> None:
         self.rule, self.opener, self.outside, self.base, self.primes = rule, opener, outside, base, primes

@@ -123,7 +123,8 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     first = tokens[start]
     kind, text, _ = part.token(1)
     if first.kind != NAME or (first.text in RESERVED and first.text not in PYTHON_WORDS):
-        return several(part) if first.text in ("(", "[", "*") and "=" in source.text and binds_several(part) else query(part)
+        has_equals = first.text in ("(", "[", "*") and source.text.find("=", *part.span) >= 0
+        return several(part) if has_equals and binds_several(part) else query(part)
     if first.text in ("import", "from") and (kind == NAME or (text == "." and first.text == "from")):
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import chain
 
 from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, Span, UnknownNameError, suggestion
 from gradcli.graph.nodes import Expr
@@ -55,7 +56,7 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
-    close = suggestion(name, list(scope.names))
+    close = suggestion(name, scope.names)
     return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
 
 
@@ -91,7 +92,7 @@ def unknown_function(scope: Scope, name: str) -> GradcliError:
         return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
     if name in _OF_PROGRAMS:
         return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
-    close = suggestion(name, [*scope.functions, *callables.all_names()])
+    close = suggestion(name, chain(callables.all_names(), scope.functions))
     help = f"did you mean '{close}'?" if close else None
     base = _LOGARITHM.fullmatch(name)
     if base is not None:

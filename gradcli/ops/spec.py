@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradcli.ops.costs import Cost
 from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
@@ -49,9 +50,17 @@ GROUPS: dict[str, type[Fixed]] = {
     "accuracy": Accuracy,
     "torch": Torch,
     "loops": Loops,
+    "cost": Cost,
 }
 _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
-_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = Text(), Facts(), Rewriting(), Accuracy(), Loops()  # of operations that say nothing of these
+_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS, _COST = (
+    Text(),
+    Facts(),
+    Rewriting(),
+    Accuracy(),
+    Loops(),
+    Cost(),
+)  # of operations that say nothing of these
 
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -103,6 +112,7 @@ class Op:
     accuracy    what is known of the floats that it computes
     torch       what PyTorch makes of it
     loops       what loops over entries make of it, where it is not one on entries
+    cost        what memory and time it takes beyond what its result says
     """
 
     name: str
@@ -135,6 +145,7 @@ class Op:
     accuracy: Accuracy = _ACCURACY
     torch: Torch = USUAL
     loops: Loops = _LOOPS
+    cost: Cost = _COST
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -148,6 +159,11 @@ class Op:
     def broadcasts(self) -> bool:
         """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
+
+    @cached_property
+    def is_costly(self) -> bool:
+        """Whether it may take more memory or time than the sizes of its arrays say."""
+        return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
 
     @cached_property
     def elementwise(self) -> bool:

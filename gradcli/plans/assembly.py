@@ -77,7 +77,7 @@ class Writer:
         self.spare: dict[Any, list[str]] = {}  # arrays of ours that nobody reads any more
         self.owned: set[Expr] = set()
         self.floats: set[Expr] = set()  # Python's floats and booleans, which only ufuncs take for NumPy's
-        self.last_use = _last_uses(steps, roots)
+        self.last_use = last_uses(steps, roots)
         self.viewed = _viewed(steps)
         self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
         for node, place in self.last_use.items():
@@ -196,7 +196,7 @@ class Writer:
         return node in self.nested or (node.op is matmul and len(node.shape) == 2)
 
 
-def _last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
+def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
     uses: dict[Expr, int] = {}
     for place, step in enumerate(steps):

@@ -12,13 +12,13 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.counting import additions_of
 from gradcli.plans.axes import Axis, Item, View
 from gradcli.plans.block_steps import BlockSteps
 from gradcli.plans.nests import Nest
 from gradcli.plans.registers import ROOM, SHARED_ROOM, give, places, take
 from gradcli.plans.source import Source
 from gradcli.plans.threads import in_turn, together
-from gradcli.plans.work import additions_of
 
 BLOCK_SIZE = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
 _WORTH = 24  # additions on such blocks, in whose time it pays to wake a thread

@@ -23,9 +23,10 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
-from gradcli.plans.assembly import Compiled, compiled, delivered, written
+from gradcli.plans.assembly import Compiled, compiled, delivered, last_uses, written
 from gradcli.plans.backend import ONCE, because, chosen
 from gradcli.plans.folding import Folder
+from gradcli.plans.memory import most_held
 from gradcli.plans.nests import Nest, planned
 from gradcli.plans.reading import Expander
 from gradcli.plans.source import Source
@@ -63,6 +64,7 @@ class Plan:
         roots, risky = self._folded(assume_finite=True)
         self.work, self.calls = work_of(roots), calls
         self.asked, self.backend = backend, chosen(backend, self.work, calls)
+        self.memory = 0  # bytes that it holds at once beside its inputs, results among them
         self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
         self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
         if self._unrolled is None:
@@ -128,6 +130,7 @@ class Plan:
         ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
         checked = risky or expander.changed or has_floats or (ends and bool(self.wrt))
         steps = planned(roots, in_c=False)
+        self.memory = most_held(steps, roots, last_uses(steps, roots))
         return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
 
     def _native(self, roots: Sequence[Expr]) -> Source | None:
@@ -139,6 +142,7 @@ class Plan:
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or not all(nest.is_possible for nest in nests):
             return None
+        self.memory = most_held(steps, roots, last_uses(steps, roots))
         functions = dict(zip(nests, in_c(nests, self.precision, self.threads), strict=True))
         return written(
             self.leaves, roots, steps, self.precision, assume_finite=True, checked=True, threads=self.threads, functions=functions

@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr
+from gradcli.ops.counting import additions_of
 from gradcli.plans.axes import Axis, Item, View
 from gradcli.plans.nests import Nest
-from gradcli.plans.work import additions_of
 
 _WRITTEN_OUT = 16  # the longest axis that is written out
 _MOST_COPIES = 64  # of an item

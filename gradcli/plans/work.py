@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.counting import additions_of
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
 BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks: temporaries of 64 kB come from the system, page by page
@@ -17,10 +17,6 @@ BLOCK_THRESHOLD = 1 << 12  # entries above which an array is worked on in blocks
 def additions(node: Expr) -> int:
     """About how many additions take the time of a node's operation on one entry."""
     return additions_of(node.op) if node.op is not None else 1
-
-
-def additions_of(op: Op) -> int:
-    return 4 if op.kind == "smooth" else 1
 
 
 def over_threshold(node: Expr) -> bool:

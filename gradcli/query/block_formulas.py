@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from gradcli.errors import GradcliError
+from gradcli.errors import ExhaustedError, GradcliError
 from gradcli.formulas.textbook import Effort, Textbook
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.query.derivative_formulas import (
-    LARGEST_GRAPH,
     Formulas,
     SamplePoint,
     Texts,
     derivative_formulas,
     is_entrywise,
+    is_too_large,
     names_mean,
     printed,
     scalar_copy,
@@ -74,11 +74,13 @@ def _blocks(
 ) -> Texts:
     """The formulas of blocks in the program's own graph."""
     nothing: Texts = dict.fromkeys(keys), {} if latex else None
-    if len(order) > LARGEST_GRAPH or not names_mean(scope, order):
+    if is_too_large(order) or not names_mean(scope, order):
         return nothing
     try:
         blocks = {key: block for key, (y, x) in made().items() if (block := _block(y, x)) is not None}
         return printed(scope, scope.graph, keys, blocks, SamplePoint(blocks, dict(scope.values), {}, scope.graph), {}, latex, effort)
+    except ExhaustedError:
+        raise
     except (GradcliError, RecursionError):
         return nothing
 
@@ -87,7 +89,7 @@ def _second_partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list
     """Derivatives of the first derivatives as they are printed."""
     keys = [f"{a},{b}" for a in wrt for b in wrt]
     nothing: Texts = dict.fromkeys(keys), {} if latex else None
-    if len(order) > LARGEST_GRAPH or not names_mean(scope, order):
+    if is_too_large(order) or not names_mean(scope, order):
         return nothing
     try:
         graph = Graph(scope.limits)
@@ -107,5 +109,7 @@ def _second_partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list
                 blocks = transforms.vjp(node, leaves, transforms.ones_like(node))
                 into.update({f"{a},{b}": block for b, block in zip(inner, blocks, strict=True)})
         return printed(scope, graph, dict.fromkeys(keys), simple, SamplePoint(exact, values, {}, graph), names, latex, effort)
+    except ExhaustedError:
+        raise
     except (GradcliError, RecursionError):
         return nothing

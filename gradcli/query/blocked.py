@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
+from gradcli.errors import ExhaustedError
+from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import numpy_dtype
@@ -40,13 +41,16 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
         cotangent = scope.graph.leaf("seed", root.shape)
         leaves.append(cotangent)
         values.append(seed)
+    hold_work(scope.graph.limits, reachable([root]), wrt.values())
     plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent, backend=options.backend, threads=options.threads)
     dtype = numpy_dtype("float", scope.precision)
     shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
     places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
+    in_files = sum(p.nbytes for p in places if p is not None)
+    scope.limits.check_memory(plan.memory - in_files + held_by(scope.values.values()), WITH_GRADIENT)
     try:
         results = plan(values, [None if p is None else np.asarray(p) for p in places])
     except MemoryError:
-        raise EvaluationError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
+        raise ExhaustedError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
     value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
     return value, dict(zip(wrt, gradients, strict=True))

@@ -91,8 +91,10 @@ class Columns:
         return inside if agree else nothing
 
     def _finite_slopes(self, record: Record | None, count: int) -> Any:
-        """At which points all slopes are finite; at none, if there are none."""
+        """At which points all slopes are finite; at none, if there are none, or that of an array that is no point's."""
         if record is None or record.error is not None or not record.grad:
+            return np.zeros(count, bool)
+        if any(np.shape(slope) not in ((), (count,)) for slope in record.grad.values()):
             return np.zeros(count, bool)
         return np.all([np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0)
 

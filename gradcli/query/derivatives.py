@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError, TypeMismatchError, suggestion
 from gradcli.graph import transforms
+from gradcli.graph.demand import hold_work
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
@@ -51,6 +52,8 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
             f"a Jacobian of {rows} x {columns} entries is over the limit of {scope.limits.tangents:,}",
             help=f"raise it with --limit tangents={rows * columns}",
         )
+    scope.limits.check_array((rows, columns))
+    hold_work(scope.limits, reachable([root]), (x,), min(rows, columns))
     dtype = numpy_dtype("float", scope.precision)
     out = np.zeros((rows, columns), dtype)
     open_: Iterable[int] = range(rows)  # those that are still to be found

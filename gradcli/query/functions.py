@@ -132,7 +132,7 @@ class Function:
         """The values by the names that the expression has for them."""
         if at is not None and not isinstance(at, Mapping):
             names = [name for statement in self.statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
-            taken = {*names, *NAMED, *re.findall(r"(\w+)\s*\(", self.expression)}
+            taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
             free = sorted(self._words - taken)
             shown = f"{at!r}" if isinstance(at, (int, float)) else "..."
             help = f"call it by names: f({free[0] if free else 'x'}={shown})"

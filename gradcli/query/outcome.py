@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, Source, Span
 from gradcli.inert import one_line
 from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
@@ -21,7 +22,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 LONGEST_NAME = 80  # characters of a case's name
-_MARK = re.compile(r"#\s*(skip|xfail)\s*(?::\s*(.*?)\s*)?$")
+_MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
@@ -113,10 +114,16 @@ def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | Non
     source, span = statement.source, statement.span
     if source is None or span is None:
         return None, None
-    found = _MARK.search(source.line_at(span.end)) or _MARK.search(source.line_at(span.start))
+    return _marks_in(source, source.line_at(span.end)) or _marks_in(source, source.line_at(span.start)) or (None, None)
+
+
+@lru_cache(4)
+def _marks_in(source: Source, line: Span) -> tuple[str | None, str | None] | None:
+    """The same of a line, which is looked through once for all statements on it."""
+    found = _MARK.search(source.text, line.start, line.end)
     if found is None:
-        return None, None
-    reason = found[2] or ""
+        return None
+    reason = (found[2] or "").strip()
     return (reason, None) if found[1] == "skip" else (None, reason)
 
 

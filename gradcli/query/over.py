@@ -20,6 +20,7 @@ from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Query, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
+from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def over_box(scope: Scope, statement: object, over: Mapping[str, Ends]) -> Itera
         yield
 
 
-def held(scope: Scope, lowered: Lowered, wrt: Mapping[str, Expr], claims: Sequence[Given], over: Mapping[str, Ends]) -> Check | None:
+def held(
+    scope: Scope, lowered: Lowered, wrt: Mapping[str, Expr], claims: Sequence[Given], over: Mapping[str, Ends], timeout: float | None = None
+) -> Check | None:
     """The verdicts over a box on a query's formula claims, or without claims on the derivatives of the engine's rules.
 
     None for a query that has nothing to do with the box.
@@ -67,10 +70,12 @@ def held(scope: Scope, lowered: Lowered, wrt: Mapping[str, Expr], claims: Sequen
     subjects = Subjects(scope, total, everything, over)
     formulas = [claim for claim in claims if claim.formula is not None]
     check = Check(Verdict.SKIPPED, over=dict(over))
-    if formulas:
-        check.claims = [subjects.claim(claim, wrt) for claim in formulas]
-    else:
-        check.variables = {name: subjects.rule(x) for name, x in wrt.items() if x in everything}
+    with deadline(timeout):
+        if formulas:
+            check.claims = [subjects.claim(claim, wrt) for claim in formulas]
+        else:
+            check.variables = {name: subjects.rule(x) for name, x in wrt.items() if x in everything}
+    if not formulas:
         check.verdict = max((part.verdict for part in check.variables.values()), default=Verdict.SKIPPED)
     return check
 
@@ -120,6 +125,8 @@ class Subjects:
                 outcome = proof.of(off)
         except Unsupported as error:
             return Outcome(None, reason=f"no bounds are known: {error}")
+        except OutOfTime:
+            return Outcome(None, reason=REACHED)
         if outcome.holds and region.ledger.uncertified:
             return Outcome(None, reason=f"{', '.join(sorted(region.ledger.uncertified))} has no rigorous bounds")
         return outcome

@@ -14,6 +14,7 @@ from gradcli.limits import Limits
 from gradcli.query.options import Options
 
 _LISTED = 20  # names in a help
+_MEANT = 100  # names that stand nowhere for which another is sought that may be meant
 
 
 @dataclass(eq=False)
@@ -78,7 +79,11 @@ class UsedNames:
         asked = options.asked
         places = {**self.bound, **dict.fromkeys(given, "")}
         lost = [name for name in places if name not in self.mentioned and name not in asked and not name.startswith("_")]
-        return [f"'{name}' is mentioned nowhere{places[name]}{_meant(name, self.mentioned)}" for name in lost]
+        others = sorted(self.mentioned) if lost else []
+        return [
+            f"'{name}' is mentioned nowhere{places[name]}{_meant(name, others) if place < _MEANT else ''}"
+            for place, name in enumerate(lost)
+        ]
 
 
 def _place(line: int, file: str | None) -> str:
@@ -86,7 +91,7 @@ def _place(line: int, file: str | None) -> str:
 
 
 def _meant(name: str, others: Iterable[str]) -> str:
-    close = suggestion(name, list(others))
+    close = suggestion(name, others)
     return f": did you mean '{close}'?" if close else ""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import Source, Span
+from gradcli.errors import LimitError, Source, Span
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr
 from gradcli.language.scope import Scope
@@ -105,7 +106,8 @@ def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Value
 def nonfinite_of_large(scope: Scope, order: Sequence[Expr]) -> list[str]:
     """The same of large arrays: by all intermediate values, if memory can be expected to hold them."""
     if all(math.prod(node.shape) <= _KEPT for node in order if node.is_leaf):
-        return nonfinite(scope, order, forward([order[-1]], scope.values, scope.precision, order))
+        with suppress(LimitError):
+            return nonfinite(scope, order, forward([order[-1]], scope.values, scope.precision, order))
     for leaf in order:
         if leaf.is_leaf and leaf.kind == "float":
             array = np.asarray(scope.values[leaf])

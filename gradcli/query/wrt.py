@@ -98,7 +98,7 @@ def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence
 
 def missing(scope: Scope, name: str) -> MissingValueError:
     """The error of a name that is to be differentiated by and has no value."""
-    close = suggestion(name, [*scope.names])
+    close = suggestion(name, scope.names)
     return MissingValueError(
         f"no value for '{name}', which is to be differentiated", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1"
     )

@@ -14,6 +14,8 @@ import numpy as np
 
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
+from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import in_time
 
 
 class Unsupported(Exception):
@@ -30,6 +32,7 @@ class OtherShapeError(Exception):
 
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
 _LARGEST = 1 << 18
+_AT_ONCE, _MANY_AT_ONCE = 64, 1024  # scalars between two looks at the time: of operations, and of what is done to them beside
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
 
@@ -64,7 +67,7 @@ class Algebra:
     def map(function: Callable[[Scalar], Scalar], array: Any) -> np.ndarray:
         array = np.asarray(array, dtype=object)
         out = np.empty(array.size, dtype=object)
-        out[:] = [function(x) for x in array.ravel()]
+        out[:] = [function(x) for x in in_time(array.ravel(), _MANY_AT_ONCE)]
         return out.reshape(array.shape)
 
     def function(self, name: str, *arguments: Scalar, **static: Any) -> Scalar:
@@ -137,12 +140,13 @@ class Algebra:
         columns = iter([s.ravel() for s in spread])
         rows = [None if a is None else next(columns) for a in arrays]
         out = np.empty(int(np.prod(shape)), dtype=object)
-        for i in range(out.size):
+        for i in in_time(range(out.size), _AT_ONCE):
             out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
         return out.reshape(shape)
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         """Any operation on arrays of scalars."""
+        still_in_time()
         if op.elementwise:
             return self.elementwise(op, static, arrays)
         try:

@@ -16,6 +16,7 @@ import numpy as np
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
+from gradcli.reference.deadline import in_time
 from gradcli.reference.tables import tabulated
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
@@ -73,6 +74,9 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     return one.at(columns, int(np.prod(shape))).reshape(shape)
 
 
+_AT_ONCE = 64  # entries between two looks at the time
+
+
 class OneByOne:
     """A function that is computed for one entry after the other; raises Unsupported where these are too many."""
 
@@ -102,7 +106,7 @@ class OneByOne:
         first.begin()
         with first.working():
             rows = zip(*(_numbers(first, column, size) for column in columns), strict=True)
-            for i, numbers in enumerate(rows):
+            for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
                 out[i] = _of_one(self.contexts, self.function, numbers, self.result)
                 if first.slow:
                     self._allow(_MOST_SLOW)

@@ -21,6 +21,7 @@ from gradcli.ops.structure import output
 from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.cotangents import along, back, summed
+from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.each_entry import on_entries
 from gradcli.reference.single_entries import Wholes, by_entries
 from gradcli.reference.stand_ins import StandIns
@@ -90,6 +91,7 @@ def pulled(
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
         if node.op is None or node not in needed:
             return
+        still_in_time()
         if node.op is output:
             yield node.operand, {node.static["place"]: adjoint}
             return
@@ -148,6 +150,7 @@ class LongDoubles(Domain[Any]):
         return value.astype(LONG_DOUBLE) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
         try:
             return self._applied(node, op, operands)
         except Unsupported:

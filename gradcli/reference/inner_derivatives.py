@@ -16,19 +16,23 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.structure import derivative
+from gradcli.reference.budget import Undecided
 from gradcli.reference.extended import LongDoubles, pulled
 from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, WIDER, StandIns, differences
 
+_LARGEST = 20_000  # nodes, each of which takes a millisecond
 _FAR = 2.0**-7  # of an entry: how far points are moved
 _EXACT = 1e-9  # of the larger of two gradients: what they may be apart
 
 
 def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
-    """Hold every derivative inside of an expression against its definition, and note what is wrong."""
-    order = sorted({*reachable([root]), *definition_order(root)}, key=lambda node: node.index)
+    """Hold every derivative inside of an expression against its definition, and note what is wrong. Raises Undecided for too many nodes."""
+    order = reachable([root, *definition_order(root)])  # also what those inside of definitions are expanded to
     inner = [node for node in order if node.op is derivative]
     if not inner:
         return
+    if len(order) > _LARGEST:
+        raise Undecided(f"the limit of {_LARGEST:,} operations of derivatives inside of an expression (these have {len(order):,})")
     held.note(narrow=False)
     with np.errstate(all="ignore"):
         for _ in range(DIRECTIONS):

@@ -185,6 +185,8 @@ class Tracing(Algebra):
         if operator.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
             return self.zero
         self._note(operator.name, value, arguments)
+        if not self.serial % _SOME:
+            still_in_time()
         return Traced(self, value, operator, arguments)
 
     def _whole(self, x: Any) -> Any:

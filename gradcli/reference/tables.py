@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.reference.deadline import check as still_in_time
 
 _POINTS = 20  # of an interval, and coefficients of its polynomial
 _WORTH = 3 * _POINTS  # numbers in an interval for which a polynomial pays
@@ -37,6 +38,7 @@ def tabulated(values: Values, x: Any) -> Any:
     found = np.empty(numbers.shape, LONG_DOUBLE)
     stack = [(float(numbers[0]), float(numbers[-1]), 0, numbers.size)] if numbers.size else []
     while stack:
+        still_in_time()
         low, high, start, stop = stack.pop()
         part = numbers[start:stop]
         if stop - start < _WORTH:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gradcli.report.identities import identity_of
@@ -25,7 +25,7 @@ class Place:
     end_line: int | None = None
     end_column: int | None = None
 
-    @property
+    @cached_property
     def path(self) -> str | None:
         return None if self.file is None else relative(self.file)
 

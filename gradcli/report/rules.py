@@ -95,7 +95,8 @@ RULES = {
     ),
     "error-limit": Rule(
         "A limit on the size of the input was exceeded", "major",
-        '--limit NAME=N raises the limit that is named: length, entries, dimensions, nodes, calls or tangents.',
+        '--limit NAME=SIZE raises the limit that is named: length, entries, dimensions, nodes, calls, tangents, derivatives, memory '
+        'or work.',
     ),
     "error-internal": Rule(
         "gradcli failed, by a bug or for want of memory", "critical",

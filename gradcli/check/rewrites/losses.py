@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.reference.deadline import check as still_in_time
 
 ALL = 64.0  # bits lost by what is not finite, or has nothing in common with the truth
 _SMALLEST = 2.0**-1074
@@ -46,6 +47,7 @@ class Measure:
         self.values, self.wrt, self.seed, self.truths, self.precision = values, list(wrt), seed, truths, precision
 
     def __call__(self, root: Expr) -> tuple[float, ...]:
+        still_in_time()
         order = reachable([root])
         values = forward([root], self.values, self.precision, order)
         with np.errstate(all="ignore"):

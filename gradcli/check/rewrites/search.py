@@ -22,6 +22,7 @@ from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
 from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.reference.deadline import check as still_in_time
 
 GOOD = 4.0  # lost bits that are as good as none
 _MOST_MEASURED = 1000
@@ -108,8 +109,10 @@ class Search:
             if node.op is None or node.kind != "float" or node.op.outputs != 1:
                 continue
             if node not in self._equal:
+                still_in_time()
                 self._equal[node] = list(dict.fromkeys(self._instead(node, value_of)))
             for better, nearly in self._equal[node]:
+                still_in_time()
                 if better is node or better.shape != node.shape:
                     continue
                 way = self._with(root, order, above, node, better)

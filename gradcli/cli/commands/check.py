@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
-from gradcli.cli.exit_codes import say_remarks
+from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
 
@@ -112,7 +112,7 @@ def check(
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = False,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True,
-    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=N", help="Raise a limit.")] = None,
+    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=SIZE", help="Set a limit, such as memory=500M.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False,
     color: Color = "auto",
@@ -165,6 +165,7 @@ def run(request: CheckRequest) -> int:
     except KeyboardInterrupt:
         results.interrupt()
     results.end(partial=request.fail_fast)
+    results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty:
         raise UsageError("nothing to check; --allow-empty makes that fine")

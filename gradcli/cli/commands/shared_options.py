@@ -29,6 +29,9 @@ Threads = Annotated[
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")]
 Limit = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=N", help="Raise a limit: length, entries, dimensions, nodes, calls or tangents."),
+    typer.Option(
+        metavar="NAME=SIZE",
+        help="Set a limit: length, entries, dimensions, nodes, calls, tangents, derivatives, memory or work, such as memory=500M.",
+    ),
 ]
 Color = Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")]

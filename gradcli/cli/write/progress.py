@@ -46,20 +46,26 @@ class Progress:
         return ", ".join(part for part in parts if part) + f"  {one_line(self.suite, 40)}"
 
     def _show(self) -> None:
-        from rich.console import Console
         from rich.live import Live
         from rich.spinner import Spinner
-        from rich.text import Text
 
-        console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
+        from gradcli.cli.write.terminal import console, plain
+
         spinner = Spinner("dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line")
 
         def current() -> Spinner:
-            spinner.update(text=Text(self.line(), no_wrap=True, overflow="ellipsis"))
+            line = plain(self.line())
+            line.no_wrap, line.overflow = True, "ellipsis"
+            spinner.update(text=line)
             return spinner
 
         display = Live(
-            get_renderable=current, console=console, transient=True, refresh_per_second=8, redirect_stdout=False, redirect_stderr=False
+            get_renderable=current,
+            console=console(sys.stderr, forced=False),
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         display.start()
         self.display = display

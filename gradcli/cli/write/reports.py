@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 
 from gradcli.cli.inputs.option_values import assignment, choice
 from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.write.streams import prepare
+from gradcli.cli.write.unwritable import reported
 from gradcli.cli.write.writers import is_styled
 from gradcli.errors import OutputError, UsageError
 from gradcli.files.settings import Settings
@@ -25,19 +27,20 @@ class Reports:
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
         wanted = _wanted(request, settings)
         _refuse_overwriting([real(path) for _, path in wanted if path != "-"], checked)
-        reconfigure = getattr(sys.stdout, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+        for kind, path in wanted:
+            if path == "-":
+                prepare(kind)
         self.shown: list[Report] = [_shown(kind, request) for kind, path in wanted if path == "-"]
         self.filed = [FiledReport(kind, path, request.verbose) for kind, path in wanted if path != "-"]
         self.broken: OSError | None = None
+        self.unwritten = 0  # outcomes in whose place a report has an error
 
     def add(self, outcome: Outcome) -> None:
         for filed in self.filed:
-            filed.add(outcome)
+            self.unwritten += not filed.add(outcome)
         try:
             for report in self.shown:
-                report.add(outcome)
+                self.unwritten += not reported(report, outcome)
         except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
             if not self.filed:
                 raise
@@ -69,8 +72,14 @@ class FiledReport:
         stream = io.TextIOWrapper(self.new.file, encoding="utf-8", errors="backslashreplace", newline="\n")
         self.report = make(kind, stream, verbose=verbose)
 
-    def add(self, outcome: Outcome) -> None:
-        self._try(lambda: self.report.add(outcome))
+    def add(self, outcome: Outcome) -> bool:
+        """Whether it could be said; else an error stands in its place."""
+        if self.broken is None:
+            try:
+                return reported(self.report, outcome)
+            except OSError as error:
+                self._break(error)
+        return True
 
     def close(self, summary: Summary) -> None:
         self._try(lambda: self.report.close(summary))
@@ -82,8 +91,11 @@ class FiledReport:
             try:
                 act()
             except OSError as error:
-                self.broken = cannot_write(self.path, error)
-                self.new.leave()
+                self._break(error)
+
+    def _break(self, error: OSError) -> None:
+        self.broken = cannot_write(self.path, error)
+        self.new.leave()
 
 
 def _shown(kind: str, request: CheckRequest) -> Report:

@@ -28,8 +28,8 @@ def _roll_shape(old: Shape, shift: Any, axis: Any) -> Shape:
     axes = axis if isinstance(axis, tuple) else (axis,)
     for a in axes if axis is not None else ():
         axes_of(a, len(old))
-    rolled: Shape = shape_by_example(_roll)(old, shift=shift, axis=axis)
-    return rolled
+    shape_by_example(_roll)(tuple(min(n, 1) for n in old), shift=shift, axis=axis)  # whether shifts and axes fit
+    return old
 
 
 def _back(shift: Any) -> Any:
@@ -90,9 +90,13 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
             raise ShapeError(f"{name} needs a matrix, not a number")
         return forward(x, k)
 
+    def shape(old: Shape, k: int) -> Shape:
+        fitting: Shape = shape_by_example(checked)((1,) * len(old), k=k)
+        return old if len(old) > 1 else (old[0], old[0]) if old else fitting
+
     op: Op = structural(
         name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
-        shape=shape_by_example(checked), static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
+        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
     )  # fmt: skip
     return op

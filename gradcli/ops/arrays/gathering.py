@@ -18,6 +18,7 @@ from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.logic import clip
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
 from gradcli.ops.writing import Shape, one_axis
@@ -134,6 +135,7 @@ def _extract(x: Any, mask: Any) -> Any:
 
 def _rearranged(function: Function, x: Any, of: Any = None) -> Any:
     """What NumPy does with entries when it moves them, by doing it with their numbers."""
+    room_for(*x.shape)
     places = np.arange(math.prod(x.shape)).reshape(x.shape)
     try:
         moved = function(places)
@@ -153,6 +155,7 @@ def _insert(x: Any, y: Any, where: Any, axis: int | None) -> Any:
 
 
 def _resize(x: Any, shape: Shape) -> Any:
+    room_for(*shape)
     return _rearranged(lambda places: np.resize(places, shape), x)
 
 

@@ -13,6 +13,7 @@ from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 
 
@@ -53,6 +54,7 @@ def _block_diag(*arrays: Any) -> Any:
         raise ShapeError("block_diag needs matrices")
     blocks = [atleast_2d(x) for x in arrays]
     width = sum(b.shape[1] for b in blocks)
+    room_for(sum(b.shape[0] for b in blocks), width)
     rows, before = [], 0
     for block in blocks:
         height, columns = block.shape

@@ -18,6 +18,7 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.quantiles import median
 from gradcli.ops.reductions.sums import max_, mean, min_
 from gradcli.ops.registry import composite, is_number
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Carrier
 
 Widths = tuple[tuple[int, int], ...]
@@ -55,6 +56,7 @@ def _enlarged(x: Any, widths: Widths, fill: Any) -> Any:
     if not any(width for pair in widths for width in pair):
         return x
     shape = tuple(n + before + after for n, (before, after) in zip(x.shape, widths, strict=True))
+    room_for(*shape)
     inside = tuple((before, before + n, None) for n, (before, _) in zip(x.shape, widths, strict=True))
     padded = scatter_add(x, index=inside, shape=shape)
     if is_number(fill) and not fill:
@@ -81,6 +83,7 @@ def _moved(mode: Any) -> Function:
     """A mode whose entries are entries of x."""
 
     def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
+        room_for(2, x.shape[axis] + sum(width))
         return rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)
 
     return along
@@ -91,6 +94,7 @@ def _odd(mode: Any) -> Function:
 
     def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
         n = x.shape[axis]
+        room_for(2, n + sum(width), n)
         weights = np.pad(np.eye(n), (width, (0, 0)), mode=mode, reflect_type="odd")
         last = (*(a for a in range(len(x.shape)) if a != axis), axis)
         return permuted(matmul(permuted(x, last), weights.T), inverse(last))
@@ -211,6 +215,7 @@ def _torch_pad(x: Any, pad: Any, mode: str, value: float | None) -> Any:
     if value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
     for a, (before, after) in widths.items():
+        room_for(2, max(0, x.shape[a] + before + after))
         if before or after:
             x = rows_of(x, _EXTENSIONS[mode](x.shape[a], before, after), a)
     return x

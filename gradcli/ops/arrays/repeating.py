@@ -13,10 +13,13 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import one_axis
 
 ALL = (None, None, None)  # the slice of a whole axis
+_OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
+_MOST_TUPLES = 1 << 60
 
 
 def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
@@ -55,14 +58,15 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
     x, counts = at_least_1d(x), _counts(repeats)
     if len(counts) not in (1, x.shape[place]):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {x.shape[place]} entries")
-    places = np.repeat(np.arange(x.shape[place]), counts)
-    if output_size not in (None, len(places)):
-        raise ArgumentError(f"repeat: the result has {len(places)} entries along the axis, not {output_size}")
+    total = sum(counts) if len(counts) > 1 else counts[0] * x.shape[place]
+    if output_size not in (None, total):
+        raise ArgumentError(f"repeat: the result has {total} entries along the axis, not {output_size}")
     if len(counts) == 1:
         apart = reshape(x, shape=(*x.shape[: place + 1], 1, *x.shape[place + 1 :]))
         spread = broadcast_to(apart, shape=(*x.shape[: place + 1], *counts, *x.shape[place + 1 :]))
         return reshape(spread, shape=(*x.shape[:place], x.shape[place] * counts[0], *x.shape[place + 1 :]))
-    return rows_of(x, places, place)
+    room_for(total)
+    return rows_of(x, np.repeat(np.arange(x.shape[place]), counts), place)
 
 
 tile = composite(
@@ -103,9 +107,26 @@ def _cartesian_prod(*arrays: Any) -> Any:
 def _combinations(x: Any, r: int, with_replacement: bool) -> Any:
     if len(x.shape) != 1 or r < 0:
         raise ShapeError(f"combinations needs a vector and a length of at least 0, not the shape {tuple(x.shape)} and {r}")
+    n = x.shape[0]
+    count = _how_many(n, r, with_replacement)
+    room_for(_OF_TUPLE, count, max(1, r))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(x.shape[0]), r))
-    return rows_of(x, np.array(rows, np.int64).reshape((len(rows), r) if r else (0,)), 0)
+    rows = list(choose(range(n), r)) if count else []
+    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
+
+
+def _how_many(n: int, r: int, with_replacement: bool) -> int:
+    """The number of r-tuples of n things, or one that is too large as soon as it is."""
+    if with_replacement:
+        n = n + r - 1 if n else 0
+    if r > n:
+        return int(not r)
+    count = 1
+    for i in range(min(r, n - r)):
+        count = count * (n - i) // (i + 1)
+        if count > _MOST_TUPLES:
+            break
+    return count
 
 
 meshgrid = composite(
@@ -126,6 +147,7 @@ def _windows(x: Any, axis: int, length: int, step: int) -> Any:
         raise ShapeError(f"unfold: no windows of {length} entries at steps of {step} in an axis of {n}")
     if not x.shape:
         return rows_of(at_least_1d(x), np.zeros(length, np.int64), 0)
+    room_for((n - length) // step + 1, length)
     starts = np.arange(0, n - length + 1, step)
     windows = rows_of(x, starts[:, None] + np.arange(length), place)
     rest = range(len(x.shape) + 1)

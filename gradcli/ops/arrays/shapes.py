@@ -11,6 +11,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import looping, pytorch
 from gradcli.ops.arrays import extended
+from gradcli.ops.arrays.index_shapes import indexed_shape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import Whole
@@ -43,6 +44,7 @@ class StaticArray:
 
 
 Index = tuple[Any, ...]
+_ASKED = 1 << 16  # entries of a result up to which NumPy is asked for its shape: it makes one
 
 
 def numpy_index(index: Index) -> Index:
@@ -192,12 +194,26 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
     return number_inside(out, x)
 
 
+_getitem_by_example = shape_by_example(_getitem)
+
+
+def _getitem_shape(old: Shape, index: Index) -> Shape:
+    """NumPy is asked, but where it would take many entries to tell."""
+    arrays = [part.array for part in index if isinstance(part, StaticArray)]
+    if math.prod(old) * sum(array.size for array in arrays) > _ASKED and not any(array.dtype == np.bool_ for array in arrays):
+        known = indexed_shape(old, numpy_index(index))
+        if math.prod(known) > _ASKED:
+            return known
+    shape: Shape = _getitem_by_example(old, index=index)
+    return shape
+
+
 def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
     return (scatter_add(cotangent, index=index, shape=x.shape),)
 
 
 getitem = structural(
-    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=shape_by_example(_getitem), static={"index": ()},
+    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
     axes=looping.indexed,
@@ -232,6 +248,19 @@ def _concatenate(*arrays: Any, axis: int) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
+_concatenate_by_example = shape_by_example(_concatenate)
+
+
+def _concatenate_shape(*shapes: Shape, axis: int) -> Shape:
+    if sum(map(math.prod, shapes)) <= _ASKED:
+        shape: Shape = _concatenate_by_example(*shapes, axis=axis)
+        return shape
+    place = axes_of(axis, len(shapes[0]))[0]
+    if len({(len(s), *s[:place], *s[place + 1 :]) for s in shapes}) > 1:
+        raise ShapeError(f"all arrays must have one shape but along axis {place}, not {' and '.join(map(str, dict.fromkeys(shapes)))}")
+    return (*shapes[0][:place], sum(s[place] for s in shapes), *shapes[0][place + 1 :])
+
+
 def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
     axis = axis % cotangent.ndim
     parts, start = [], 0
@@ -245,7 +274,7 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 concatenate = structural(
     "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
-    shape=shape_by_example(_concatenate), static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
+    shape=_concatenate_shape, static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
     integral=True, extended=extended.JOINED, doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
     edges=True, misfit=pytorch.uncatenable, on_objects=True,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
+from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import one_axis
 
@@ -55,6 +56,8 @@ def _chunk(x: Any, chunks: int, axis: int) -> tuple[Any, ...]:
     if chunks < 1:
         raise ArgumentError(f"chunk: the number of parts must be at least 1, not {chunks}")
     n = x.shape[place]
+    if not n:
+        nodes_for(chunks, "chunk")
     return _equal_parts(x, place, -(-n // chunks)) if n else _parts(x, place, [0] * chunks)
 
 
@@ -65,6 +68,7 @@ def _tensor_split(x: Any, sections: Any, axis: int) -> tuple[Any, ...]:
         return tuple(part_of(x, place, start, stop) for start, stop in pairwise((0, *sections, None)))
     if sections < 1:
         raise ArgumentError(f"tensor_split: the number of parts must be at least 1, not {sections}")
+    nodes_for(sections, "split")
     size, larger = divmod(x.shape[place], sections)
     return _parts(x, place, [size + (i < larger) for i in range(sections)])
 

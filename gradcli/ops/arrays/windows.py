@@ -19,6 +19,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 
 Table = np.ndarray  # of shape (windows, places)
@@ -44,12 +45,14 @@ def extent(length: int, size: int, stride: int, padding: int, dilation: int, cei
 
 def strided(length: int, windows: int, size: int, stride: int, before: int, dilation: int = 1) -> Table:
     """The table of evenly spaced windows, the first of which begins before the first entry."""
+    room_for(3, windows, size)
     table = np.arange(windows)[:, None] * stride + np.arange(size) * dilation - before
     return np.where((table >= 0) & (table < length), table, -1)
 
 
 def adaptive(length: int, windows: int) -> Table:
     """The table of windows that cover all entries, as evenly as whole numbers allow."""
+    room_for(3, windows, max(1, -(-length // max(1, windows)) + 1))
     first = np.arange(windows)[:, None] * length // windows
     last = -(-(np.arange(1, windows + 1)[:, None] * length) // windows)
     table = first + np.arange(max(1, (last - first).max(initial=0)))
@@ -58,6 +61,7 @@ def adaptive(length: int, windows: int) -> Table:
 
 def outer(parts: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
     """One array of the axes of all parts: the first axes of each, then the second ones."""
+    room_for(*(n for part in parts for n in part.shape))
     joined = reduce(combine.outer, parts)
     if parts[0].ndim == 1:
         return np.asarray(joined)

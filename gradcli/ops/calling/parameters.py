@@ -158,6 +158,11 @@ def _quantity(op: Any, key: str, value: Any) -> Any:
     raise ArgumentError(f"{key} must be a number, not {value!r}")
 
 
+def _one_order(op: Any, key: str, value: Any) -> Any:
+    """The order of a Bessel function, which refuses several in its own words."""
+    return _any(op, key, value) if isinstance(value, tuple) else _quantity(op, key, value)
+
+
 def _quantities(op: Any, key: str, value: Any) -> Any:
     """A number, or one for each axis, or a pair for each."""
     return tuple(_quantities(op, key, part) for part in value) if isinstance(value, tuple) else _quantity(op, key, value)
@@ -206,6 +211,7 @@ _CHECKS: dict[str, Check] = {
     **dict.fromkeys(("align_corners", "recompute_scale_factor", "size_average", "unbiased"), _switch),
     **dict.fromkeys(("compute_mode", "driver", "rounding_mode"), _word),
     "discont": _quantity,
+    "v": _one_order,
     "n": _integer,
     "shape": _shape,
     "keepdims": _flag,

@@ -13,8 +13,11 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.registry import structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, witness
+
+_AT_ONCE = 1 << 20  # products that are formed of all operands at once
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
@@ -52,11 +55,18 @@ def _extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
     return extents
 
 
+def _in_ascii(terms: Sequence[str], result: str) -> str:
+    """The subscripts in the letters that NumPy takes."""
+    ascii_of = {c: chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i, c in enumerate(dict.fromkeys("".join(terms)))}
+    return ",".join("".join(ascii_of[c] for c in term) for term in terms) + "->" + "".join(ascii_of[c] for c in result)
+
+
 def _contract(subscripts: str, arrays: Sequence[Any]) -> Any:
     terms, result = parse_subscripts(subscripts, [np.shape(a) for a in arrays])
-    ascii_of = {c: chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i, c in enumerate(dict.fromkeys("".join(terms)))}
-    text = ",".join("".join(ascii_of[c] for c in term) for term in terms) + "->" + "".join(ascii_of[c] for c in result)
-    return np.einsum(text, *arrays)
+    text = _in_ascii(terms, result)
+    if _every_product(*map(np.shape, arrays), subscripts=subscripts) <= _AT_ONCE:
+        return np.einsum(text, *arrays)
+    return np.asarray(np.einsum(text, *arrays, optimize="greedy"))[()]  # two at a time, matrices by BLAS
 
 
 def _shape(*shapes: Shape, subscripts: str) -> Shape:
@@ -94,6 +104,7 @@ def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, 
     """A repeated letter reads a diagonal; its transpose writes one."""
     spread = reshape(part, shape=tuple(extents[c] if c in letters and term.index(c) == i else 1 for i, c in enumerate(term)))
     grid = np.indices([extents[c] for c in term], sparse=True)
+    room_for(*(extents[c] for c in term))
     mask = np.ones([extents[c] for c in term])
     for i, c in enumerate(term):
         mask = mask * (grid[i] == grid[term.index(c)])
@@ -106,10 +117,37 @@ def _products_added(out: Shape, *operands: Shape) -> int:
     return max(1, *sizes, math.isqrt(math.prod(sizes)))
 
 
+def _every_product(*shapes: Shape, subscripts: str) -> int:
+    """How many products of an entry of each operand there are."""
+    return math.prod(_extents(parse_subscripts(subscripts, shapes)[0], shapes).values())
+
+
+def _operations(out: Shape, *shapes: Shape, subscripts: str) -> int:
+    """The products of two operands at a time, in the order that NumPy takes them in; of three and more at once where it has no room."""
+    if _every_product(*shapes, subscripts=subscripts) <= _AT_ONCE:
+        return _every_product(*shapes, subscripts=subscripts) * max(1, len(shapes) - 1)
+    terms, result = parse_subscripts(subscripts, shapes)
+    extents = _extents(terms, shapes)
+    left = [set(term) for term in terms]
+    total = 0
+    for places in _path(subscripts, shapes)[1:]:
+        taken = [left.pop(place) for place in sorted(places, reverse=True)]
+        letters = set().union(*taken)
+        total += math.prod(extents[c] for c in letters) * max(1, len(taken) - 1)
+        left.append(letters & set(result).union(*left))
+    return total
+
+
+def _path(subscripts: str, shapes: Sequence[Shape]) -> list[Any]:
+    terms, result = parse_subscripts(subscripts, shapes)
+    path: list[Any] = np.einsum_path(_in_ascii(terms, result), *[np.broadcast_to(np.float64(0), s) for s in shapes], optimize="greedy")[0]
+    return path
+
+
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
     static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
-    work=_products_added,
+    work=_products_added, operations=_operations,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
     carries=multilinear,

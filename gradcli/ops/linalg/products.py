@@ -17,6 +17,7 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import Composite
 from gradcli.ops.text import TERM, Form
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
@@ -71,11 +72,15 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
     return math.prod(out) * (x or (1,))[-1]
 
 
+def _none(out: Shape, x: Shape, y: Shape) -> int:
+    return 0  # BLAS takes parts of the factors
+
+
 matmul = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
-    extended=Whole("products.MATMUL"), operator="matmul",
+    workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
     carries=multilinear, axes=looping.matrix_product,
@@ -144,6 +149,7 @@ def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
 
 def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> tuple[Any]:
     rows, columns = _diagonal_axes(x.shape, axis1, axis2)
+    room_for(x.shape[rows], x.shape[columns])
     diagonal = np.eye(x.shape[rows], x.shape[columns], offset)
     placed = (diagonal if rows < columns else diagonal.T).reshape([n if i in (rows, columns) else 1 for i, n in enumerate(x.shape)])
     return (reshape(cotangent, shape=tuple(1 if i in (rows, columns) else n for i, n in enumerate(x.shape))) * placed,)

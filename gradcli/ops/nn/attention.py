@@ -15,6 +15,7 @@ from gradcli.ops.nn.softmax import softmax
 from gradcli.ops.reductions.masked import is_truth
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 
 
 def _repeated(x: Any, times: int) -> Any:
@@ -51,6 +52,7 @@ def _attention(
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = matmul(query * factor, swapaxes(key, axis1=-1, axis2=-2))
     if is_causal:
+        room_for(rows, columns)
         scores = where(np.tri(rows, columns, dtype=bool), scores, -math.inf)
     if attn_mask is None:
         return matmul(softmax(scores, axis=-1), value)

@@ -18,6 +18,7 @@ from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.reductions.sums import norm
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 
 _KINKS = (Kink(lambda *_: False, "equal points", "0"),)
@@ -46,6 +47,7 @@ def _pdist(x: Any, p: float) -> Any:
     _positive(p)
     if len(x.shape) != 2:
         raise ShapeError(f"pdist needs a matrix of points, not the shape {tuple(x.shape)}")
+    room_for(2, x.shape[0] * x.shape[0] // 2)
     first, second = (StaticArray(index) for index in np.triu_indices(x.shape[0], 1))
     return _length(getitem(x, index=(first,)) - getitem(x, index=(second,)), p, -1)
 

@@ -19,6 +19,7 @@ from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logi
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
 
@@ -107,6 +108,7 @@ def _affine_grid(theta: Any, size: Any, align_corners: bool | None) -> Any:
     n = len(size) - 2 if isinstance(size, tuple) else 0
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
         raise ShapeError(f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}")
+    room_for(2, n + 1, *size[2:])
     lines = [np.linspace(-1, 1, m) * (1 if align_corners else (m - 1) / m) if m > 1 else np.zeros(1) for m in size[2:]]
     base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
     return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))

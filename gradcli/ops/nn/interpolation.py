@@ -15,6 +15,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.nn.pooling import covering_means
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
@@ -68,6 +69,7 @@ def _smooth(length: int, size: int, scale: float | None, corners: bool, cubic: b
     centres, support = (np.arange(size) + 0.5) * step, (2 if cubic else 1) * width
     first = np.maximum((centres - support + 0.5).astype(np.int64), 0)
     last = np.minimum((centres + support + 0.5).astype(np.int64), length)
+    room_for(6, size, int((last - first).max()))
     places = first[:, None] + np.arange((last - first).max())
     t = np.abs((places - centres[:, None] + 0.5) / width)
     weights = np.where(places < last[:, None], _keys(t, -0.5) if cubic else np.maximum(1 - t, 0), 0)
@@ -117,6 +119,7 @@ def _interpolate(
     if mode == "area":
         return covering_means(x, [adaptive(*pair) for pair in zip(x.shape[2:], lengths, strict=True)])
     for i, (length, wanted, scale) in enumerate(zip(x.shape[2:], lengths, scales, strict=True)):
+        room_for(4, wanted)
         if mode in ("nearest", "nearest-exact"):
             taps = _nearest(length, wanted, scale, 0.5 if mode == "nearest-exact" else 0.0)
         elif antialias:

@@ -20,6 +20,7 @@ from gradcli.ops.nn.softmax import log_softmax
 from gradcli.ops.reductions.carried import additions
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.writing import Shape, witness
@@ -271,6 +272,7 @@ cross_entropy = loss(
 
 
 def _one_hot(x: Any, num_classes: int) -> Any:
+    room_for(*x.shape, num_classes)
     labels = expand_dims(class_labels(x, classes=num_classes, ignored=None), axis=-1)
     return where(equal(labels, np.arange(num_classes)), 1.0, 0.0)
 

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.domains import EVERYWHERE, at, given, of
 from gradcli.ops.facts import Function
+from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138)
+_WRITTEN_OUT = 64  # terms of a sum, at most
 _STEPS = 12  # by which the argument is moved before the series is used
 
 
@@ -153,6 +157,9 @@ perm = composite(
 def _mvlgamma(x: Any, p: Any) -> Any:
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
         raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
+    if p > _WRITTEN_OUT:
+        room_for(*x.shape, p)
+        return sum_(lgamma(expand_dims(x, axis=-1) - np.arange(p) / 2), axis=-1) + p * (p - 1) / 4 * LN_PI
     total = lgamma(x)
     for j in range(1, p):
         total = total + lgamma(x - j / 2)

@@ -13,6 +13,7 @@ from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.deadline import in_time
 from gradcli.reference.fields.decision import Decision
 from gradcli.reference.fields.element import Element
 from gradcli.reference.fields.field import Field, TooSmall
@@ -84,7 +85,7 @@ def _compared(question: Question, order: list[Expr], functions: Functions, alike
     if truth.size > _ENTRIES:
         raise Unsupported("a gradient of so many entries")
     found = Decision.SAME
-    for right, claimed in zip(np.ravel(truth), np.ravel(np.broadcast_to(said, truth.shape)), strict=True):
+    for right, claimed in in_time(zip(np.ravel(truth), np.ravel(np.broadcast_to(said, truth.shape)), strict=True)):
         difference = functions.of(claimed) - functions.of(right)
         if not difference.is_zero:
             if not _in_variables(difference):

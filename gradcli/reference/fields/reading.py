@@ -14,6 +14,7 @@ from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.deadline import in_time
 from gradcli.reference.fields.derivation import Derivation as FieldDerivation
 from gradcli.reference.fields.element import Element
 from gradcli.reference.fields.functions import Functions
@@ -103,7 +104,7 @@ class Reading(Domain[Any]):
         factors = [1] * y.size if weights is None else list(np.ravel(weights))
         for entry, weight in zip(np.ravel(y), factors, strict=True):
             total = total + self.functions.of(entry) * weight
-        return _array(x.shape, [self._slope(total, v) for v in np.ravel(x)])
+        return _array(x.shape, [self._slope(total, v) for v in in_time(np.ravel(x))])
 
     def _slope(self, total: Element, by: Any) -> Element:
         field = self.functions.field

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
+from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.boxes import Box, Sides, round_numbers, thin
 from gradcli.reference.ranges.cells import UNIT, Cell, Number
 from gradcli.reference.ranges.intervals import Interval, middle
@@ -143,6 +144,7 @@ class Proof:
         refuted: Point | None = None
         pending = [(self.box, 0)]
         while pending or heap:
+            still_in_time()
             if not pending:
                 _, depth, _, box = heapq.heappop(heap)
                 if target.ledger.work - begun > WORK or sides.is_below(box, _FINEST):
@@ -185,6 +187,7 @@ class Proof:
         known: dict[Cell, bool] = {}
         pending = [self.box]
         while pending:
+            still_in_time()
             box = pending.pop(0)
             here = target.natural(box)
             value, events = here.table[cell]
@@ -217,6 +220,7 @@ class Proof:
         events = target.natural(self.box).table[cell].events
         pending, work = [self.box], target.ledger.work
         while pending:
+            still_in_time()
             box = pending.pop()
             events = target.natural(box).table[cell].events
             if not any(e.kind in (DOMAIN, POLE) for e in events):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
+from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.boxes import Box, Sides
 from gradcli.reference.ranges.intervals import Interval, high, low
 from gradcli.reference.ranges.target import Bounds, Target
@@ -75,6 +76,7 @@ class Search:
         limit = self.work if work is None else work
         tight = False
         while heap:
+            still_in_time()
             bound, _, _, node = heap[0]
             bound = -bound
             tight, done = self._is_tight(bound, sign)

@@ -18,6 +18,8 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported, number, real
+from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.deadline import in_time
 from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.symbolic.translate import Steps
 
@@ -87,13 +89,11 @@ class Formal:
     __hash__ = object.__hash__
 
 
-def is_simple(payload: Any) -> bool:
+def _is_simple(payload: Any) -> bool:
     """Whether numbers are fractions of small numbers, with which sympy is at ease."""
-    if not isinstance(payload, (int, float, np.ndarray)):
-        return True
     numbers = np.asarray(payload, float)
     numbers = np.where(np.isfinite(numbers), numbers, 0.1)
-    return bool(np.all((numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
+    return bool(np.all(np.abs(numbers) < 1e6) and np.all(numbers * 64 % 1 == 0))
 
 
 def _weight(x: Any) -> int:
@@ -138,7 +138,27 @@ class _Symbols(Algebra):
         exponents = [x for x, name in zip(expressions, op.operands, strict=True) if name in op.facts.exponents]
         if any(x.is_Rational and x.q > _FINEST for x in exponents):
             raise Unsupported("an exponent of so many digits")
-        return Formal((op.symbolic or op.reference)(sympy, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
+        library = _AtThePoint(dict(zip(expressions, values, strict=True)))
+        return Formal((op.symbolic or op.reference)(library, *expressions, **static), value, 1 + sum(map(_weight, arguments)))
+
+
+class _AtThePoint:
+    """sympy, but for the size and the sign of what has a value: on its side of zero these are x or -x, and a number.
+
+    sympy looks for other forms of both, by expanding whatever stands in them, which takes for ever where they are nested.
+    """
+
+    def __init__(self, values: Mapping[Any, Any]) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sympy, name)
+
+    def sign(self, x: Any) -> Any:
+        return sympy.sign(x) if x not in self._values else sympy.Integer((self._values[x] > 0) - (self._values[x] < 0))
+
+    def Abs(self, x: Any) -> Any:
+        return sympy.Abs(x) if x not in self._values else -x if self._values[x] < 0 else x
 
 
 class WholeDerivative(Domain[Any]):
@@ -154,14 +174,16 @@ class WholeDerivative(Domain[Any]):
             array = exact_array(m, value, leaf.kind)
             table[leaf] = self._named(leaf, array) if leaf.kind == "float" else array
         interpret(definition_order(root, wrt), self, table)
+        still_in_time()
         weights = exact_array(m, seed, "float")
         pairs = zip(np.ravel(table[root]), np.ravel(weights), strict=True)
         total = sympy.Add(*[_expression(y) * _expression(w) for y, w in pairs if w != 0])
         self.shapes = [x.shape for x in wrt]
-        roots = [sympy.diff(total, entry.expression) for x in wrt for entry in np.ravel(table[x])]
+        roots = [sympy.diff(total, entry.expression) for x in wrt for entry in in_time(np.ravel(table[x]))]
         self.program = Steps(roots, tuple(self.symbols))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
         return self.algebra.apply(op, node.static, operands)
 
     def part(self, node: Expr, whole: Any, place: int) -> np.ndarray:
@@ -196,7 +218,7 @@ class WholeDerivative(Domain[Any]):
         """
         payload = node.payload
         array = constant_array(self.algebra.m, node, self.precision)
-        if type(payload) is float and not is_simple(payload):
+        if isinstance(payload, (float, np.ndarray)) and node.kind == "float" and not _is_simple(payload):
             return self._named(node, array)
         if isinstance(payload, Constant):
             out = np.empty((), dtype=object)
@@ -225,7 +247,7 @@ class WholeDerivative(Domain[Any]):
         return sympy.Add(*[_expression(v) * _expression(w) for v, w in zip(np.ravel(y), weights, strict=True)])
 
     def _slopes(self, total: Any, x: np.ndarray) -> np.ndarray:
-        expressions = [sympy.diff(total, v.expression) for v in np.ravel(x)]
+        expressions = [sympy.diff(total, v.expression) for v in in_time(np.ravel(x))]
         values = Steps(expressions, tuple(self.symbols)).run(self.algebra.m, tuple(self.point))
         out = np.empty(x.size, dtype=object)
         out[:] = [Formal(e, v) for e, v in zip(expressions, values, strict=True)]

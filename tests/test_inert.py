@@ -1,0 +1,322 @@
+"""Output is data: whatever stands in an id, a name, a text, a path or a reason, no reader of any format does anything but read it."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from format_readers import (
+    as_seen,
+    check_latex,
+    commands_in,
+    documented,
+    is_formula,
+    unseen_in,
+    without_apostrophes,
+)
+from hostile_texts import HOSTILE, TEXTS, anything
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradcli import inert
+from gradcli.cli.request import BOUND_FORMATS, FORMATS, FORMULA_FORMATS, EvalRequest
+from gradcli.cli.write import bound_writers, derivative_writers, writers
+from gradcli.errors import ArgumentError, Source, Span
+from gradcli.report.bound_record import Bound, BoundNote, BoundRecord
+from gradcli.report.derivative_record import DerivativeRecord, Formula
+from gradcli.report.json_text import encoded, id_text, plain_data
+from gradcli.report.records import Failure, Record
+from gradcli.report.verdicts import Check, Claim, Verdict
+
+# -- results -------------------------------------------------------------------------------------------------------------
+
+PLACES = ("id", "expr", "name", "formula", "message", "help", "label", "file", "meta", "warning", "reason", "read_as")
+
+
+def check_of(text, place, name):
+    return (
+        Check(Verdict.UNDETERMINED, claims=[Claim(name, "formula", Verdict.AGREE, reason=text)], reason=text) if place == "reason" else None
+    )
+
+
+def failure_of(text, place, expr):
+    if place not in ("message", "help", "label", "file"):
+        return None
+    said = {place: text} if place in ("help", "label") else {}
+    source = Source(expr, text if place == "file" else None)
+    return Failure.of(ArgumentError(text if place == "message" else "no", span=Span(0, len(expr)), source=source, **said))
+
+
+def known_of(text, place):
+    """What all kinds of records have in common, with a text in a place."""
+    expr = text if place == "expr" else "x"
+    return {
+        "expr": expr, "file": text if place == "file" else None, "warnings": [text] if place == "warning" else [],
+        "error": failure_of(text, place, expr), "read_as": text if place == "read_as" else None,
+    }  # fmt: skip
+
+
+def evaluated(text, place):
+    name, failed = (text if place == "name" else "x"), place in ("message", "help", "label", "file")
+    known = {"id": text if place == "id" else 7, "meta": {"a": [text], text: 1} if place == "meta" else None, **known_of(text, place)}
+    if failed:
+        return Record(**known, record_line=True)
+    formula = {name: text if place == "formula" else "2*x"}
+    return Record(
+        **known, value=np.float64(-1.5), grad={name: np.array([-2.0, 3.0])}, derivative=formula, check=check_of(text, place, name),
+        at={name: np.array([-1.0, 1.0])}, latex={name: "2 x"},
+    )  # fmt: skip
+
+
+def differentiated(text, place):
+    name = text if place == "name" else "x"
+    known = {"id": text if place == "id" else 7, "meta": {"a": text} if place == "meta" else None, **known_of(text, place)}
+    formula = text if place == "formula" else "2*x"
+    formulas = {} if known["error"] else {(name,): Formula(formula, "2 x")}
+    return DerivativeRecord(**known, names=(name,), formulas=formulas, picture="x^2", check=check_of(text, place, name))
+
+
+def bounded(text, place):
+    name = text if place == "name" else "x"
+    known = known_of(text, place)
+    if known["error"]:
+        return BoundRecord(**known)
+    box = {name: (0.0, 1.0)}
+    notes = [BoundNote("pole", box, text if place == "reason" else "no")]
+    return BoundRecord(**known, box=box, value=Bound(0.0, 1.0, {name: 0.0}, {name: 1.0}), grad={name: Bound(1.0, 2.0)}, notes=notes)
+
+
+def request(kind):
+    fields = dict.fromkeys(("arguments", "files", "wrt", "freeze", "save"), ())
+    return EvalRequest(
+        **{**EvalRequest.__dataclass_fields__, **fields, "output_format": kind, "digits": None, "quiet": False, "color": "never"}
+    )
+
+
+COMMANDS = {
+    "eval": (FORMATS, evaluated, lambda kind, color: writers.Lossless(writers._writer(kind, None, color))),
+    "diff": (FORMULA_FORMATS, differentiated, derivative_writers.derivative_writer),
+    "bound": (BOUND_FORMATS, bounded, bound_writers.bound_writer),
+}
+
+
+def shown_by(command, kind, records, color="never"):
+    """What a writer puts on standard output and standard error."""
+    out, err = io.StringIO(newline=""), io.StringIO(newline="")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        writer = COMMANDS[command][2](kind, color)
+        for record in records:
+            writer.show(record)
+        writer.end()
+    return out.getvalue(), err.getvalue()
+
+
+SILENT = {("formula", BoundRecord)}  # what has none of it
+
+
+def read_text(text, place, record, out, err):
+    assert not unseen_in(out + err), (out, err)
+    assert not commands_in(out + err), (out, err)
+    if place in ("name", "formula", "warning", "read_as", "message", "help", "label", "reason") and (place, type(record)) not in SILENT:
+        expected = re.sub(r"(?<=#)#(?=\[|vso\[|teamcity\[)", r"\\x23", as_seen(text)).strip()
+        assert expected in out + err or expected.replace(":", "\\x3a", 1) in out + err
+
+
+def read_json(text, place, record, out, err):
+    assert err == ""
+    assert not unseen_in(out)
+    assert not commands_in(out)
+    found = json.loads(out)
+    found = found[0] if isinstance(found, list) else found
+    text = "".join("\ufffd" if 0xD800 <= ord(c) < 0xE000 else c for c in text)
+    if place == "id" and not isinstance(record, BoundRecord):
+        assert found["id"] == text
+    if place in ("expr", "read_as"):
+        assert found[place] == text
+    if place == "meta" and isinstance(record, Record):
+        assert found["meta"] == {"a": [text], text: 1}
+    if place == "file":
+        assert found["source"]["file"] == text
+    if place == "warning":
+        assert found["warnings"] == [text]
+    if place in ("message", "help") and len(text) <= 400:
+        assert found["error"][place] == text
+    if place == "name":
+        derivatives = found.get("derivative") or found["grad"]
+        assert list(derivatives) == [text]
+
+
+def read_csv(text, place, record, out, err):
+    assert not unseen_in(out + err) - {"\t"}
+    assert not commands_in(out + err)
+    heading, *rows = csv.reader(io.StringIO(out, newline=""))
+    assert heading == ["id", "line", "expr", "variable", "index", "at", "gradient", "value"]
+    assert len(rows) == (1 if record.error is not None else 2)
+    for row in rows:
+        assert len(row) == len(heading)
+        cells = dict(zip(heading, row, strict=True))
+        for separator in (",", ";", "\t", "\n"):
+            texts = [cells[name] for name in ("id", "expr", "variable")]
+            assert not any(map(is_formula, [part for cell in texts for part in (cell.split(separator) if separator != "," else [cell])])), (
+                row
+            )
+        expected = re.sub(r"(?m)^(\s*):(?=:[A-Za-z])", r"\1\\x3a", documented(text.replace("\r\n", "\n"), kept="\n\t"))
+        expected = re.sub(r"(?<=#)#(?=\[|vso\[|teamcity\[)", r"\\x23", expected)
+        where = {"id": "id", "expr": "expr", "name": "variable"}.get(place)
+        if where is not None and (record.error is None or where != "variable"):
+            assert without_apostrophes(cells[where]) == expected
+        if record.error is None:
+            assert (cells["gradient"], cells["value"]) in (("-2.0", "-1.5"), ("3.0", "-1.5"))
+
+
+def read_latex(text, place, record, out, err):
+    assert not unseen_in(out + err)
+    assert not commands_in(out + err)
+    check_latex(out)
+
+
+READERS = {
+    "text": read_text, "json": read_json, "jsonl": read_json, "csv": read_csv, "latex": read_latex,
+}  # fmt: skip
+CASES = [(command, kind) for command, (kinds, *_) in COMMANDS.items() for kind in kinds]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("command", "kind"), CASES, ids=[" ".join(case) for case in CASES])
+def test_results_are_read_back(command, kind, place):
+    for text in HOSTILE.values():
+        record = COMMANDS[command][1](text, place)
+        READERS[kind](text, place, record, *shown_by(command, kind, [record]))
+
+
+@pytest.mark.parametrize(("command", "kind"), CASES, ids=[" ".join(case) for case in CASES])
+def test_any_text_is_read_back(command, kind):
+    @anything
+    @given(TEXTS, st.sampled_from(PLACES))
+    def read(text, place):
+        record = COMMANDS[command][1](text, place)
+        READERS[kind](text, place, record, *shown_by(command, kind, [record]))
+
+    read()
+
+
+def test_every_format_has_its_reader():
+    assert set(READERS) == {*FORMATS, *FORMULA_FORMATS, *BOUND_FORMATS}
+
+
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("place", ["expr", "name", "formula", "message", "reason"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_terminal_gets_styles_and_nothing_else(command, place):
+    out, err = shown_by(command, "text", [COMMANDS[command][1](text, place) for text in HOSTILE.values()], color="always")
+    plain = STYLES.sub("", out + err)
+    assert not unseen_in(plain)
+    assert not commands_in(plain)
+
+
+# -- the rules themselves ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "cell"), {
+    "=1+1": "'=1+1", "+x": "'+x", "-x**2": "'-x**2", "@a": "'@a", "\t=1": "'\t'=1", "\n": "'\n", " =1": "' =1", "'=1": "''=1",
+    '"=1': "'\"=1",
+    "＝1": "'＝1", "x=1": "x=1", "a - b": "a - b", "x;-y": "x;'-y", "x; -y": "x;' -y", "x\n-y": "x\n'-y", "a\r\nb": "a\nb",
+    "a\0\x1b\r": "a\\x00\\x1b\\x0d",
+    "'": "'", "é 日": "é 日", "\u202e": "\\u202e", "::error::": "\\x3a:error::", "::2": "::2",
+}.items())  # fmt: skip
+def test_cells(text, cell):
+    assert inert.csv_text(text) == cell
+    assert not is_formula(cell)
+    assert without_apostrophes(cell) == without_apostrophes(inert.csv_text(without_apostrophes(cell)))
+
+
+@pytest.mark.parametrize(("id", "cell"), [
+    (None, ""), (-3, "-3"), (1.5, "1.5"), (True, "true"), ("-3", "'-3"), ("", ""), ([1, -2], "[1, -2]"), ({"a": "="}, '{"a": "="}'),
+    (10**30, "1" + "0" * 30),
+])  # fmt: skip
+def test_ids_of_every_type_in_a_table(id, cell):
+    out, _ = shown_by("eval", "csv", [Record("1", id, value=np.float64(-2.0), grad={})])
+    (row,) = list(csv.reader(io.StringIO(out)))[1:]
+    assert (row[0], row[-1]) == (cell, "-2.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("abc", 3), ("日本", 4), ("e\u0301", 1), ("ｆ", 2), ("😀", 2), ("x\u0489\u20dd", 1), ("각", 2), ("\u1100\u1161\u11a8", 2)],
+)
+def test_widths(text, columns):
+    assert inert.display_width(text) == columns
+    assert inert.padded(text, 6) == text + " " * (6 - columns)
+
+
+def test_the_caret_stands_below_what_is_meant():
+    text = "日本\x1b + e\u0301?"
+    error = ArgumentError("no", span=Span(text.index("?"), len(text)), source=Source(text))
+    shown = error.render().split("\n")[2:]
+    assert shown[0] == "1 | 日本\\x1b + e\u0301?"
+    assert inert.display_width(shown[0][: shown[0].index("?")]) == shown[1].index("^")
+
+
+@pytest.mark.parametrize(("word", "offered"), [
+    ("a.npy", True), ("x=@d/é_1.csv", True), ("a b.npy", False), ("$(x).npy", False), ("a;b", False), ("`x`", False), ("a\nb", False),
+    ("-rf", False),
+    ("~x", False), ("a'b", False), ("\u202ea", False), ("", True),
+])  # fmt: skip
+def test_words_that_a_shell_may_be_offered(word, offered):
+    assert inert.is_one_word(word) == offered
+
+
+@pytest.mark.parametrize("depth", [3, 500, 5000])
+def test_json_of_any_depth(depth):
+    value = -0.5
+    for level in range(depth):
+        value = {"a": value} if level % 3 == 0 else [value, "é"]
+    text = encoded(value)
+    assert text.count("[") == depth - (depth + 2) // 3
+    assert text.count("{") == (depth + 2) // 3
+    if depth < 500:
+        assert json.loads(text) == json.loads(encoded(value, 2)) == value
+        assert text == json.dumps(value, ensure_ascii=False)
+    if depth <= 500:
+        assert encoded(value, 1).replace("\n", "").replace(" ", "") == text.replace(" ", "")
+    assert id_text(value) == text == encoded(plain_data(value))
+
+
+def test_the_way_for_what_is_deep_writes_as_json_does():
+    from gradcli.report import json_text
+
+    value = {"b": [], "a": {}, "c": [1, [2.5, 'x"é'], {"d": None, "": True}], "e": (1,)}
+    assert json_text._deep(value, None) == json.dumps(value, ensure_ascii=False)
+    assert json_text._deep(value, 2) == json.dumps(value, ensure_ascii=False, indent=2)
+    assert json_text._deep(value, None, sort_keys=True) == json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+# -- encodings -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+@pytest.mark.parametrize("kind", ["text", "json", "jsonl", "csv", "latex"])
+def test_an_encoding_that_lacks_characters(monkeypatch, encoding, kind):
+    out = io.TextIOWrapper(io.BytesIO(), encoding, write_through=True)
+    monkeypatch.setattr(sys, "stdout", out)
+    writer = COMMANDS["eval"][2](kind, "never")
+    writers.prepare(kind)
+    writer.show(Record("α + é # 😀日", "α😀é", value=np.float64(1.0), grad={"α": np.float64(1.0)}))
+    writer.end()
+    data = out.buffer.getvalue()
+    if kind in ("json", "jsonl"):  # which are UTF-8 wherever they are read
+        found = json.loads(data)
+        found = found[0] if isinstance(found, list) else found
+        assert (found["expr"], found["id"]) == ("α + é # 😀日", "α😀é")
+    elif kind == "latex":
+        check_latex(data.decode(out.encoding))
+    else:
+        assert ("é" in data.decode(out.encoding)) == (encoding != "ascii")
