@@ -252,6 +252,10 @@ class EvaluationError(GradcliError, RuntimeError):
     code = "evaluation"
 
 
+class ExhaustedError(EvaluationError):
+    """What can be computed, but for which this machine had no memory: no result may be taken for complete that lacks it."""
+
+
 class InputError(GradcliError):
     code = "input"
 

@@ -682,8 +682,52 @@ def test_what_a_gradient_is_by(run_cli, files, gradient, options, code, text):
     assert text in done.stdout + done.stderr
 
 
+ENDLESS = """
+import os, time
+
+def loss(w):
+    print("called", flush=True)
+    return w*w
+
+def loss_grad(w):
+    return 2*w
+
+def endless(w):
+    while True:
+        try:
+            time.sleep(100)
+        except BaseException:
+            pass
+
+def deadly(w):
+    os._exit(7)
+"""
+OUT_OF_TIME = "d/dw: undetermined, the time limit that was given (--timeout) was reached\n"
+LIMITED = {
+    "in time": ("loss", "loss_grad", "60", 0, "1 passed"),
+    "never, and deaf to signals": ("endless", "loss_grad", "0.5", 1, OUT_OF_TIME),
+    "a gradient that never returns": ("loss", "endless", "0.5", 1, OUT_OF_TIME),
+    "an end of its own": ("deadly", "loss_grad", "60", 2, "the process in which it was called came to its end (exit code 7)\n"),
+    "no such function": ("missing", "loss_grad", "60", 2, "error[usage]: cannot find 'mine:missing': AttributeError"),
+}
+
+
+@pytest.mark.parametrize(("function", "gradient", "seconds", "code", "text"), LIMITED.values(), ids=LIMITED)
+def test_functions_within_a_time_limit(run_cli, files, function, gradient, seconds, code, text):
+    files(mine__py=ENDLESS)
+    done = run_cli("check", "--function", f"mine:{function}", "--gradient", f"mine:{gradient}", "--at", "w=2.", "--timeout", seconds)
+    assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+    assert "called" not in done.stdout.partition("1 passed")[2], "what a function prints stands before what is said of it"
+
+
+def test_a_time_limit_of_the_settings_is_that_of_functions(run_cli, files):
+    files(mine__py=ENDLESS, pyproject__toml="[tool.gradcli]\ntimeout = 0.5\n")
+    done = run_cli("check", "--function", "mine:endless", "--gradient", "mine:loss_grad", "--at", "w=2.")
+    assert (done.returncode, "the time limit" in done.stdout) == (1, True)
+
+
 NOT_OF_FUNCTIONS = [
-    "--seed=1", "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--points=3", "--timeout=3", "--save=w=w.npy", "--dtype=float32",
+    "--seed=1", "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--points=3", "--save=w=w.npy", "--dtype=float32",
 ]  # fmt: skip
 
 

@@ -128,7 +128,17 @@ OFFERED = {  # the words as bash cuts them, the last one half typed
 @pytest.mark.parametrize(("words", "offered"), OFFERED.values(), ids=OFFERED)
 def test_what_a_shell_offers(run_cli, cli_environment, tmp_path, words, offered):
     (tmp_path / "deep").mkdir()
-    for name in ("data.csv", "deep/w.npy", "deep/notes.md", "model.grad", "draft.md", ".hidden.csv"):
+    for name in (
+        "data.csv",
+        "deep/w.npy",
+        "deep/notes.md",
+        "model.grad",
+        "draft.md",
+        ".hidden.csv",
+        "data $(id).csv",
+        "mo;del.grad",
+        "da\nta.csv",
+    ):
         (tmp_path / name).touch()
     line = " ".join(["gradcli", *words])
     asked = {"_GRADCLI_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}

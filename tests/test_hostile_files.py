@@ -18,7 +18,10 @@ from gradcli.errors import GradcliError
 from gradcli.files.arrays import load_array
 from gradcli.files.jsonl import parse_record
 from gradcli.files.npy import MAGIC
+from gradcli.files.opening import read_within
 from gradcli.limits import DEFAULT, Limits
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")
 
 CUT = "it ends before the array does, as a file that was cut off"
 ODD = "its header is none that NumPy writes"
@@ -235,6 +238,8 @@ BOMBS: dict[str, tuple[str, bytes, Limits, str]] = {
     "strings": (".json", json.dumps(["a" * 10_000] + [1] * 20_000).encode(), DEFAULT, "'@' is not a number or a regular array of numbers"),
     "numbers and a string": (".json", json.dumps([1] * 20_000 + ["0" * 10_000 + "x"]).encode(), DEFAULT,
         "'@' is not a number or a regular array of numbers"),
+    "rows": (".csv", b"1,2\n" * 501, FEW, ENTRIES.format(1002, 1000)),
+    "cells": (".csv", b"1," * 1000 + b"1\n", FEW, ENTRIES.format(1001, 1000)),
     "lists": (".json", b"[" + b"[]," * 20_000 + b"[1]]", DEFAULT, "'@' is not a number or a regular array of numbers"),
 }  # fmt: skip
 
@@ -254,15 +259,41 @@ def test_nothing_larger_than_the_limits_is_made(monkeypatch, tmp_path, suffix, c
     assert peak < 4 * MB, f"{peak:,} bytes"
 
 
-@pytest.mark.parametrize(("suffix", "factor"), [(".csv", 10), (".json", 28)])
-def test_a_text_is_not_read_where_what_is_made_of_it_has_no_room(tmp_path, suffix, factor):
+SMALL = Limits(memory=10_000_000)
+NO_ROOM: dict[str, tuple[str, bytes, str]] = {
+    # a text of which more would be made than there may be: its suffix, content, error
+    "a row": (".csv", b"1," * 200_000 + b"1\n", "line 1 of 'd.csv' needs 14.4 MB, over the memory limit of 10 MB"),
+    "lists": (".json", b"[" + b"[]," * 100_000 + b"[]]", "what 'd.json' holds needs 14.3 MB, over the memory limit of 10 MB"),
+    "objects": (".json", b"[" + b'{"":0},' * 40_000 + b"1]", "what 'd.json' holds needs 13.1 MB, over the memory limit of 10 MB"),
+}
+
+
+@pytest.mark.parametrize(("suffix", "content", "message"), NO_ROOM.values(), ids=NO_ROOM)
+def test_no_more_is_made_of_a_text_than_memory_has_room_for(tmp_path, suffix, content, message):
+    (tmp_path / f"d{suffix}").write_bytes(content)
+    with pytest.raises(GradcliError) as caught:
+        load_array(f"d{suffix}", SMALL, tmp_path)
+    assert caught.value.message == message
+    if suffix == ".json":
+        with pytest.raises(GradcliError, match=r"a record needs .* over the memory limit of 10 MB"):
+            parse_record(f'{{"expr": "x", "at": {{"x": {content.decode()}}}}}', SMALL, None)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_a_text_is_not_read_if_it_has_no_room(tmp_path, suffix):
     """A sparse file of a terabyte, which takes no room on the disk."""
     (tmp_path / f"d{suffix}").touch()
     os.truncate(tmp_path / f"d{suffix}", 10**12)
     with pytest.raises(GradcliError) as caught:
-        load_array(f"d{suffix}", DEFAULT, tmp_path)
-    assert caught.value.code == "limit"
-    assert caught.value.message.startswith(f"'d{suffix}' has 1,000,000,000,000 bytes, over the limit of")
+        load_array(f"d{suffix}", Limits(memory=10**9), tmp_path)
+    needs = {".csv": "6 TB", ".json": "4 TB"}[suffix]
+    assert caught.value.message == f"reading 'd{suffix}' needs {needs}, over the memory limit of 1 GB"
+
+
+def test_no_more_is_read_of_a_pipe_than_memory_has_room_for():
+    with Path("/dev/zero").open("rb") as endless, pytest.raises(GradcliError) as caught:
+        read_within(endless, "standard input", SMALL)
+    assert caught.value.message == "'standard input' holds more than 5,000,000 bytes, over the memory limit"
 
 
 def test_a_directory_of_millions_is_not_read(tmp_path):

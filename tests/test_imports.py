@@ -38,8 +38,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
-    "report": ("report", "errors", "notation", "inert"),
-    "files": ("files", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
+    "report": ("report", "storage", "errors", "notation", "inert"),
+    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",

@@ -100,7 +100,7 @@ def read_json_report(text, place, run, out):
     for each in found:
         places = {
             "id": each["id"], "expr": each["expr"], "name": each["outcome"]["name"], "reason": each["outcome"]["reason"],
-            "detail": each["outcome"]["details"][0], "file": each["source"]["file"], "read_as": each.get("read_as"),
+            "detail": [*each["outcome"]["details"], text][0], "file": each["source"]["file"], "read_as": each.get("read_as"),
         }  # fmt: skip
         assert places.get(place, text) == text
 

@@ -102,7 +102,8 @@ def _decided(
     except LimitError as limit:
         return _undetermined(wrt, limit.message, record)
     except _WITHOUT_REFERENCE as error:
-        return _undetermined(wrt, f"the reference has no value: {error}", record)
+        said = "out of memory" if isinstance(error, MemoryError) else str(error)
+        return _undetermined(wrt, f"the reference has no value: {said}", record)
     check.verdict = check.worst
     for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
         honest(part, scope.precision)

@@ -23,8 +23,8 @@ from gradcli.files.tables import TABLES, table
 from gradcli.limits import Limits
 
 _FORMATS = f".npy, .npz, {', '.join(TABLES)} and .json"
-_OF_JSON = 28  # bytes that are made of each of a text, at the most: an empty list takes 64, and two characters
-_OF_TABLE = 10
+_OF_JSON = 4  # bytes that are made of each byte of a file before it is parsed
+_OF_TABLE = 6  # and of a table altogether: its text, and a number for two characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,9 @@ def _npy(data: _Data) -> np.ndarray:
     if header.size + header.nbytes > data.size:
         raise InputError(f"cannot read '{data.name}': {npy.CUT_OFF}")
     array = None if isinstance(data.file, io.BytesIO) else npy.mapped(data.file, header)
-    if array is None or data.limited:
+    if array is None:
+        data.limits.check_array(header.shape)
+    elif data.limited:
         data.limits.check_shape(header.shape)
     return npy.entries_of(data.file, header, data.name) if array is None else array
 
@@ -128,7 +130,7 @@ def _npz(data: _Data) -> np.ndarray:
 
 def _json(data: _Data) -> np.ndarray:
     name, key = data.name, data.key
-    whole: Any = parsed(data.text(_OF_JSON))
+    whole: Any = parsed(data.text(_OF_JSON), f"what '{name}' holds", data.limits)
     if key is not None:
         if not isinstance(whole, dict) or key not in whole:
             close = suggestion(key, list(whole)) if isinstance(whole, dict) else None

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import InputError
-from gradcli.limits import Limits
+from gradcli.limits import ITEM, Limits
 
 _NUMBERS = frozenset({int, float, bool})
 _READ = _NUMBERS | {str}
+_MOST = 50  # bytes that Python takes for a character of a text: lists of one list take the most
 
 
-def parsed(text: str) -> Any:
-    """What a text holds. Raises ValueError with the reason, in words."""
+def parsed(text: str, what: str, limits: Limits) -> Any:
+    """What a text holds, which is called ``what``. Raises ValueError with the reason, in words, and LimitError."""
+    if _MOST * len(text) > limits.memory:
+        limits.check_memory(_held(text), what)
     try:
         return json.loads(text, object_pairs_hook=_object)
     except RecursionError:
@@ -26,6 +29,12 @@ def parsed(text: str) -> Any:
         raise
     except ValueError as error:  # Python's limit of digits, whose words are about Python
         raise ValueError("a whole number has too many digits" if "integer string" in str(error) else str(error)) from None
+
+
+def _held(text: str) -> int:
+    """How many bytes Python takes for what a text holds, at the most: told from its characters, before it is parsed."""
+    values, lists, objects, strings = (text.count(sign) for sign in ',[{"')
+    return 2 * len(text) + 48 * values + 88 * lists + 200 * objects + 32 * strings
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -42,7 +51,7 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
     The lists are laid out one after the other, level by level, and NumPy is handed numbers: of a long string among them it would make a
     table of strings as long. Raises InputError for what is no regular array of numbers, LimitError.
     """
-    if type(data) is float:  # as most are
+    if type(data) is float or (type(data) is int and -(2**63) <= data < 2**63):  # as most are
         return np.array(data)
     level, shape = [data], []
     kinds: set[type] = {type(data)}
@@ -54,8 +63,8 @@ def array_of(data: Any, what: str, limits: Limits) -> np.ndarray:
         kinds = set(map(type, level))
     if not kinds <= _READ:
         raise _irregular(what)
-    if len(shape) > 1 or len(level) > limits.entries:
-        limits.check_shape(tuple(shape))
+    if len(shape) > 1 or len(level) > limits.entries or ITEM * len(level) > limits.memory:
+        limits.check_array(tuple(shape))
     try:
         array = np.array(level if kinds <= _NUMBERS else [float(item) for item in level])
         if array.dtype.kind == "O":  # whole numbers beyond those of 64 bits

@@ -57,7 +57,7 @@ class InputRecord:
 def parse_record(line: str, limits: Limits, folder: Path | None) -> InputRecord:
     """The record of one line. Raises GradcliError, with what is known of the record as ``error.record``."""
     try:
-        data = parsed(line)
+        data = parsed(line, "a record", limits)
     except ValueError as error:
         if len(line) > limits.length:  # as much of it as is read
             help = "raise it with --limit length=..."

@@ -91,7 +91,7 @@ def _unpacked(member: IO[bytes], info: zipfile.ZipInfo, name: str, limits: Limit
     header = npy.header_of(member, name)
     if header.size + header.nbytes > info.file_size:
         raise InputError(f"cannot read '{name}': {npy.CUT_OFF}")
-    limits.check_shape(header.shape)
+    limits.check_array(header.shape)
     array = npy.entries_of(member, header, name)
     member.read(1)  # at the end, the archive's sum of the part is compared
     return array

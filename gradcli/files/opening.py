@@ -83,19 +83,16 @@ def refuse_unnameable(name: str) -> None:
         raise InputError(f"no file can have the name '{name}'")
 
 
-def read_within(stream: BinaryIO, name: str, limits: Limits, held: int = 1, size: int | None = None) -> bytes:
+def read_within(stream: BinaryIO, name: str, limits: Limits, held: int = 2, size: int | None = None) -> bytes:
     """What a stream holds, if memory has room for it; ``held`` is how many bytes are made of each at the most.
 
     The size that a file has is looked at before anything is read. Raises LimitError.
     """
-    room = limits.entries * 8 // held
-    if size is None or size <= room:
-        data = io.BytesIO()
-        while data.tell() <= room and (chunk := stream.read(min(_CHUNK, room + 1 - data.tell()))):
-            data.write(chunk)
-        size = data.tell()
-        if size <= room:
-            return data.getvalue()
-    raise LimitError(
-        f"'{name}' has {size:,} bytes, over the limit of {room:,}", help=f"raise it with --limit entries={size * held // 8 + 1}"
-    )
+    limits.check_memory(held * (size or 0), f"reading '{name}'")
+    room = limits.memory // held
+    data = io.BytesIO()
+    while data.tell() <= room and (chunk := stream.read(min(_CHUNK, room + 1 - data.tell()))):
+        data.write(chunk)
+    if data.tell() > room:  # of a pipe, which has no size, or of a file that grew
+        raise LimitError(f"'{name}' holds more than {room:,} bytes, over the memory limit", help="raise it with --limit memory=SIZE")
+    return data.getvalue()

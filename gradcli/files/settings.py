@@ -19,6 +19,7 @@ from gradcli.files.opening import is_handed_over, opened, unreadable
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
 from gradcli.report.verdicts import Verdict
+from gradcli.storage.current_folder import absolute, here
 
 VERDICTS = tuple(v.word for v in Verdict)
 CONVENTIONS = ("torch", "jax", "min-norm")
@@ -92,7 +93,7 @@ class Configuration:
         """The settings of a file; without one, of the current folder. Raises UsageError for what cannot be read or is wrong."""
         if self._only is not None:
             return self._only
-        folder = Path.cwd() if file is None else Path(os.path.abspath(file)).parent
+        folder = here() if file is None else Path(absolute(file)).parent
         if folder not in self._found:
             path = nearest(folder)
             self._found[folder] = Settings() if path is None else read(path)
@@ -233,5 +234,5 @@ def one_of(what: str, word: str, allowed: tuple[str, ...]) -> str:
 
 def shown(path: Path) -> str:
     """The path from the current folder, if it is in or below it."""
-    full, here = Path(os.path.abspath(path)), Path.cwd()
-    return str(full.relative_to(here)) if full.is_relative_to(here) else str(full)
+    full, top = Path(absolute(path)), here()
+    return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)

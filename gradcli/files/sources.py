@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
+from gradcli.errors import InputError
 from gradcli.files.opening import opened, refuse_unnameable, unreadable
 
 _CHUNK = 1 << 16
@@ -23,6 +24,8 @@ def lines_of(path: str, limit: int, *, stream: bool = False) -> Iterator[str]:
     Raises InputError for a file that cannot be read.
     """
     try:
+        if path == "-" and (sys.stdin is None or sys.stdin.closed):
+            raise InputError("standard input is closed", help="name a file, or give it something to read")
         if path == "-" and sys.stdin.isatty() and sys.stdout.isatty():
             yield from _typed()
         elif path == "-":

@@ -16,12 +16,14 @@ from itertools import chain
 import numpy as np
 
 from gradcli.errors import InputError, suggestion
-from gradcli.limits import Limits
+from gradcli.limits import ITEM, Limits
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 _WITH_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
+
+_OF_CELLS = 72  # bytes of a cell that is no longer than a number
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
 
@@ -40,7 +42,7 @@ def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = "
     ``name`` is the file's in messages. Empty cells are NaN. Raises InputError, LimitError.
     """
     lines = _Lines(text, suffix)
-    rows = _rows(lines, name)
+    rows = _rows(lines, name, limits)
     first = next(rows, None)
     if first is None:
         raise InputError(f"'{name}' is empty" if lines.comment is None else f"'{name}' has no rows below its comments")
@@ -113,10 +115,12 @@ def _numbered(text: str, start: int = 0, number: int = 1) -> Iterator[tuple[int,
         start, number = end + 1, number + 1
 
 
-def _rows(lines: _Lines, name: str) -> Iterator[_Row]:
-    """The rows that are not blank; cells in quotes may go over several lines."""
+def _rows(lines: _Lines, name: str, limits: Limits) -> Iterator[_Row]:
+    """The rows that are not blank; cells in quotes may go over several lines. Raises InputError, LimitError."""
     separator, source = lines.separator, iter(lines)
     for number, line in source:
+        if _OF_CELLS * len(line) > limits.memory:
+            limits.check_memory(_OF_CELLS * line.count(separator), f"line {number} of '{name}'")
         last = number
         if separator == " ":
             cells = line.split()
@@ -189,6 +193,7 @@ class _Numbers:
 
     def __init__(self, name: str, columns: list[int], limits: Limits) -> None:
         self.name, self.columns, self.limits = name, columns, limits
+        self.most = min(limits.entries, limits.memory // ITEM)
         self.values = array("d")
         self.whole = True
         self.rows = 0
@@ -201,7 +206,8 @@ class _Numbers:
     def take(self, row: _Row) -> None:
         """Keep the numbers of a row. Raises LimitError for more than there may be."""
         self.rows += 1
-        self.limits.check_shape((self.rows, len(self.columns)))
+        if len(self.values) + len(self.columns) > self.most:
+            self.limits.check_array((self.rows, len(self.columns)))
         for column in self.columns:
             cell = row.cells[column]
             if not cell:

@@ -14,14 +14,12 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.limits import ITEM, Limits
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.counting import entries_of, operations_of, workspace_of
 from gradcli.ops.structure import output
 
 WITH_GRADIENT = "the statement with its gradient"
 _BACKWARDS = 2  # times the forward pass that a sweep takes
-_TEMPORARIES = 4  # arrays that a rule has at once beside what it gives
-_STRIDED = frozenset({broadcast_to, transpose, swapaxes, flip})  # views whose entries are not one after the other
 
 
 def hold_program(limits: Limits, order: Sequence[Expr], values: Mapping[Expr, Any], wrt: Iterable[Expr] | None = None) -> None:
@@ -86,9 +84,9 @@ def _is_view(node: Expr) -> bool:
         return True
     if op is None or not (op.torch.shares or (op.facts.linear and op.rewriting.unchanged)):
         return False
-    if op is getitem:
-        return not any(isinstance(part, StaticArray) for part in node.static["index"])
-    return op is not reshape or node.operand.op not in _STRIDED
+    if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
+        return False  # entries that are taken one by one
+    return not op.rewriting.reshapes or not _is_view(node.operand)
 
 
 def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
@@ -105,9 +103,14 @@ def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
         own = size_of(node)
         passed = [operand for operand in dict.fromkeys(node.operands) if operand in needed]
         if passed:
-            most = max(most, live + _TEMPORARIES * own + scratch_of(node))
+            most = max(most, live + _temporaries(node) * own + scratch_of(node))
         new = [operand for operand in passed if operand not in begun]
         begun.update(new)
         live += sum(map(size_of, new)) - (own if passed else 0)
         most = max(most, live)
     return most
+
+
+def _temporaries(node: Expr) -> int:
+    """How many arrays a rule has at once beside what it gives."""
+    return 4 if node.op is not None and node.op.kind == "smooth" else 1

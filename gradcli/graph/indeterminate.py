@@ -170,6 +170,8 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         value = _replaced(value, np.isnan(_floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
         return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
+    if op.accuracy.compounds or op.rewriting.adds == "products":
+        return _multiplied(op, operands, static, value)
     if all(o is None or _all_still(o) for o in operands):
         return Germ.still(value)
     if op is add:
@@ -216,7 +218,9 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
 def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> list[Any]:
     """For each operand, where the result does not move with it."""
     if op.kind == "flat":
-        # but for a zero that is a jump, such as the sign of 0
+        # but for a zero that is a jump, such as the sign of 0 and not the trunc of 0
+        if len(operands) == 1 and not any(kink.where(0.0, **static) for kink in op.kinks):
+            return [True]
         jumps = [_floats(o.value) == 0 if o is not None and op.result == "float" else False for o in operands]
         return [~((_floats(value) == 0) & jump) for jump in jumps]
     if op.kind != "piecewise" or op.facts.linear or op.partials is None or op is div:
@@ -262,6 +266,21 @@ def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: An
     # entries are moved, and not changed
     far = carried([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
     return Germ(value, still, carried([None if o is None else o.order for o in operands]), far)
+
+
+def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+    """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
+    alive = [(o.order != _ALWAYS).astype(float) for o in operands]
+    never = np.equal(op.forward(*alive, **static), 0)
+    if op.accuracy.compounds:
+        moved = np.greater(op.forward(*[2.0 - o.still_ for o in operands], **static), 1)
+    else:
+        places = range(len(operands))
+        terms = [[(~o.still_).astype(float) if i == k else alive[k] for k, o in enumerate(operands)] for i in places]
+        moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
+    value = _replaced(value, np.isnan(_floats(value)) & never, None)
+    still = never | ~moved
+    return Germ(value, still, _orders(value, still))
 
 
 def _orders(value: Any, still: Any) -> Any:

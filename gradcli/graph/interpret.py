@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError
+from gradcli.errors import EvaluationError, ExhaustedError, GradcliError
 from gradcli.graph.demand import hold_program
 from gradcli.graph.nodes import NO_OPERATIONS, Expr, Graph, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
@@ -186,7 +186,7 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
                 failure.node = node
                 raise failure from None
             except MemoryError:
-                failure = EvaluationError(f"not enough memory for the result of {op.name}, of shape {node.shape}")
+                failure = ExhaustedError(f"not enough memory for the result of {op.name}, of shape {node.shape}")
                 failure.node = node
                 raise failure from None
             if node.kind == "float" and op.outputs == 1 and value.dtype is not dtype and value.dtype != dtype:

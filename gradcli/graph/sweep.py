@@ -14,8 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcli.graph.nodes import Expr
 from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Carrier, Op
 from gradcli.ops.structure import detach, output
@@ -208,6 +210,8 @@ def guarded(cotangent: Any, partial: Any) -> Any:
     if kind is int or kind is float:
         if kind is int and (partial == 1 or partial == -1):
             return cotangent if partial == 1 else -cotangent
+        if partial == 0:
+            return where(True, 0.0 if isinstance(cotangent, Carrier) else cotangent.dtype.type(0), cotangent)
         if math.isfinite(partial) and not isinstance(cotangent, Carrier):
             return cotangent * float(partial)
     elif kind is _Array:
@@ -219,4 +223,8 @@ def guarded(cotangent: Any, partial: Any) -> Any:
         product = cotangent * partial
         if math.isfinite(product):
             return product
+    elif kind is Expr and partial.is_constant:
+        zeros = np.equal(partial.payload, 0)  # of the program, and so for ever
+        if zeros.any():
+            return where(bool(zeros) if zeros.ndim == 0 else zeros, 0.0, chain(cotangent, partial))
     return chain(cotangent, partial)

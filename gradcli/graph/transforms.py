@@ -9,16 +9,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
-from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, itself, scaled
+from gradcli.graph.sweep import backward, itself
+from gradcli.graph.tangents import Tangents, filled
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
-from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative
 
 _PER_NODE = 50  # a third derivative has about as many nodes for each of the function
@@ -119,18 +119,12 @@ def definition(node: Expr) -> list[Expr]:
     return [operand for operand in node.operands if operand is not None]
 
 
-def _filled(node: Expr, value: float) -> Expr:
-    constant = node.graph.constant(value)
-    filled: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
-    return filled
-
-
 def zeros_like(node: Expr) -> Expr:
-    return _filled(node, 0.0)
+    return filled(node, 0.0)
 
 
 def ones_like(node: Expr) -> Expr:
-    return _filled(node, 1.0)
+    return filled(node, 1.0)
 
 
 def vjp(y: Expr, wrt: Sequence[Expr], seed: Expr) -> list[Expr]:
@@ -152,66 +146,6 @@ def jvp(y: Expr, tangents: Mapping[Expr, Expr]) -> Expr:
     """The derivative of y in the direction of tangents, by forward mode."""
     found: Expr | None = interpret(reachable([y]), Tangents(), dict(tangents))[y]
     return zeros_like(y) if found is None else found
-
-
-class Tangents(Domain[Any]):
-    """How nodes move: a node for each that does, None for the others."""
-
-    def leaf(self, node: Expr) -> None:
-        return None
-
-    constant = leaf
-
-    def part(self, node: Expr, whole: Any, place: int) -> Any:
-        return None if whole is None else whole[place]
-
-    def detach(self, node: Expr, x: Any) -> None:
-        return None
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """The tangent of one node from those of its operands."""
-        if all(part is None for part in operands) or (op.partials is None and op.vjp is None):
-            return None
-        if op.facts.linear and not op.elementwise:
-            moving = [part if part is not None else zeros_like(o) for part, o in zip(operands, node.operands, strict=True) if o is not None]
-            return op(*moving, **node.static)
-        total: Any = None
-        for place, part in enumerate(operands):
-            if part is None:
-                continue
-            if op.partials is not None:
-                partial = op.partials[place]
-                term = None if partial is None else scaled(part, partial(node, *node.operands, **node.static))
-            else:
-                term = _transposed(node, op, place, part)
-            if term is None:
-                continue
-            if op.outputs == 1 and term.shape != node.shape:
-                term = broadcast_to(term, shape=node.shape)
-            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
-        return total if total is not None else zeros_like(node)
-
-
-def _sum(x: Expr | None, y: Expr | None) -> Expr | None:
-    return y if x is None else x if y is None else x + y
-
-
-def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
-    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
-    operand = node.operands[place]
-    assert op.vjp is not None
-    assert operand is not None
-    wanted = tuple(i == place for i in range(len(node.operands)))
-    shapes = node.shape if op.outputs > 1 else (node.shape,)
-    cotangents = [node.graph.leaf("cotangent", shape) for shape in shapes]
-    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)[place]
-    if pulled is None:
-        return None
-    if pulled.shape != tangent.shape:
-        tangent = broadcast_to(tangent, shape=pulled.shape)
-    found = backward(reachable([pulled]), {pulled: tangent}, cotangents, itself)
-    parts = tuple(found.get(c, zeros_like(c)) for c in cotangents)
-    return parts if op.outputs > 1 else parts[0]
 
 
 def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from gradcli.errors import GradcliError
+from gradcli.errors import ExhaustedError, GradcliError
 from gradcli.formulas.textbook import Effort, Textbook
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -79,6 +79,8 @@ def _blocks(
     try:
         blocks = {key: block for key, (y, x) in made().items() if (block := _block(y, x)) is not None}
         return printed(scope, scope.graph, keys, blocks, SamplePoint(blocks, dict(scope.values), {}, scope.graph), {}, latex, effort)
+    except ExhaustedError:
+        raise
     except (GradcliError, RecursionError):
         return nothing
 
@@ -107,5 +109,7 @@ def _second_partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list
                 blocks = transforms.vjp(node, leaves, transforms.ones_like(node))
                 into.update({f"{a},{b}": block for b, block in zip(inner, blocks, strict=True)})
         return printed(scope, graph, dict.fromkeys(keys), simple, SamplePoint(exact, values, {}, graph), names, latex, effort)
+    except ExhaustedError:
+        raise
     except (GradcliError, RecursionError):
         return nothing

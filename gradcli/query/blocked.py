@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
+from gradcli.errors import ExhaustedError
 from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
@@ -51,6 +51,6 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
     try:
         results = plan(values, [None if p is None else np.asarray(p) for p in places])
     except MemoryError:
-        raise EvaluationError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
+        raise ExhaustedError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
     value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
     return value, dict(zip(wrt, gradients, strict=True))

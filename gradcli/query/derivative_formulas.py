@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError
+from gradcli.errors import ExhaustedError, GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import Effort, Textbook
 from gradcli.graph import transforms
@@ -50,6 +50,8 @@ def derivative_formulas(
             texts, pictures = _partials(scope, root, wrt, order, latex, effort)
         else:
             texts, pictures = _gradients(scope, root, wrt, seed_given, latex, effort)
+    except ExhaustedError:
+        raise
     except (GradcliError, RecursionError):
         return kind, nothing, {} if latex else None
     return kind, texts, pictures
@@ -216,13 +218,19 @@ def _evaluates_to(simple: Expr, raw: Expr, point: SamplePoint, precision: str) -
         for leaf, value in values.items()
     }
     table = forward([printed, raw], values, precision)
-    finite = np.broadcast_arrays(*(np.isfinite(np.asarray(table[node])) for node in (printed, raw)))
+    finite = np.broadcast_arrays(*(np.isfinite(_entries(table[node])) for node in (printed, raw)))
     return bool((finite[0] == finite[1]).all()) and bool(finite[1].all()) and _close(printed, raw, moved, precision)
+
+
+def _entries(value: Any) -> np.ndarray:
+    """An array; of one that repeats a number the number: a point has fewer entries than the program, whose shape such an array keeps."""
+    array = np.asarray(value)
+    return array[(0,) * array.ndim] if array.size and not any(array.strides) else array
 
 
 def _close(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> bool:
     table = forward([printed, raw], values, precision)
-    x, y = np.broadcast_arrays(np.asarray(table[printed]), np.asarray(table[raw]))
+    x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
     tolerance = 1e-9 if precision == "float64" else 1e-3
     scale = float(np.max(np.abs(y[np.isfinite(y)]), initial=0))
     return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * scale, equal_nan=True))

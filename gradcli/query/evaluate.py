@@ -6,7 +6,6 @@ two ways to call it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import GradcliError, Source, Span
 from gradcli.graph.demand import hold_program
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -24,9 +23,9 @@ from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.query.blocked import by_plan, pays_to_plan
 from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
+from gradcli.query.given_beside import claims_of, seed_of
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
 from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
@@ -34,7 +33,6 @@ from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
     from gradcli.batch.compilation_cache import CompilationCache
-    from gradcli.check.given import Given
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -163,7 +161,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
             wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
     planned = options.mode == "grad" and root.kind == "float" and pays_to_plan(order, options.backend)
     if planned:
-        record.seed, record.seed_given = _seed(program, root, options)
+        record.seed, record.seed_given = seed_of(program, root, options)
         record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options)
         if first_nonfinite(record.value) is not None:
             record.warnings += nonfinite_of_large(scope, order)
@@ -187,7 +185,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     elif options.mode == "hvp":
         record.hvp = hvp(program, root, wrt, values, options, record)
     elif not planned:
-        record.seed, record.seed_given = _seed(program, root, options)
+        record.seed, record.seed_given = seed_of(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt:
@@ -205,13 +203,13 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     if options.over and options.check:
         from gradcli.query.over import held
 
-        record.check = held(scope, lowered, wrt, _claims(program, root, record, options)[0], options.over, options.timeout)
+        record.check = held(scope, lowered, wrt, claims_of(program, root, record, options)[0], options.over, options.timeout)
         if record.check is not None:
             return
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
-        claims, seed = _claims(program, root, record, options)
+        claims, seed = claims_of(program, root, record, options)
         record.check = cross_check(
             scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
         )  # fmt: skip
@@ -265,58 +263,6 @@ def _is_anything(found: Any) -> bool:
 
 def _has_nan(found: Any) -> bool:
     return any(map(_has_nan, found.values())) if isinstance(found, dict) else is_nan(found)
-
-
-def _claims(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
-    """The claims on a query, read in its scope, where ``seed`` is the seed."""
-    if not options.claims:
-        return [], None
-    from gradcli.check.given import Given
-
-    scope = program.scope
-    seed = None
-    meanings = dict(scope.names)
-    scope.names.update(scope.leaves)  # names in claims mean the values bound to them
-    if "seed" not in scope.names:
-        seed = scope.bind_value("seed", record.seed)
-    found = []
-    try:
-        for claim in options.claims:
-            given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
-            if claim.text is not None:
-                node = program.read(claim.text, f"<claim of {claim.of}>")
-                if claim.formula or program.lowering.lookup.mentions:
-                    given = Given(claim.of, node, around=claim.around)
-                else:
-                    given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)
-            found.append(given)
-    finally:
-        if seed is not None:
-            scope.unbind("seed")
-        scope.names.clear()
-        scope.names.update(meanings)
-    return found, seed
-
-
-def _seed(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
-    """The cotangent of the output, of exactly its shape, and whether the user gave it."""
-    dtype = numpy_dtype("float", program.scope.precision)
-    if options.seed is None:
-        if options.need_seed and math.prod(root.shape) != 1:
-            raise ShapeError(
-                f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
-                help="give a seed of that shape, e.g. seed=np.ones(...)",
-            )
-        one = dtype.type(1)
-        return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
-    seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
-    if not seed.size and not math.prod(root.shape):
-        seed = seed.reshape(root.shape)  # JSON has one array without entries: []
-    if seed.dtype.kind not in "fiu":
-        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
-    if seed.shape != root.shape:
-        raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
-    return seed.astype(dtype)[()], True
 
 
 def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from gradcli.report.identities import identity_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
+from gradcli.storage.current_folder import absolute, here
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,9 @@ def relative(file: str) -> str:
 
     CI systems want this form and say where the root is. Without them it is the folder that git works in, else the current one.
     """
-    here = Path.cwd()
-    path = Path(os.path.normpath(here / file))
+    path = Path(absolute(file))
     told = [Path(root) for root in map(os.environ.get, ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")) if root]
-    for root in [*told, repository(path.parent), here]:
+    for root in [*told, repository(path.parent), here()]:
         found = None if root is None else _below(path, root)
         if found is not None:
             return found

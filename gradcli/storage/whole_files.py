@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from gradcli.errors import OutputError
+from gradcli.storage.current_folder import real
 
 _IRREPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
 _begun: set[str] = set()  # temporary files that are not in their places yet
@@ -93,7 +94,7 @@ class Replacement:
 
 def temporary_beside(path: Path, *, private: bool = False, prefix: str = "") -> tuple[int, str]:
     """A new file in the folder that a path leads to, open, and its name. Raises OSError."""
-    target = Path(os.path.realpath(path))
+    target = Path(real(path))
     known = _stat(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     mode = 0o600 if private or known is not None else 0o666
@@ -119,7 +120,7 @@ def temporary_beside(path: Path, *, private: bool = False, prefix: str = "") -> 
 
 def put_in_place(temporary: str, path: Path, *, durable: bool = True) -> None:
     """Let a file that `temporary_beside` has made take the place of another one, whose mode, owner and links stay. Raises OSError."""
-    target = os.path.realpath(path)
+    target = real(path)
     known = _stat(Path(target))
     if known is not None:
         _dress(temporary, known)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WRITING, READING, IMPORTING, COMPUTING, ALLOCATING = KINDS = ("write", "read", "import", "memory", "allocation")
-_WRITES = ("replace", "rename", "fsync", "write", "mkdir", "unlink", "chmod", "link")
+_WRITES = ("replace", "rename", "fsync", "write", "mkdir", "chmod", "link")  # to take a file away needs no room
 _READS = ("read", "listdir", "scandir", "stat")
 
 

@@ -83,7 +83,14 @@ def evaluate(
         bool | None, typer.Option("--formula/--no-formula", help="Print derivative formulas (not in jsonl and csv by default).")
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|csv|latex", help="The form of the output.")] = "text",
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|json|jsonl|csv|latex",
+            help="The form of the output. In csv, text that a spreadsheet would calculate has an apostrophe before it.",
+        ),
+    ] = "text",
     dialect: Dialect = None,
     dtype: Precision = "float64",
     digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None,

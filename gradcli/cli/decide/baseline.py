@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcli.errors import InputError
+from gradcli.files.json_values import parsed
+from gradcli.files.opening import is_handed_over, opened, read_within
 from gradcli.files.settings import nearest
 from gradcli.inert import one_line, printable
+from gradcli.limits import DEFAULT
 from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
+from gradcli.storage.current_folder import absolute, here
 from gradcli.storage.whole_files import write_whole
 
 VERSION = 2
@@ -28,7 +32,7 @@ class Identities:
 
     def __init__(self, baseline: Path | None) -> None:
         self.roots: dict[Path, Path] = {}  # the folder of the project of each folder
-        self._otherwise = Path.cwd() if baseline is None else Path(os.path.abspath(baseline)).parent
+        self._otherwise = here() if baseline is None else Path(absolute(baseline)).parent
         self._tally = Tally()
 
     def of(self, outcome: Outcome) -> Identity:
@@ -39,7 +43,7 @@ class Identities:
         """The file from the folder of its project: that of the nearest pyproject.toml, else its repository, else the baseline's folder."""
         if outcome.file is None or outcome.file.startswith("<"):
             return outcome.suite
-        path = Path(os.path.abspath(outcome.file))
+        path = Path(absolute(outcome.file))
         if path.parent not in self.roots:
             project = nearest(path.parent)
             self.roots[path.parent] = project.parent if project is not None else repository(path.parent) or self._otherwise
@@ -100,12 +104,13 @@ class Baseline:
             return cls(file, recording=True)
         command = f"record it anew: {shlex.join(['gradcli', 'check', '--update', *words])}"
         try:
-            data = json.loads(file.read_text(encoding="utf-8-sig"))
+            with opened(file, path, stream=is_handed_over(path)) as stream:
+                data = parsed(read_within(stream, path, DEFAULT).decode("utf-8-sig"), f"the baseline '{file}'", DEFAULT)
             version = data.get("version")
             entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
             raise InputError(f"cannot read the baseline '{file}': {reason}", help=command) from None
         if version != VERSION:

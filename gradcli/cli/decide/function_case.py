@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.python_functions import check_function
 from gradcli.cli.decide.file_policies import FilePolicies
+from gradcli.cli.decide.function_process import FunctionProcess, Late, Question, loaded
 from gradcli.cli.decide.pieces import Alone, Piece, nobody
 from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
 from gradcli.cli.inputs.positionals import function_inputs
@@ -23,9 +20,11 @@ from gradcli.query.outcome import outcome_of
 from gradcli.query.policy import CHECKING
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames
+from gradcli.reference.deadline import REACHED
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
+from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 
 class FunctionCase:
@@ -40,7 +39,8 @@ class FunctionCase:
             example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
             raise UsageError("--function and --gradient go together", help=example)
         policy = self.policies.of(None)
-        self.function, self.gradient = _loaded(request.function), _loaded(request.gradient)
+        self.paths, self.seconds = (request.function, request.gradient), policy.options.timeout
+        self.functions = None if self.seconds is not None else (loaded(request.function), loaded(request.gradient))
         self.arguments = _arguments(request.at, Programs(limits, request.dtype), policy.state)
         self.wrt = _differentiated(list(self.arguments), policy.options)
         self.title = f"{request.function} with the gradient {request.gradient}"
@@ -56,14 +56,33 @@ class FunctionCase:
         policy = self.policies.of(None)
         record = Record(self.title, id=self.name, given=self.given)
         rtol = 1e-6 if policy.options.rtol is None else policy.options.rtol
-        names, values = list(self.arguments), list(self.arguments.values())
+        question = Question(list(self.arguments), list(self.arguments.values()), self.wrt, rtol, policy.options.atol)
         started = time.perf_counter()
         try:
-            record.check, value = check_function(self.function, self.gradient, values, names, rtol, policy.options.atol, self.wrt)
+            record.check, value = self._answer(question)
             record.value = np.float64(value)
-        except Exception as error:  # the user's function may raise anything
-            record.error = Failure.of(error if isinstance(error, GradcliError) else GradcliError(f"{type(error).__name__}: {error}"))
+        except UsageError:
+            raise
+        except GradcliError as error:
+            record.error = Failure.of(error)
+        except Late:
+            record.check = _undetermined(self.wrt)
         yield outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
+
+    def _answer(self, question: Question) -> tuple[Check, float]:
+        """The verdict and the value, in another process where there is a time limit. Raises GradcliError, and Late."""
+        if self.functions is not None:
+            return question.answer(*self.functions)
+        assert self.seconds is not None
+        with FunctionProcess(*self.paths, self.seconds) as process:
+            process.load()
+            return process.ask(question)
+
+
+def _undetermined(names: list[str]) -> Check:
+    """What is said of a gradient by some names, of which nothing was heard in time."""
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED) for name in names}
+    return Check(Verdict.UNDETERMINED, variables, reason=REACHED)
 
 
 def _arguments(texts: tuple[str, ...], programs: Programs, state: int) -> dict[str, Any]:
@@ -88,23 +107,3 @@ def _differentiated(names: list[str], options: Options) -> list[str]:
     if not left:
         raise UsageError("--freeze leaves nothing to differentiate with respect to")
     return left
-
-
-def _loaded(path: str) -> Callable[..., Any]:
-    """What ``MODULE:NAME`` names, a module of the current folder among them. Raises UsageError."""
-    module, colon, name = path.partition(":")
-    if not colon or not name:
-        raise UsageError(f"a function is named MODULE:NAME, not '{path}'")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # a module may raise anything while it is imported
-        raise UsageError(f"cannot find '{path}': {type(error).__name__}: {error}") from None
-    finally:
-        sys.path.pop(0)
-    if not callable(found):
-        raise UsageError(f"'{path}' is no function")
-    function: Callable[..., Any] = found
-    return function

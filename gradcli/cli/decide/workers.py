@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from gradcli.cli.decide.cases import cases_of
@@ -27,7 +28,7 @@ class Worker:
     def __init__(self, request: CheckRequest, among: list[Worker]) -> None:
         self.pipe, theirs = multiprocessing.Pipe()
         self.process = multiprocessing.Process(target=_serve, args=(theirs, request))
-        with _held_back():
+        with held_back():
             among.append(self)
             self.process.start()
         theirs.close()
@@ -46,12 +47,7 @@ class Worker:
 
     def ending(self) -> str:
         """How a process that has died came to its end, in words."""
-        self.process.join()
-        code = self.process.exitcode or 0
-        number = -code if code < 0 else code - 128
-        with suppress(ValueError):
-            return signal.Signals(number).name
-        return f"exit code {code}"
+        return ending_of(self.process)
 
     def dismiss(self) -> None:
         """There is nothing left to do."""
@@ -74,6 +70,16 @@ class Worker:
         self.pipe.close()
 
 
+def ending_of(process: BaseProcess) -> str:
+    """How a process that has died came to its end, in words."""
+    process.join()
+    code = process.exitcode or 0
+    number = -code if code < 0 else code - 128
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"exit code {code}"
+
+
 def heard(workers: list[Worker]) -> list[Worker]:
     """Those of them that have something to say, or have died: at least one, after some time."""
     while True:
@@ -84,7 +90,7 @@ def heard(workers: list[Worker]) -> list[Worker]:
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
+def held_back() -> Iterator[None]:
     """Signals wait while a process is started, which looks after them itself when it has begun."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -101,8 +107,7 @@ def _held_back() -> Iterator[None]:
 
 def _serve(pipe: Connection[Any, Any], request: CheckRequest) -> None:
     """Read the request, and answer pieces: the number of a line before it is decided, outcomes, and at the end the names that were met."""
-    _look_after_signals()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    live_with_parent()
     with suppress(OSError, EOFError):  # nobody listens any more
         try:
             _answer_all(pipe, cases_of(request))
@@ -119,6 +124,12 @@ def _answer_all(pipe: Connection[Any, Any], work: Work) -> None:
         for outcome in work.outcomes(piece, without):
             pipe.send(outcome)
         pipe.send(work.names.take())
+
+
+def live_with_parent() -> None:
+    """What every process does first: it leaves interrupts to the parent, and ends with it."""
+    _look_after_signals()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _look_after_signals() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradcli.errors import UsageError
+from gradcli.storage.current_folder import absolute
 
 _SUFFIXES = (".grad", ".jsonl")
 
@@ -21,7 +22,7 @@ def found_in(paths: list[str], allow_empty: bool) -> list[str]:
             if not files and not allow_empty:
                 raise UsageError(f"there is no .grad or .jsonl file in '{path}'", help="--allow-empty makes that fine")
         for file in files:
-            found.setdefault(file if file == "-" else os.path.abspath(file), file)
+            found.setdefault(file if file == "-" else absolute(file), file)
     return list(found.values())
 
 

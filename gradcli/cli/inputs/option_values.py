@@ -187,7 +187,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
         return
     idle = {
         "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
-        "--convention": request.convention, "--points": request.points, "--timeout": request.timeout, "--save": request.save,
+        "--convention": request.convention, "--points": request.points, "--save": request.save,
         "--backend": request.backend, "--threads": request.threads, "--dtype": None if request.dtype == "float64" else request.dtype,
     }  # fmt: skip
     for option, value in idle.items():

@@ -14,6 +14,7 @@ from typing import Any
 from gradcli.cli.request import CheckRequest, EvalRequest
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
+from gradcli.files.opening import STANDARD_INPUT, is_handed_over, read_within
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
@@ -51,10 +52,9 @@ class Inputs:
         return lines_of(path, limits.length, stream=path not in self.found)
 
 
+@cache
 def folder_of(path: str) -> Path:
     """The folder of a file; for standard input and what a shell hands over, the current one."""
-    from gradcli.files.opening import STANDARD_INPUT, is_handed_over
-
     return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
 
 
@@ -159,8 +159,6 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
             raise UsageError("there is no standard input, which '@-' names")
         if sys.stdin.isatty():
             say("reading data from the terminal; end with Ctrl-D")
-        from gradcli.files.opening import read_within
-
         return read_within(sys.stdin.buffer, "standard input", limits)
 
     return read

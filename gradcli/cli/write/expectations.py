@@ -13,6 +13,7 @@ from typing import Any
 
 from gradcli.cli.write.streams import say
 from gradcli.errors import InputError
+from gradcli.files.opening import opened, unreadable
 from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
@@ -52,9 +53,10 @@ def _update(path: str, result: Result) -> tuple[int, int]:
 
 def _content(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        with opened(Path(path), path) as file:
+            return file.read()
     except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+        raise unreadable(error, path) from None
 
 
 def _with_expectation(record: Record, line: str) -> str:

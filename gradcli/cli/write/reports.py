@@ -17,6 +17,7 @@ from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.text_report import TextReport
+from gradcli.storage.current_folder import real
 from gradcli.storage.whole_files import Replacement, cannot_write
 
 
@@ -25,7 +26,7 @@ class Reports:
 
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
         wanted = _wanted(request, settings)
-        _refuse_overwriting([os.path.realpath(path) for _, path in wanted if path != "-"], checked)
+        _refuse_overwriting([real(path) for _, path in wanted if path != "-"], checked)
         for kind, path in wanted:
             if path == "-":
                 prepare(kind)
@@ -121,7 +122,7 @@ def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
-    sources = {os.path.realpath(path) for path in checked}
+    sources = {real(path) for path in checked}
     for path in paths:
         if paths.count(path) > 1 or (os.path.isfile(path) and path in sources):
             raise UsageError(f"a report would overwrite '{path}', which is {'another' if paths.count(path) > 1 else 'being checked'}")

@@ -18,6 +18,7 @@ from gradcli.cli.write.array_formats import WRITERS, Arrays, shape_when_read
 from gradcli.errors import GradcliError, UsageError
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
+from gradcli.storage.current_folder import real
 from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, temporary_beside
 
 _SUFFIXES = f"{', '.join(list(WRITERS)[:-1])} and {list(WRITERS)[-1]}"
@@ -26,13 +27,13 @@ _SUFFIXES = f"{', '.join(list(WRITERS)[:-1])} and {list(WRITERS)[-1]}"
 def targets_of(texts: list[str]) -> dict[str, str]:
     """The files of ``--save`` by the names of what they take. Raises UsageError."""
     targets = assignments("--save", texts)
-    paths = [os.path.realpath(path) for path in targets.values()]
+    paths = [real(path) for path in targets.values()]
     for name, path in targets.items():
         suffix = Path(path).suffix
         if suffix.lower() not in WRITERS and not is_device(path):
             said = f"'{suffix}' is no format that is written" if suffix else "a suffix says the format"
             raise UsageError(f"--save {name}={path}: {said}", help=f"the suffixes are {_SUFFIXES}")
-        if paths.count(os.path.realpath(path)) > 1 and not is_device(path) and _suffix(path) != ".npz":
+        if paths.count(real(path)) > 1 and not is_device(path) and _suffix(path) != ".npz":
             raise UsageError(f"--save {name}={path}: '{path}' is named twice", help="a .npz file takes several")
     return targets
 
@@ -160,7 +161,7 @@ def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
     files: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
         path = targets[name]
-        files.setdefault(name if is_device(path) else os.path.realpath(path), {})[name] = array
+        files.setdefault(name if is_device(path) else real(path), {})[name] = array
     written: list[tuple[str, Path]] = []
     path = ""
     try:

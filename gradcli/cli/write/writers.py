@@ -10,6 +10,7 @@ from functools import partial
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.record_writers import Documents, JsonArray, JsonLines, Lossless, RecordWriter, complain
 from gradcli.cli.write.streams import prepare, put
+from gradcli.containment import contained
 from gradcli.report.records import Record
 
 Save = Callable[[Record], None]  # and leaves out of the record what it saves
@@ -23,7 +24,10 @@ class Writer:
 
     def write(self, record: Record) -> None:
         if self.save is not None:
-            self.save(record)
+            try:
+                self.save(record)
+            except Exception as error:
+                record.fail(contained(error))
         if not self.quiet or record.error is not None or record.failed:
             self.shown.show(record)
 

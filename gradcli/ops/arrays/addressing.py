@@ -96,9 +96,9 @@ def _extreme_along_vjp(
     if not include_self:
         count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
         own = logical_and(own, equal(count, 0))
-    own, chosen = where(own, 1.0, 0.0), where(_same_number(source, take_along(out, index, axis=axis)), 1.0, 0.0)
-    share = cotangent / (own + add_along(chosen, index, axis=axis, shape=tuple(x.shape)))
-    return own * share, chosen * take_along(share, index, axis=axis), None
+    chosen = _same_number(source, take_along(out, index, axis=axis))
+    share = cotangent / (where(own, 1.0, 0.0) + add_along(where(chosen, 1.0, 0.0), index, axis=axis, shape=tuple(x.shape)))
+    return where(own, share, 0.0), where(chosen, take_along(share, index, axis=axis), 0.0), None
 
 
 extreme_along: Op = structural(

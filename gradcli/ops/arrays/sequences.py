@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, part_of, reshape, scatter_add
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, part_of, reshape, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import rint
@@ -18,6 +19,8 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.structure import to_int
+
+_WINDOWS = 1 << 18  # entries of a table of windows, at most
 
 
 def _vector(name: str, x: Any) -> Any:
@@ -40,8 +43,31 @@ def _sliding(a: Any, v: Any, mode: str) -> Any:
     n, m = a.shape[0], v.shape[0]
     padded = scatter_add(a, index=((m - 1, m - 1 + n, None),), shape=(n + 2 * (m - 1),))
     start, length = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
+    if n * m > _WINDOWS:
+        return _in_rows(padded, v, start, length)
     shifts = np.arange(start, start + length)[:, None] + np.arange(m)
     return matmul(getitem(padded, index=(StaticArray(shifts),)), v)
+
+
+def _in_rows(a: Any, v: Any, start: int, length: int) -> Any:
+    """The same with v cut into rows, about as many as each has entries: they slide over a, and what they give is added up, row below row.
+
+    Memory holds as many entries as a has, times the root of those of v. What reads the windows of the rows, and what brings their results
+    below each other, are rows of another length in the same memory.
+    """
+    m = v.shape[0]
+    width = math.isqrt(m)
+    rows = -(-m // width)
+    filters = reshape(scatter_add(v, index=((0, m, None),), shape=(rows * width,)), shape=(rows, width))
+    shifts = length + (rows - 1) * width
+    reach = shifts + width - 1
+    known = min(reach, a.shape[0] - start)
+    part = scatter_add(getitem(a, index=((start, start + known, None),)), index=((0, known, None),), shape=(reach,))
+    turns = reshape(broadcast_to(part, shape=(width + 1, reach)), shape=(-1,))
+    windows = reshape(getitem(turns, index=((0, width * (reach + 1), None),)), shape=(width, reach + 1))
+    found = reshape(matmul(filters, getitem(windows, index=((None, None, None), (0, shifts, None)))), shape=(-1,))
+    below = scatter_add(found, index=((0, rows * shifts, None),), shape=(rows * (shifts + width),))
+    return sum_(getitem(reshape(below, shape=(rows, -1)), index=((None, None, None), (0, length, None))), axis=0)
 
 
 def _moded(name: str, body: Function) -> Function:

@@ -15,7 +15,8 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import isnan, where
+from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.registry import composite, elementwise
@@ -173,7 +174,7 @@ floor_divide = elementwise(
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
-    lambda out, x, y: 1, lambda out, x, y: -floor_divide(x, y),
+    lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y)),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain=EVERYWHERE - at(y=0),
@@ -184,7 +185,8 @@ remainder = elementwise(
 )
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, lambda out, x, y: -rint((x - out) / y), kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
+    lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y)),
+    kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
     extended=extended.FMOD,
     domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),

@@ -16,6 +16,7 @@ from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, elementwise
@@ -53,9 +54,12 @@ def _immense_power(m: Any, x: Any, y: Any) -> Any:
 def _power_slope(out: Any, x: Any, y: Any) -> Any:
     squared = type(x) is np.ndarray and type(y) is int and y == 2  # of arrays alone: a node has to depend on x, whose slope it is
     slope = y * (x if squared else x ** (y - 1))
-    if type(y) is int or type(y) is float:  # no value, but a number of the program
-        return slope if y else 0.0
-    return where(equal(y, 0), 0.0, slope)
+    return 0.0 if _is_number(y) and not y else slope
+
+
+def _is_number(y: Any) -> bool:
+    """Whether an exponent is no value, but a number of the program."""
+    return type(y) is int or type(y) is float
 
 
 def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
@@ -67,8 +71,8 @@ def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
 _OF_POWERS = of(x="(0, inf)") | of(x="[0]", y="[0, inf)") | of(x="(-inf, 0)", y="integers")
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
-    _power_slope,
-    lambda out, x, y: where(logical_and(equal(x, 0), greater_equal(y, 0)), 0.0, out * log(x)),
+    Pieces(lambda out, x, y: None if _is_number(y) else equal(y, 0), _power_slope),
+    Pieces(lambda out, x, y: logical_and(equal(x, 0), greater_equal(y, 0)), lambda out, x, y: out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
     saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain=_OF_POWERS.told("x > 0, or y an integer"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),

@@ -72,11 +72,15 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
     return math.prod(out) * (x or (1,))[-1]
 
 
+def _none(out: Shape, x: Shape, y: Shape) -> int:
+    return 0  # BLAS takes parts of the factors
+
+
 matmul = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
-    extended=Whole("products.MATMUL"), operator="matmul",
+    workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
     carries=multilinear, axes=looping.matrix_product,

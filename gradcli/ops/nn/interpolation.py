@@ -119,7 +119,7 @@ def _interpolate(
     if mode == "area":
         return covering_means(x, [adaptive(*pair) for pair in zip(x.shape[2:], lengths, strict=True)])
     for i, (length, wanted, scale) in enumerate(zip(x.shape[2:], lengths, scales, strict=True)):
-        room_for(wanted, *x.shape[:2], max(4, *lengths[:i], *x.shape[i + 3 :]))
+        room_for(4, wanted)
         if mode in ("nearest", "nearest-exact"):
             taps = _nearest(length, wanted, scale, 0.5 if mode == "nearest-exact" else 0.0)
         elif antialias:

@@ -152,8 +152,13 @@ prod = reduction(
 def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     """The gradient of a result that is one of the entries: shared evenly by the entries equal to it."""
     best = spread(out, x.shape, axis)
-    chosen = where(logical_or(equal(x, best), logical_and(isnan(x), isnan(best))), 1.0, 0.0)
-    return (spread(cotangent, x.shape, axis) * (chosen / sum_(chosen, axis=axis, keepdims=True)),)
+    chosen = logical_or(equal(x, best), logical_and(isnan(x), isnan(best)))
+    return (_shared(spread(cotangent, x.shape, axis), chosen, axis),)
+
+
+def _shared(cotangent: Any, chosen: Any, axis: Any) -> Any:
+    """A cotangent in even parts to the entries chosen; to the others nothing goes back, however large it is."""
+    return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
 def _extreme(forward: Function) -> Function:
@@ -221,8 +226,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     if ord == 1:
         return (scale * sign(x),)
     if ord in (math.inf, -math.inf):
-        chosen = where(equal(abs_(x), best), 1.0, 0.0)
-        return (scale * (sign(x) * chosen / sum_(chosen, axis=axis, keepdims=True)),)
+        return (_shared(scale * sign(x), equal(abs_(x), best), axis),)
     slope = x / best
     if ord not in (None, 2):
         slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** (ord - 1))
