@@ -96,7 +96,7 @@ def _whole(value: Any) -> bool:
 
 
 def _axis(op: Any, key: str, value: Any) -> Any:
-    if value is None and op.static[key] is None:
+    if value is None and (op.static[key] is None or op.variadic):  # arrays in a row are joined as they stand
         return None
     parts = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in parts):
