@@ -66,7 +66,7 @@ def record(rng: Random) -> str:
         data["wrt"] = rng.sample(names, 1)
     for _ in range(rng.choice((0, 1, 1, 2))):
         field = rng.choice(_FIELDS)
-        if field == "at" and rng.random() < 0.7:
+        if field == "at" and rng.random() < 0.7 and isinstance(data["at"], dict):
             data["at"][rng.choice(_NAMES)] = anything(rng, 2)
         elif field == "expect" and rng.random() < 0.7:
             data["expect"] = {rng.choice(("value", "grad", "x")): anything(rng, 2)}
