@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LONGEST = 400  # characters of a message
+_NEAR = 100  # characters that are looked through in less time than lines are counted
 _WINDOW = 160  # columns of a long source line that are shown around the caret
 
 
@@ -60,6 +61,8 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (from 1, in characters) of an offset."""
+        if offset < _NEAR and "\n" not in self.text[:offset]:  # of most statements
+            return self.first_line, offset + 1
         line = bisect_right(self._starts, offset) - 1
         return self.first_line + line, offset - self._starts[line] + 1
 

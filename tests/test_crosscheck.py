@@ -372,3 +372,21 @@ def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: 
         assert references() == before
     engine = recorded(scope, root, list(values)).grad
     assert before[0] == pytest.approx(np.concatenate([np.ravel(g) for g in engine.values()]).tolist(), rel=1e-12)
+
+
+def nested(text: str, times: int) -> str:
+    found = "x"
+    for _ in range(times):
+        found = text.replace("#", found)
+    return found
+
+
+# of which sympy looks for other forms, by expanding them or by polynomials, unless it is told the sizes, the signs and no odd numbers
+@pytest.mark.parametrize(
+    "text",
+    [nested("cbrt(#)/(1 + abs(#))", 6), nested("sqrt(abs(#))*sign(#)", 6), "sum(cbrt([0.1, 0.2, 0.3]*x + [0.7, 0.3, 0.2]))",
+     "sum(sqrt([0.1, 0.2, 0.3]*x - 0.01))"],
+)  # fmt: skip
+def test_sympy_differentiates_nests_of_roots_in_moments(text: str) -> None:
+    check = judged(text, {"x": 1.1})
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", "symbolic"), said(check)

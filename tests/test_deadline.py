@@ -228,3 +228,10 @@ def test_after_a_time_out_asserts_are_as_before(looks: Looks, call_cli: Callable
         assert any(late), limit
         assert all(outcome == true for outcome, true, is_late in zip(found, right, late, strict=True) if not is_late)
     assert run() == (0, right)
+
+
+def test_a_check_in_another_thread_keeps_its_limit() -> None:
+    found = in_a_thread(lambda: (evaluate("sin(x)", x=1.0, timeout=1e-9), evaluate("sin(x)", x=1.0, timeout=60)))
+    late, right = (record.check for record in found)
+    assert (late.verdict.word, late.reason) == ("undetermined", REACHED)
+    assert right.verdict.word == "agree"

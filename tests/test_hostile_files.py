@@ -21,6 +21,8 @@ from gradcli.files.npy import MAGIC
 from gradcli.files.opening import read_within
 from gradcli.limits import DEFAULT, Limits
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")
+
 CUT = "it ends before the array does, as a file that was cut off"
 ODD = "its header is none that NumPy writes"
 

@@ -204,3 +204,20 @@ def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):
     assert done.returncode == 0, done.stdout
     done = run(tmp_path, "-p", "no:gradcli")
     assert done.returncode == 1
+
+
+def test_the_time_limit_of_the_settings(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\ntimeout = 1e-9\n")
+    (tmp_path / "a.grad").write_text("x = 2.0\nsin(x)*x\nassert x == 2\n")
+    done = run(tmp_path, "--junit-xml=limited.xml")
+    assert outcomes(tmp_path / "limited.xml") == {"sin(x)*x": "failed", "assert x == 2": "failed"}
+    assert "the time limit that was given (--timeout) was reached" in done.stdout
+
+
+def test_reasons_and_names_are_data(tmp_path):
+    (tmp_path / "a.grad").write_text("x = 2\nx**2 # skip: \x1b[31mred ##[group]\nx*3 # xfail: \u202erev\nx + 0*x # ##[error]x\n", "utf-8")
+    said = run(tmp_path, "-v", "-rsX").stdout
+    assert "SKIPPED [1] a.grad: \\x1b[31mred #\\x23[group]\n" in said
+    assert "[XPASS(strict)] \\u202erev\n" in said
+    assert "\x1b" not in said
+    assert "##[" not in said

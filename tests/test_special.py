@@ -5,6 +5,7 @@ Numbers in the first table were measured with PyTorch 2.13 in float64.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mpmath
@@ -193,3 +194,18 @@ def test_first_and_second_derivatives_where_formulas_cancel(text: str, x: float,
     assert first.value == pytest.approx(float(value), rel=1e-12)
     assert first.grad["x"] == pytest.approx(float(slope), rel=1e-12)
     assert second == pytest.approx(float(curve), rel=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+@pytest.mark.parametrize("x", [-100.3, -150.49, -199.999, -1234.501])
+def test_polygamma_far_to_the_left_is_reflected(n: int, x: float) -> None:
+    found = gradcli.evaluate(f"polygamma({n}, x)", x=x, formula=False)
+    assert found.value == pytest.approx(float(mpmath.psi(n, mpmath.mpf(x))), rel=2e-14)
+    assert found.check is not None
+    assert found.check.verdict.word == "agree"
+
+
+def test_polygamma_so_far_to_the_left_that_no_sum_ends() -> None:
+    x = -1e12 - 0.25
+    assert gradcli.evaluate("polygamma(1, x)", x=x, formula=False).value == pytest.approx(2 * math.pi**2, rel=1e-11)
+    assert gradcli.evaluate("polygamma(1, x)", x=-1e20, formula=False).value == math.inf

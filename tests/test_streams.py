@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -11,7 +12,12 @@ import numpy as np
 import pytest
 
 from gradcli.errors import GradcliError
+from gradcli.files.arrays import load_array
+from gradcli.files.npy import header_of
 from gradcli.files.sources import lines_of
+from gradcli.limits import DEFAULT
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")
 
 REFUSED = {
     "a folder": ("folder", True, "'folder' is a folder, not a file"),
@@ -109,3 +115,53 @@ def test_settings_of_long_lines_are_read(call_cli, folder):
     listed = ", ".join(f"'a.b.c=={i}.0.1'" for i in range(500))
     (folder / "own.toml").write_text(f"[project]\ndependencies = [{listed}]\n[tool.gradcli]\nfail-on = ['kink']\n")
     assert call_cli("check", "-e", "abs(x)", "x=0", "--config", "own.toml").returncode == 1
+
+
+# -- files that change while they are read ----------------------------------------------------------------------------
+
+
+def swapped(monkeypatch, change) -> None:
+    """Let a file change after it was looked at, and before it is opened."""
+    look = os.stat
+
+    def then_change(path, **options):
+        status = look(path, **options)
+        change()
+        return status
+
+    monkeypatch.setattr("gradcli.files.opening.os.stat", then_change)
+
+
+def test_a_file_that_becomes_a_pipe(monkeypatch, folder):
+    Path("x.csv").write_text("1\n")
+    swapped(monkeypatch, lambda: os.replace("pipe.grad", "x.csv"))
+    with pytest.raises(GradcliError, match=re.escape("'x.csv' is a pipe, not a file")):
+        load_array("x.csv", DEFAULT)
+
+
+def test_a_file_that_vanishes(monkeypatch, folder):
+    Path("x.csv").write_text("1\n")
+    swapped(monkeypatch, lambda: os.unlink("x.csv"))
+    with pytest.raises(GradcliError, match=re.escape("there is no file 'x.csv'")):
+        load_array("x.csv", DEFAULT)
+
+
+def test_a_file_that_shrinks(monkeypatch, folder):
+    np.save("x.npy", np.zeros(100_000))
+
+    def then_shrink(stream, name):
+        header = header_of(stream, name)
+        os.truncate("x.npy", 50_000)
+        return header
+
+    monkeypatch.setattr("gradcli.files.npy.header_of", then_shrink)
+    with pytest.raises(GradcliError, match=re.escape("cannot read 'x.npy': it ends before the array does, as a file that was cut off")):
+        load_array("x.npy", DEFAULT)
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="who may read everything")
+def test_a_file_that_may_not_be_read(folder):
+    Path("x.csv").write_text("1\n")
+    os.chmod("x.csv", 0)
+    with pytest.raises(GradcliError, match=re.escape("cannot read 'x.csv': Permission denied")):
+        load_array("x.csv", DEFAULT)

@@ -108,9 +108,9 @@ def _wait(seconds: float) -> None:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    storage = sys.modules.get("gradcli.storage.whole_files")
-    if storage is not None:
-        storage.abandon()
+    abandon = getattr(sys.modules.get("gradcli.storage.whole_files"), "abandon", None)  # which may be half imported
+    if abandon is not None:
+        abandon()
     if number == signal.SIGINT and not said():
         with suppress(OSError):
             os.write(2, b"interrupted\n")

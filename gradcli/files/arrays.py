@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ _OF_TABLE = 6  # and of a table altogether: its text, and a number for two chara
 class _Data:
     """A file that is open, or what was read of a pipe, as a file."""
 
-    file: BinaryIO
+    file: io.BufferedIOBase
     size: int
     name: str  # in messages
     write: str  # how one names it

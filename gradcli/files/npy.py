@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from dataclasses import dataclass
-from typing import IO
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def header_of(stream: IO[bytes], name: str) -> Header:
+def header_of(stream: io.BufferedIOBase, name: str) -> Header:
     """The header of an array of real numbers, which is at the beginning of a stream. Raises InputError."""
     start = stream.read(8)
     if not start.startswith(MAGIC):
@@ -107,21 +107,20 @@ def _dtype(word: str, name: str) -> np.dtype:
     return dtype
 
 
-def mapped(file: IO[bytes], header: Header) -> np.ndarray | None:
+def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray | None:
     """The array of a file whose header was read, left where it is, if it is large."""
     if header.nbytes < _MAPPED:
         return None
     return np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
 
 
-def entries_of(stream: IO[bytes], header: Header, name: str) -> np.ndarray:
+def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarray:
     """The array of a stream whose header was read: as many bytes as that says, and no more. Raises InputError."""
     array = np.empty(math.prod(header.shape), header.dtype)
     room, at = array.view(np.uint8).data, 0
     while at < len(room):
-        chunk = stream.read(min(_CHUNK, len(room) - at))
-        if not chunk:
+        count = stream.readinto(room[at : at + _CHUNK])
+        if not count:
             raise InputError(f"cannot read '{name}': {CUT_OFF}")
-        room[at : at + len(chunk)] = chunk
-        at += len(chunk)
+        at += count
     return array.reshape(header.shape[::-1]).T if header.by_columns else array.reshape(header.shape)

@@ -6,7 +6,7 @@ import io
 import struct
 import zipfile
 import zlib
-from typing import IO, BinaryIO
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def is_archive(start: bytes) -> bool:
     return start.startswith(_ZIP)
 
 
-def part(file: BinaryIO, name: str, write: str, key: str | None, limits: Limits) -> np.ndarray:
+def part(file: io.BufferedIOBase, name: str, write: str, key: str | None, limits: Limits) -> np.ndarray:
     """The array of an archive that has this key, or its only one; ``write`` is how the archive is named where it is asked for.
 
     Raises InputError, LimitError, OSError.
@@ -42,12 +42,12 @@ def part(file: BinaryIO, name: str, write: str, key: str | None, limits: Limits)
         with zipfile.ZipFile(file) as archive:
             info = _chosen(archive.infolist(), name, write, key)
             with archive.open(info) as member:
-                return _unpacked(member, info, f"{name}:{_key(info)}", limits)
+                return _unpacked(cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits)
     except _FAULTS as error:
         raise InputError(f"cannot read '{name}': {str(error) or type(error).__name__}") from None
 
 
-def _refuse_large_directory(file: BinaryIO, name: str) -> None:
+def _refuse_large_directory(file: io.BufferedIOBase, name: str) -> None:
     """Raise LimitError for an archive that lists so many parts that the list alone would fill the memory."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - _END.size - _COMMENT))
@@ -86,7 +86,7 @@ def _chosen(parts: list[zipfile.ZipInfo], name: str, write: str, key: str | None
     return found[0]
 
 
-def _unpacked(member: IO[bytes], info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
+def _unpacked(member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
     """The array of a part: what it unpacks to is known from its header, and no more is unpacked."""
     header = npy.header_of(member, name)
     if header.size + header.nbytes > info.file_size:

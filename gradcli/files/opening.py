@@ -29,7 +29,7 @@ def is_handed_over(path: str) -> bool:
     return _HANDED_OVER.fullmatch(path) is not None
 
 
-def opened(path: Path, name: str, *, stream: bool = False) -> BinaryIO:
+def opened(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
     """A regular file, open; where streams are read, also a pipe or a terminal. ``name`` is what messages call it.
 
     Raises InputError for what is neither, and OSError, which `unreadable` puts into words.
@@ -83,7 +83,7 @@ def refuse_unnameable(name: str) -> None:
         raise InputError(f"no file can have the name '{name}'")
 
 
-def read_within(stream: BinaryIO, name: str, limits: Limits, held: int = 2, size: int | None = None) -> bytes:
+def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits, held: int = 2, size: int | None = None) -> bytes:
     """What a stream holds, if memory has room for it; ``held`` is how many bytes are made of each at the most.
 
     The size that a file has is looked at before anything is read. Raises LimitError.

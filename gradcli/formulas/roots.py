@@ -15,6 +15,8 @@ def rational_root(number: Number, index: int) -> tuple[Number, Number]:
     12 is 2**2 * 3, and 1/2 is (1/2)**2 * 2.
     """
     above, below = number.numerator, number.denominator
+    if index > _LARGEST.bit_length():  # of which no number here but 1 is a power
+        return 1, number
     if above * below ** (index - 1) > _LARGEST:
         return 1, number
     left = above * below ** (index - 1)

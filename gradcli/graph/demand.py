@@ -14,13 +14,12 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.limits import ITEM, Limits
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.counting import entries_of, operations_of, workspace_of
 from gradcli.ops.structure import output
 
 WITH_GRADIENT = "the statement with its gradient"
 _BACKWARDS = 2  # times the forward pass that a sweep takes
-_STRIDED = frozenset({broadcast_to, transpose, swapaxes, flip})  # views whose entries are not one after the other
 
 
 def hold_program(limits: Limits, order: Sequence[Expr], values: Mapping[Expr, Any], wrt: Iterable[Expr] | None = None) -> None:
@@ -85,9 +84,9 @@ def _is_view(node: Expr) -> bool:
         return True
     if op is None or not (op.torch.shares or (op.facts.linear and op.rewriting.unchanged)):
         return False
-    if op is getitem:
-        return not any(isinstance(part, StaticArray) for part in node.static["index"])
-    return op is not reshape or node.operand.op not in _STRIDED
+    if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
+        return False  # entries that are taken one by one
+    return not op.rewriting.reshapes or not _is_view(node.operand)
 
 
 def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:

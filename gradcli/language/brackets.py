@@ -27,7 +27,9 @@ def keyword(stacks: Stacks, token: Token) -> bool:
     bracket, following = stacks.brackets[-1], stacks.peek()
     if following.text != "=" or following.kind != SYMBOL or bracket.keyword is not None or stacks.has_operators():
         return False
-    if token.text in bracket.named:
+    if bracket.named is None:
+        bracket.named = set()
+    elif token.text in bracket.named:
         stacks.fail(f"the argument {token.text!r} is given twice", token.span)
     bracket.named.add(token.text)
     bracket.keyword = token

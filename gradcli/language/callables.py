@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from gradcli.errors import suggestion
 from gradcli.language.builtin_functions import ALIASES, FUNCTIONS
@@ -47,9 +47,15 @@ def is_method(name: str) -> bool:
     return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
 
 
+@lru_cache(1024)
+def close_to(name: str) -> str | None:
+    """The one name that a program can call which is likely meant by another: kept, as the same mistake often stands in many records."""
+    return suggestion(name, all_names())
+
+
 def suggested(name: str) -> str | None:
     """The help of an error about a name that is no function, where one is close to it."""
-    close = suggestion(name, all_names())
+    close = close_to(name)
     return f"did you mean '{close}'?" if close else None
 
 

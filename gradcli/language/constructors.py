@@ -256,8 +256,9 @@ def _spaced(
         at = {} if not (first.shape or last.shape) else {"axis": builder.integer(axis, f"'axis' of {name}")}
         if not at:
             _moved(builder, name, builder.graph.constant(np.zeros(1)), axis)
-        line = builder.graph.constant(fixed(*given, count, endpoint=ends, **at))
-        step = builder.graph.constant(fixed(*given, count, endpoint=ends, retstep=True)[1]) if retstep else None
+        with np.errstate(all="ignore"):
+            line = builder.graph.constant(fixed(*given, count, endpoint=ends, **at))
+            step = builder.graph.constant(fixed(*given, count, endpoint=ends, retstep=True)[1]) if retstep else None
     elif between is None:
         line, step = _line(builder, first, last, count, ends)
         line = _moved(builder, name, line, axis)

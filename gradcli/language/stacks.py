@@ -23,7 +23,7 @@ class Bracket:
         self.items: list[Node] = []
         self.keywords: list[tuple[str, Node]] = []
         self.keyword: Token | None = None
-        self.named: set[str] = set()  # the names of keywords
+        self.named: set[str] | None = None  # the names of keywords, where there are some
         self.slice: list[Node | None] | None = None
         self.comma = False
         self.exponent: Node | None = None  # of the function whose arguments are in it: sin^2(x)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from itertools import chain
 
 from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, Span, UnknownNameError, suggestion
 from gradcli.graph.nodes import Expr
@@ -92,7 +91,7 @@ def unknown_function(scope: Scope, name: str) -> GradcliError:
         return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
     if name in _OF_PROGRAMS:
         return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
-    close = suggestion(name, chain(callables.all_names(), scope.functions))
+    close = suggestion(name, scope.functions) or callables.close_to(name)
     help = f"did you mean '{close}'?" if close else None
     base = _LOGARITHM.fullmatch(name)
     if base is not None:

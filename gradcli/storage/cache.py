@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from gradcli.storage.whole_files import Replacement
+from gradcli.storage.whole_files import put_entry
 
 NEW = ".new."  # how the names of files begin that are being written; one that stays was interrupted
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
@@ -97,8 +97,7 @@ class Store:
             return False
         try:
             _make(path.parent, self.shards > 1)
-            with Replacement(path, durable=False, private=True, prefix=NEW) as new:  # a broken one is a miss
-                new.file.write(content)
+            put_entry(path, content, NEW)
             self._make_room(path)
         except OSError:
             return False

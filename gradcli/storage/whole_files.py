@@ -52,18 +52,16 @@ def cannot_write(path: str | Path, error: OSError) -> OutputError:
 class Replacement:
     """What takes the place of a file at the end of the block, unless that is left by an exception. All of it raises OSError.
 
-    file     takes the content
-    durable  whether it is to survive a loss of power, too
-    private  whether it is nobody else's to read, if it is new
+    file   takes the content
     """
 
-    def __init__(self, path: str | Path, *, durable: bool = True, private: bool = False, prefix: str = "") -> None:
-        self.path, self.durable = Path(path), durable
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
         self.temporary: str | None = None
         if is_device(path):
             self.file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed at the end
             return
-        handle, self.temporary = temporary_beside(self.path, private=private, prefix=prefix)
+        handle, self.temporary = temporary_beside(self.path)
         self.file = open(handle, "wb")  # noqa: SIM115 - closed at the end
 
     def __enter__(self) -> Replacement:
@@ -80,7 +78,7 @@ class Replacement:
         try:
             self.file.close()
             if self.temporary is not None:
-                put_in_place(self.temporary, self.path, durable=self.durable)
+                put_in_place(self.temporary, self.path)
         finally:
             self.leave()
 
@@ -92,40 +90,57 @@ class Replacement:
             self.file.close()
 
 
-def temporary_beside(path: Path, *, private: bool = False, prefix: str = "") -> tuple[int, str]:
+def put_entry(path: Path, data: bytes, prefix: str) -> None:
+    """Let a private file of these bytes stand at a path, whatever stood there. It need not survive a loss of power. Raises OSError."""
+    handle, temporary = _new_in(path.parent, prefix, 0o600)
+    try:
+        with open(handle, "wb") as stream:
+            stream.write(data)
+        os.replace(temporary, path)
+        _begun.discard(temporary)
+    finally:
+        discard(temporary)
+
+
+def temporary_beside(path: Path) -> tuple[int, str]:
     """A new file in the folder that a path leads to, open, and its name. Raises OSError."""
     target = Path(real(path))
     known = _stat(target)
+    prefix, mode = f".{path.name[:40]}.", 0o666 if known is None else 0o600
+    try:
+        return _new_in(target.parent, prefix, mode)
+    except OSError as error:
+        if error.errno not in _IRREPLACEABLE or known is None or not os.access(target, os.W_OK):
+            raise
+    import tempfile
+
+    return _new_in(Path(tempfile.gettempdir()), prefix, mode)
+
+
+def _new_in(folder: Path, prefix: str, mode: int) -> tuple[int, str]:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    mode = 0o600 if private or known is not None else 0o666
-    folders = [target.parent]
     while True:
-        name = str(folders[-1] / f"{prefix or f'.{path.name[:40]}.'}{os.urandom(6).hex()}")
+        name = str(folder / f"{prefix}{os.urandom(6).hex()}")
         _begun.add(name)
         try:
             return os.open(name, flags, mode), name
         except FileExistsError:
             _begun.discard(name)
-        except OSError as error:
+        except OSError:
             _begun.discard(name)
-            if error.errno not in _IRREPLACEABLE or known is None or not os.access(target, os.W_OK) or len(folders) > 1:
-                raise
-            import tempfile
-
-            folders.append(Path(tempfile.gettempdir()))
+            raise
         except BaseException:
             discard(name)
             raise
 
 
-def put_in_place(temporary: str, path: Path, *, durable: bool = True) -> None:
+def put_in_place(temporary: str, path: Path) -> None:
     """Let a file that `temporary_beside` has made take the place of another one, whose mode, owner and links stay. Raises OSError."""
     target = real(path)
     known = _stat(Path(target))
     if known is not None:
         _dress(temporary, known)
-    if durable:
-        _sync(temporary)
+    _sync(temporary)
     try:
         if known is not None and os.path.dirname(temporary) != os.path.dirname(target):
             _write_over(target, temporary)
@@ -136,7 +151,7 @@ def put_in_place(temporary: str, path: Path, *, durable: bool = True) -> None:
             raise
         _write_over(target, temporary)
     _begun.discard(temporary)
-    if durable and os.name == "posix":
+    if os.name == "posix":
         with suppress(OSError):  # some folders cannot be
             _sync(os.path.dirname(target))
 

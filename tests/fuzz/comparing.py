@@ -7,7 +7,7 @@ import math
 from random import Random
 from typing import Any
 
-from fuzz.trials import JSONL, Ending, Trial, run
+from fuzz.trials import Ending, Trial, run
 
 ROUNDING = 1e-9  # of the largest entry: sums of plans are in another order
 _EVERY = 3  # one in so many trials of records is computed in another way, too

@@ -14,13 +14,59 @@ _EDGES = [
     0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 5e-324, -5e-324, 2.2e-308, 1e-300, 1e300, -1e300, 1.7976931348623157e308, float("inf"),
     float("-inf"), float("nan"), 3.0, 1e-8, 0.1, 709.8, -745.2, 2.0**53, 1e16, 0.9999999999999999,
 ]  # fmt: skip
-_UNARY = (
-    "sin cos tan exp log sqrt abs tanh sinh asin acos atan sigmoid relu softplus gamma lgamma erf erfc cbrt log1p expm1 square floor"
-    " sign digamma sinc gelu silu elu round ceil i0 logit rsqrt selu mish hardtanh nan_to_num"
-).split()
+_UNARY = [
+    "sin",
+    "cos",
+    "tan",
+    "exp",
+    "log",
+    "sqrt",
+    "abs",
+    "tanh",
+    "sinh",
+    "asin",
+    "acos",
+    "atan",
+    "sigmoid",
+    "relu",
+    "softplus",
+    "gamma",
+    "lgamma",
+    "erf",
+    "erfc",
+    "cbrt",
+    "log1p",
+    "expm1",
+    "square",
+    "floor",
+    "sign",
+    "digamma",
+    "sinc",
+    "gelu",
+    "silu",
+    "elu",
+    "round",
+    "ceil",
+    "i0",
+    "logit",
+    "rsqrt",
+    "selu",
+    "mish",
+    "hardtanh",
+    "nan_to_num",
+]
 _BINARY = ["maximum({}, {})", "minimum({}, {})", "atan2({}, {})", "hypot({}, {})", "logaddexp({}, {})", "xlogy({}, {})", "fmod({}, {})"]
 _REDUCING = ["sum({})", "mean({})", "max({})", "min({})", "prod({})", "logsumexp({})", "var({})", "std({})", "norm({})", "median({})"]
-_ALONG = ["cumsum({}, 0)", "softmax({}, -1)", "flip({}, 0)", "sort({}, -1)", "cumprod({}, 0)", "roll({}, 1)", "tril({})", "log_softmax({}, -1)"]
+_ALONG = [
+    "cumsum({}, 0)",
+    "softmax({}, -1)",
+    "flip({}, 0)",
+    "sort({}, -1)",
+    "cumprod({}, 0)",
+    "roll({}, 1)",
+    "tril({})",
+    "log_softmax({}, -1)",
+]
 _OPERATORS = ["+", "-", "*", "/", "**", "*", "+"]
 
 

@@ -1,4 +1,4 @@
-"""What holds of every trial: an honest exit code, output that can be read back, a record for each record, time, memory, and no harm done."""
+"""What holds of every trial: an honest exit code, readable output, a record for each record, time, memory, and no harm done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS, MEMORY = 5.0, 1 << 30
 SENTINEL = '{"id": "sentinel", "expr": "sum(x**2) + sin(y)", "at": {"x": [1, 2.5], "y": 0.5}}'
 _LASTING = re.compile(r" in \d+(\.\d+)? (ms|s)\b|\d+(\.\d+)? s\b|time=\"[^\"]*\"")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
-_INTERNAL = re.compile(r"internal error|error\[internal\]|\"code\": ?\"internal\"")
+_INTERNAL = re.compile(r"(?m)^internal error: |error\[internal\]|\"code\": ?\"internal\"")
 
 
 def complaints(trial: Trial, ending: Ending) -> list[str]:
@@ -88,9 +88,9 @@ def _of_records(trial: Trial, ending: Ending, command: str) -> list[str]:
     wanted = [line for line in trial.stdin.split("\n") if line.strip("\r\t \f\v")]
     failing = [record for record in found if record.get("error")]
     wrong = []
-    if trial.records and "-q" not in trial.arguments and "--fail-fast" not in trial.arguments and len(found) != len(wanted):
-        if not (ending.code == 2 and not found):  # refused before anything was read
-            wrong.append(f"{len(wanted)} records in, {len(found)} out")
+    refused = ending.code == 2 and not found  # before anything was read
+    if trial.records and not {"-q", "--fail-fast"} & {*trial.arguments} and len(found) != len(wanted) and not refused:
+        wrong.append(f"{len(wanted)} records in, {len(found)} out")
     if failing and ending.code == 0:
         wrong.append("exit code 0 with an error")
     if command == "eval" and found and not failing and ending.code == 2 and "error" not in ending.err:

@@ -16,6 +16,7 @@ from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_a
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import AXES, max_, min_, prod, sum_
 from gradcli.ops.registry import composite
+from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.structure import detach
 
 
@@ -60,13 +61,16 @@ def _added(sign: float) -> Any:
 def _polyder(p: Any, m: int) -> Any:
     if m < 0:
         raise ArgumentError("polyder: the order of the derivative must be at least 0")
-    for _ in range(m):
+    nodes_for(2 * min(m, p.shape[0]), "polyder")
+    for _ in range(min(m, p.shape[0])):
         n = p.shape[0]
         p = getitem(p, index=((0, n - 1, None),)) * np.arange(n - 1.0, 0.0, -1.0)
     return p
 
 
 def _polyint(p: Any, m: int) -> Any:
+    nodes_for(2 * m, "polyint")
+    room_for(m, p.shape[0] + m)  # numbers to divide by
     for _ in range(m):
         p = concatenate(p / np.arange(float(p.shape[0]), 0.0, -1.0), np.zeros(1), axis=0)
     return p

@@ -15,7 +15,7 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, concatenate, ge
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.logic import clip
+from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
 from gradcli.ops.room import room_for

@@ -13,7 +13,8 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import rint
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, maximum, minimum, where
+from gradcli.ops.elementwise.bounds import maximum, minimum
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, where
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_

@@ -96,7 +96,7 @@ def _whole(value: Any) -> bool:
 
 
 def _axis(op: Any, key: str, value: Any) -> Any:
-    if value is None and op.static[key] is None:
+    if value is None and (op.static[key] is None or op.variadic):  # arrays in a row are joined as they stand
         return None
     parts = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in parts):
@@ -184,8 +184,12 @@ def _whole_or_none(op: Any, key: str, value: Any) -> Any:
 
 
 def _extents(op: Any, key: str, value: Any) -> Any:
-    """A whole number, or one for each axis; None where that is the default."""
-    return None if value is None and op.static[key] is None else _integers(op, key, value)
+    """A whole number, or one for each axis; None where that is the default, or, of a size, for an axis that keeps its own."""
+    if value is None and op.static[key] is None:
+        return None
+    sizes = value if isinstance(value, tuple) and key == "output_size" else ()
+    _integers(op, key, tuple(size for size in sizes if size is not None) if sizes else value)
+    return value
 
 
 def _number(op: Any, key: str, value: Any) -> float:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gradcli.ops.facts import Function
-    from gradcli.ops.spec import Op
+from gradcli.ops.elementwise.logic import where
+from gradcli.ops.facts import Function
 
 
 class Pieces:
@@ -29,20 +27,13 @@ class Pieces:
 
     def __call__(self, *values: Any, **static: Any) -> Any:
         flat, slope = self.flat(*values, **static), self._steepness(values, static)
-        return slope if flat is None else _choice()(flat, 0.0, slope)
+        return slope if flat is None else where(flat, 0.0, slope)
 
     def flowing(self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """What ``times`` makes of a factor and the slope, and zero on the flat pieces."""
         flat, slope = self.flat(*values, **static), self._steepness(values, static)
         moved = factor if type(slope) is float and slope == 1 else times(factor, slope)
-        return moved if flat is None else _choice()(flat, 0.0, moved)
+        return moved if flat is None else where(flat, 0.0, moved)
 
     def _steepness(self, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
         return self.slope(*values, **static) if callable(self.slope) else self.slope
-
-
-@cache
-def _choice() -> Op:
-    from gradcli.ops.elementwise.logic import where  # whose records have such slopes, too
-
-    return where

@@ -20,6 +20,7 @@ from gradcli.ops.linalg.matrices import as_column, as_row, column_range, lower_p
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.registry import composite, structural
+from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, witness
 
@@ -155,6 +156,8 @@ def _vander(x: Any, count: int | None, increasing: bool) -> Any:
     count = x.shape[-1] if count is None else count
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
+    nodes_for(count, "vander")
+    room_for(*x.shape, count)
     powers = [where(np.ones(x.shape, dtype=bool), 1.0, x)]
     while len(powers) < count:
         powers.append(powers[-1] * x if len(powers) > 1 else x)

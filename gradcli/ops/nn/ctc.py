@@ -11,8 +11,9 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, concatenate, getitem, part_of, reshape, stack
+from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import exp
-from gradcli.ops.elementwise.logic import equal, less, logical_and, maximum, minimum, not_equal, where
+from gradcli.ops.elementwise.logic import equal, less, logical_and, not_equal, where
 from gradcli.ops.nn.likelihoods import class_labels
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.reductions.cumulative import cumsum

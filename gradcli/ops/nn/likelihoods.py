@@ -12,8 +12,9 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.carrying import logarithm, on_arrays
 from gradcli.ops.domains import of
+from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import log, log1p
-from gradcli.ops.elementwise.logic import equal, maximum, where
+from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax import log_softmax

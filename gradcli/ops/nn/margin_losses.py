@@ -10,8 +10,9 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import sqrt
-from gradcli.ops.elementwise.logic import clip, equal, greater_equal, minimum, where
+from gradcli.ops.elementwise.logic import equal, greater_equal, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.likelihoods import class_labels, label_places
 from gradcli.ops.nn.losses import loss, total

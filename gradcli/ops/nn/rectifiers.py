@@ -8,8 +8,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.elementwise import bent, extended
+from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_not, logical_or, maximum, where
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_not, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.elementwise.logic import clip
+from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.losses import held_at
 from gradcli.ops.reductions.sums import norm, sum_

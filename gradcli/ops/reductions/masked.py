@@ -13,8 +13,9 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
+from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, log, sqrt
-from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less_equal, logical_and, logical_not, minimum, where
+from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less_equal, logical_and, logical_not, where
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.along import count, reduced
 from gradcli.ops.registry import is_number

@@ -16,7 +16,7 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.elementwise.logic import maximum, minimum
+from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions import carried_order

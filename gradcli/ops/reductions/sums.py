@@ -14,8 +14,9 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
+from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
-from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_and, logical_not, logical_or, maximum, minimum, where
+from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_and, logical_not, logical_or, where
 from gradcli.ops.facts import SAME, Function, Kink
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.along import count, reduced

@@ -22,7 +22,6 @@ from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.special.outside_sympy import by_mpmath
 
-
 _FAR = 1000.0
 
 
@@ -33,7 +32,9 @@ def _moment(x: Any, n: int) -> Any:
         return special.exprel(x)[()]
     near = np.clip(x, -_FAR, _FAR)  # SciPy adds up as many terms as x is large
     far = np.where(np.asarray(x) > 0, np.inf, math.factorial(n) * np.abs(x, dtype=float) ** -(n + 1.0))  # exp(-1000) is 0
-    return np.where(near == x, special.hyp1f1(n + 1.0, n + 2.0, near) / (n + 1), np.where(np.isnan(x), x, far)).astype(np.result_type(x))[()]
+    return np.where(near == x, special.hyp1f1(n + 1.0, n + 2.0, near) / (n + 1), np.where(np.isnan(x), x, far)).astype(np.result_type(x))[
+        ()
+    ]
 
 
 def _by_order(s: Any, name: str, reference: Any) -> Any:
@@ -46,9 +47,15 @@ def _by_order(s: Any, name: str, reference: Any) -> Any:
 
 
 exprel: Op = elementwise(
-    "exprel", "x", _moment, lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1), lambda out, x, n: exprel(x, n=n + 1),
-    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n), static={"n": 0},
-        saves=("x",), ulps=200,
+    "exprel",
+    "x",
+    _moment,
+    lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1),
+    lambda out, x, n: exprel(x, n=n + 1),
+    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n),
+    static={"n": 0},
+    saves=("x",),
+    ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
     between=(),
 )
@@ -67,8 +74,16 @@ def _lambert_reference(m: Any, x: Any, k: int) -> Any:
 
 
 lambertw: Op = elementwise(
-    "lambertw", "x", _lambert, _lambert_reference, lambda out, x, k: exp(-out) / (1 + out), symbolic=lambda s, x, k: s.LambertW(x, k),
-    static={"k": 0}, saves=("out",), ulps=64, domain=of(x="(-0.36787944117144233, inf)").within(),
+    "lambertw",
+    "x",
+    _lambert,
+    _lambert_reference,
+    lambda out, x, k: exp(-out) / (1 + out),
+    symbolic=lambda s, x, k: s.LambertW(x, k),
+    static={"k": 0},
+    saves=("out",),
+    ulps=64,
+    domain=of(x="(-0.36787944117144233, inf)").within(),
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     between=(-0.36787944117144233, 0.0),
 )
@@ -95,8 +110,16 @@ def _dawson_symbolic(s: Any, x: Any, n: int) -> Any:
 
 
 dawsn: Op = elementwise(
-    "dawsn", "x", _dawson, _dawson_reference, lambda out, x, n: dawsn(x, n=n + 1), symbolic=_dawson_symbolic, static={"n": 0}, saves=("x",),
-    ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
+    "dawsn",
+    "x",
+    _dawson,
+    _dawson_reference,
+    lambda out, x, n: dawsn(x, n=n + 1),
+    symbolic=_dawson_symbolic,
+    static={"n": 0},
+    saves=("x",),
+    ulps=2000,
+    doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
     carries=lambda m, out, x, e, n: None if n else e * 1.0,
 )
 
@@ -131,16 +154,30 @@ def _elliptic_reference(shift: int) -> Any:
 
 
 ellipk: Op = elementwise(
-    "ellipk", "m", _elliptic_forward("ellipk", 0.5), _elliptic_reference(1), lambda out, m, n: ellipk(m, n=n + 1),
-    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1)"),
-        ulps=2000,
+    "ellipk",
+    "m",
+    _elliptic_forward("ellipk", 0.5),
+    _elliptic_reference(1),
+    lambda out, m, n: ellipk(m, n=n + 1),
+    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n),
+    static={"n": 0},
+    saves=("m",),
+    domain=of(m="(-inf, 1)"),
+    ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
 )
 ellipe: Op = elementwise(
-    "ellipe", "m", _elliptic_forward("ellipe", -0.5), _elliptic_reference(-1), lambda out, m, n: ellipe(m, n=n + 1),
-    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n), static={"n": 0}, saves=("m",), domain=of(m="(-inf, 1]"),
-        ulps=2000,
+    "ellipe",
+    "m",
+    _elliptic_forward("ellipe", -0.5),
+    _elliptic_reference(-1),
+    lambda out, m, n: ellipe(m, n=n + 1),
+    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
+    static={"n": 0},
+    saves=("m",),
+    domain=of(m="(-inf, 1]"),
+    ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
 )
@@ -196,8 +233,9 @@ def _root(x: Any) -> Any:
 
 
 cosm1 = composite("cosm1", "x", lambda x: -2 * square(sin(x / 2)), doc="cos(x) - 1, without its cancellation.")
-powm1 = composite("powm1", "x y", lambda x, y: expm1(xlogy(y, x)), domain=of(x="(0, inf)").within(),
-    doc="x**y - 1, without its cancellation.")
+powm1 = composite(
+    "powm1", "x y", lambda x, y: expm1(xlogy(y, x)), domain=of(x="(0, inf)").within(), doc="x**y - 1, without its cancellation."
+)
 rgamma = composite("rgamma", "x", lambda x: 1 / gamma(x), doc="1/gamma(x).")
 poch = composite(
     "poch", "z m", lambda z, m: exp(lgamma(z + m) - lgamma(z)), domain=of(z="(0, inf)", m="[0, inf)").within(),

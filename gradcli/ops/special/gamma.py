@@ -19,31 +19,92 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import scipy_special
 
+_FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
+
 
 def _polygamma(x: Any, n: int) -> Any:
     from scipy import special
 
-    return (special.polygamma(n, x) if n else special.digamma(x))[()]
+    far = (np.asarray(x) < _FAR) & np.isfinite(x)
+    if not n or not far.any():
+        return (special.polygamma(n, x) if n else special.digamma(x))[()]
+    found = special.polygamma(n, np.where(far, 1 - x, x))
+    with np.errstate(all="ignore"):
+        rest = np.asarray(x - np.rint(x), float)  # exactly
+        cotangent = np.where(np.abs(rest) < 0.25, 1 / np.tan(np.pi * rest), np.sign(rest) * np.tan(np.pi * (0.5 - np.abs(rest))))
+        reflected = (-1) ** n * found - np.pi ** (n + 1) * _of_cotangent(n, cotangent)
+    reflected = np.where(rest == 0, (-1) ** (n + 1) * np.inf, reflected)
+    return np.where(far, reflected, found).astype(found.dtype)[()]
+
+
+def _of_cotangent(n: int, x: Any) -> Any:
+    """The n-th derivative of the cotangent, where that is x, by a polynomial: that of x itself is -(1 + x**2)."""
+    coefficients = [0, 1]
+    for _ in range(n):
+        slope = [k * c for k, c in enumerate(coefficients)][1:]
+        coefficients = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    total = 0 * x
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def _polygamma_reference(m: Any, x: Any, n: int) -> Any:
+    if not n or x >= _FAR or not m.isfinite(x):
+        return m.psi(n, x)
+    rest = x - m.nint(x)
+    if rest == 0:
+        return m.psi(n, -1)
+    return (-1) ** n * m.psi(n, 1 - x) - m.pi ** (n + 1) * _of_cotangent(n, m.cot(m.pi * rest))
 
 
 polygamma: Op = elementwise(
-    "polygamma", "x", _polygamma, lambda m, x, n: m.psi(n, x), lambda out, x, n: polygamma(x, n=n + 1),
-    symbolic=lambda s, x, n: s.polygamma(n, x), static={"n": 1}, saves=("x",), domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
-    written="polygamma({n}, {x})", latex=r"\psi^{{({n})}}\left({x}\right)",
+    "polygamma",
+    "x",
+    _polygamma,
+    _polygamma_reference,
+    lambda out, x, n: polygamma(x, n=n + 1),
+    symbolic=lambda s, x, n: s.polygamma(n, x),
+    static={"n": 1},
+    saves=("x",),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    written="polygamma({n}, {x})",
+    latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
-    examples=("polygamma(1, x)",), ulps=16,
-    between=(0.0,), above=0.0,
+    examples=("polygamma(1, x)",),
+    ulps=16,
+    between=(0.0,),
+    above=0.0,
 )
 digamma = elementwise(
-    "digamma", "x", scipy_special("digamma"), lambda m, x: m.digamma(x), lambda out, x: polygamma(x, n=1),
-    aliases=("psi",), saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\psi", doc="The derivative of lgamma.", ulps=200,
-    between=(0.0,), above=0.0,
+    "digamma",
+    "x",
+    scipy_special("digamma"),
+    lambda m, x: m.digamma(x),
+    lambda out, x: polygamma(x, n=1),
+    aliases=("psi",),
+    saves=("x",),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    sign=r"\psi",
+    doc="The derivative of lgamma.",
+    ulps=200,
+    between=(0.0,),
+    above=0.0,
 )
 gamma = elementwise(
-    "gamma", "x", scipy_special("gamma"), lambda m, x: m.gamma(x), lambda out, x: out * digamma(x), saves=("x", "out"),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), sign=r"\Gamma", doc="The gamma function.", examples=("gamma(x)",), ulps=10,
-    between=(0.0, 1.4616321449683622), above=0.0,
+    "gamma",
+    "x",
+    scipy_special("gamma"),
+    lambda m, x: m.gamma(x),
+    lambda out, x: out * digamma(x),
+    saves=("x", "out"),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    sign=r"\Gamma",
+    doc="The gamma function.",
+    examples=("gamma(x)",),
+    ulps=10,
+    between=(0.0, 1.4616321449683622),
+    above=0.0,
 )
 
 _TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
@@ -67,10 +128,19 @@ def _lgamma_reference(m: Any, x: Any) -> Any:
 
 
 lgamma = elementwise(
-    "lgamma", "x", _lgamma, _lgamma_reference, lambda out, x: digamma(x),
-    symbolic=lambda s, x: s.loggamma(x), aliases=("gammaln", "loggamma"), saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)), doc="The logarithm of the absolute value of gamma(x).", ulps=40,
-    between=(0.0, 1.4616321449683622), above=0.0,
+    "lgamma",
+    "x",
+    _lgamma,
+    _lgamma_reference,
+    lambda out, x: digamma(x),
+    symbolic=lambda s, x: s.loggamma(x),
+    aliases=("gammaln", "loggamma"),
+    saves=("x",),
+    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    doc="The logarithm of the absolute value of gamma(x).",
+    ulps=40,
+    between=(0.0, 1.4616321449683622),
+    above=0.0,
 )
 
 
@@ -81,8 +151,16 @@ def _sigmoid(x: Any) -> Any:
 
 
 sigmoid: Op = elementwise(
-    "sigmoid", "x", _sigmoid, lambda m, x: 1 / (1 + m.exp(-x)), lambda out, x: out * sigmoid(-x), aliases=("expit",),
-    saves=("x", "out"), doc="1/(1 + exp(-x)), accurate in both tails.", examples=("sigmoid(w*x + b)",), ulps=4,
+    "sigmoid",
+    "x",
+    _sigmoid,
+    lambda m, x: 1 / (1 + m.exp(-x)),
+    lambda out, x: out * sigmoid(-x),
+    aliases=("expit",),
+    saves=("x", "out"),
+    doc="1/(1 + exp(-x)), accurate in both tails.",
+    examples=("sigmoid(w*x + b)",),
+    ulps=4,
     carries=rising,
     c="g_sigmoid({0})",
 )
@@ -94,18 +172,34 @@ def _larger(m: Any, x: Any, y: Any) -> Any:
 
 
 logaddexp = elementwise(
-    "logaddexp", "x y", np.logaddexp, lambda m, x, y: _larger(m, x, y) + m.log1p(m.exp(-abs(x - y))),
-    lambda out, x, y: sigmoid(x - y), lambda out, x, y: sigmoid(y - x),
-    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)), saves=("x", "y"), rounds=joined_rounds,
-    doc="log(exp(x) + exp(y)), without overflow.", ulps=8, commutes=True,
+    "logaddexp",
+    "x y",
+    np.logaddexp,
+    lambda m, x, y: _larger(m, x, y) + m.log1p(m.exp(-abs(x - y))),
+    lambda out, x, y: sigmoid(x - y),
+    lambda out, x, y: sigmoid(y - x),
+    symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)),
+    saves=("x", "y"),
+    rounds=joined_rounds,
+    doc="log(exp(x) + exp(y)), without overflow.",
+    ulps=8,
+    commutes=True,
     carries=either,
     c="g_logaddexp({0}, {1})",
 )
 logaddexp2 = elementwise(
-    "logaddexp2", "x y", np.logaddexp2, lambda m, x, y: _larger(m, x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
-    lambda out, x, y: 1 / (1 + exp2(y - x)), lambda out, x, y: 1 / (1 + exp2(x - y)),
-    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2), saves=("x", "y"), rounds=joined_rounds,
-    doc="log2(2**x + 2**y), without overflow.", ulps=8, commutes=True,
+    "logaddexp2",
+    "x y",
+    np.logaddexp2,
+    lambda m, x, y: _larger(m, x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
+    lambda out, x, y: 1 / (1 + exp2(y - x)),
+    lambda out, x, y: 1 / (1 + exp2(x - y)),
+    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2),
+    saves=("x", "y"),
+    rounds=joined_rounds,
+    doc="log2(2**x + 2**y), without overflow.",
+    ulps=8,
+    commutes=True,
     carries=either,
     c="g_logaddexp2({0}, {1})",
 )
@@ -140,17 +234,35 @@ def _softplus_in_c(beta: float, threshold: float) -> str:
 
 
 softplus: Op = elementwise(
-    "softplus", "x", _softplus, _softplus_reference, _softplus_partial,
-    symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta, kind="piecewise",
-    static={"beta": 1, "threshold": float("inf")}, saves=("x",), ulps=4,
-    extended=extended.SOFTPLUS, kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
+    "softplus",
+    "x",
+    _softplus,
+    _softplus_reference,
+    _softplus_partial,
+    symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
+    kind="piecewise",
+    static={"beta": 1, "threshold": float("inf")},
+    saves=("x",),
+    ulps=4,
+    extended=extended.SOFTPLUS,
+    kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
     examples=("softplus(x)",),
     wider=composition(
-        "softplus", "x", _softplus_by, static={"beta": 1, "threshold": float("inf")}, scalars="beta",
+        "softplus",
+        "x",
+        _softplus_by,
+        static={"beta": 1, "threshold": float("inf")},
+        scalars="beta",
     ),
-    carries=lambda m, out, x, e, beta, threshold: e + (m.where(m.less_equal(m.abs(x * beta - threshold), abs(beta) * e),
-        math.exp(-threshold) / abs(beta), 0.0) if math.isfinite(threshold) else 0.0),
+    carries=lambda m, out, x, e, beta, threshold: (
+        e
+        + (
+            m.where(m.less_equal(m.abs(x * beta - threshold), abs(beta) * e), math.exp(-threshold) / abs(beta), 0.0)
+            if math.isfinite(threshold)
+            else 0.0
+        )
+    ),
     c=_softplus_in_c,
 )
 

@@ -11,8 +11,9 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
+from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp_square, log
-from gradcli.ops.elementwise.logic import clip, greater, isnan, less, minimum, where
+from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.special.error_functions import erfcx
 from gradcli.ops.writing import scipy_special

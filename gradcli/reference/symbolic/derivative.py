@@ -93,7 +93,7 @@ def _is_simple(payload: Any) -> bool:
     """Whether numbers are fractions of small numbers, with which sympy is at ease."""
     numbers = np.asarray(payload, float)
     numbers = np.where(np.isfinite(numbers), numbers, 0.1)
-    return bool(np.all((numbers * 64 % 1 == 0) & (np.abs(numbers) < 1e6)))
+    return bool(np.all(np.abs(numbers) < 1e6) and np.all(numbers * 64 % 1 == 0))
 
 
 def _weight(x: Any) -> int:

@@ -160,7 +160,7 @@ def _step(node: Any) -> Callable[..., Any]:
     if isinstance(node, sympy.DiracDelta):
         return lambda m: m.zero
     if isinstance(node, sympy.polygamma):
-        return lambda m, order, x: m.psi(int(order), x)
+        return lambda m, order, x: find("polygamma").reference(m, x, n=int(order))
     if isinstance(node, sympy.exp):
         return lambda m, x: m.exp(x)
     by_mpmath: Callable[..., Any] | None = getattr(type(node), "by_mpmath", None)  # of a function that a record has made

@@ -1,0 +1,297 @@
+"""Reading takes time that grows with the text, whatever the text is made of: no kind of it is read again for each of its parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.errors import GradcliError, Source, Span, suggestion, text_lines
+from gradcli.language.characters import composed
+from gradcli.language.run import Program
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Query
+from gradcli.limits import DEFAULT
+from gradcli.query.outcome import marks_of
+from gradcli.reference import inner_derivatives
+
+FEW, TIMES = 2_000, 8  # characters of the shorter text, and how many times the longer one is as long
+MOST = 27  # times as long as the shorter one it may take: less than three for each doubling; where time grows as a square it takes 64
+SOON = 0.004  # seconds that are nothing
+FEWER = DEFAULT.raised(["derivatives=20000"])  # than by default
+
+
+def again(unit: str, head: str = "", tail: str = "", between: str = "") -> Callable[[int], str]:
+    """Texts of a unit over and over; ``#`` in it is the number of the time."""
+
+    def text(characters: int) -> str:
+        count = characters // (len(unit) + len(between)) + 1
+        return head + between.join(unit.replace("#", str(i)) for i in range(count)) + tail
+
+    return text
+
+
+def nested(opening: str, closing: str, inner: str = "x", head: str = "") -> Callable[[int], str]:
+    return lambda characters: head + opening * (characters // len(opening)) + inner + closing * (characters // len(opening))
+
+
+KINDS: dict[str, Callable[[int], str]] = {
+    # numbers and names
+    "digits and underscores at the end": again("1", tail="__1"),
+    "digits with underscores": again("1_", tail="1"),
+    "underscores": again("_", head="1", tail="1"),
+    "digits before a fraction": again("1", tail="½"),
+    "digits of other bases": again("f", head="0x"),
+    "digits of an exponent": again("9", head="1e"),
+    "fractions": again("½x", between="+"),
+    "a name": again("a"),
+    "a name in another alphabet": again("ü"),
+    "pis": again("π"),
+    "marks on a letter": again("\u0301\u0327", head="a"),
+    "jamo": again("\u1100\u1161\u11a8"),
+    "names side by side": again("n#", between=" "),
+    "a chain of names": again("a", between="."),
+    "a chain with spaces": again("a", between=" . "),
+    "a chain of methods": again(".abs()", head="x"),
+    "superscripts": again("²", head="x"),
+    "superscripts of many": again("x²", between="+"),
+    "primes": again("'", head="x"),
+    "primes of a function": again("'", head="f(x) = x**2\nf", tail="(x)"),
+    "subscripts of a logarithm": again("₂", head="log", tail="(x)"),
+    # operators
+    "minus": again("-", tail="x"),
+    "comparisons": again("x", between="<"),
+    "conditions": again("1 if x > 0 else ", tail="x"),
+    "not": again("not ", tail="(x > 0)"),
+    "powers": again("x", between="**"),
+    "products": again("2x", between=" "),
+    "divisions": again("/2x", head="1"),
+    "bars": again("|x|", between="+"),
+    "bars in a row": again("|x| "),
+    "bars within bars": nested("|x-", "|"),
+    "bare functions": again("sin ", tail="x"),
+    "derivatives of a book": again("d/dx ", tail="x"),
+    "order of a derivative": again("²", head="d/dx", tail=" x"),
+    # brackets, arguments
+    "brackets": nested("(", ")"),
+    "open brackets": again("("),
+    "closed brackets": again(")"),
+    "open brackets on lines": again("(\n"),
+    "calls": nested("sin(", ")"),
+    "calls of a function": nested("f(", ")", head="f(x) = sin(x)*x + 1\n"),
+    "calls of unknown functions": nested("nosuch(", ")"),
+    "indices": again("[0]", head="x"),
+    "items": again("x", "sum([", "])", ","),
+    "commas": again(",", "[", "]"),
+    "keywords": again("a#=1", "sum(x, ", ")", ","),
+    "keywords of a function": again("a#=1", "f(x) = x\nf(x, ", ")", ","),
+    "parameters": again("a#", "f(", ") = a0", ","),
+    "targets": again("a#", "", " = 1, 2", ","),
+    "strings": again("'a'", "sum(x, ", ")", ","),
+    "a string that does not end": again("a", "sum(x, '"),
+    "strings that do not end": again("'a\n"),
+    # statements
+    "statements on a line": again("1; "),
+    "statements in brackets": again("(x); "),
+    "wrong statements on a line": again("nosuch(1); "),
+    "statements without a value": again("x + \n"),
+    "blank lines": again("\n", tail="x"),
+    "semicolons": again(";"),
+    "continued lines": again("x + \\\n", tail="x"),
+    "lines in a bracket": again("x +\n", "(\n", "x)"),
+    "lines that ask for a dialect": again("std([x, 1.]) +\n", "(\n", "x)"),
+    "assignments": again("a# = #\n"),
+    "assignments of what has none": again("a# = b#\n"),
+    "misspelt names": again("nome#\n", head="".join(f"name{i} = 1.\n" for i in range(100))),
+    "a name bound anew": again("x = x + 1\n"),
+    "two names bound in turn": again("y = sin(x)\nx = y + 1.\n", head="y = 1.\n"),
+    "names bound to the next": lambda n: again("a# = 1.\n")(n) + "\n".join(f"a{i} = a{i + 1} + 1" for i in range(n // 20, 0, -1)),
+    "several names bound anew": again("a, b = x, x + 1\n"),
+    "definitions": again("f#(x) = x\n"),
+    "asserts": again("assert x == x\n"),
+    "relations": again("x == x", "assert ", between=" and "),
+    "ranges of an assert": again("v# in 0..1", "assert x == 1 for ", between=", "),
+    "imports": again("import torch\n"),
+    "imported names": again("exp as e#", "from torch import ", between=", "),
+    "annotations": again("a#: float = 1\n"),
+    "data": again("a# = @nosuch#.npy\n"),
+    # Python
+    "loops": again("for i in x:\n  x = x + 1\n"),
+    "heads on a line": again("if x: x; "),
+    "lambdas": again("lambda x: ", tail="x"),
+    "words": again("lambda "),
+    "generators": again("for i ", "sum(x ", ")"),
+    "prompts": again(">>> x\n"),
+    "stores": again("x[0] = 1; "),
+    # blanks and comments
+    "spaces": again(" ", head="x +", tail="1"),
+    "backslashes": again("\\"),
+    "carriage returns": again("\r", head="x"),
+    "comments": again("# a\n", tail="x"),
+    "a comment": again("# ", tail="x"),
+    "unknown characters": again("☃"),
+}
+
+
+def read(text: str) -> None:
+    """Read and run a program as far as there is something to evaluate; each of its errors is written as it is shown."""
+    scope = Scope()
+    scope.bind_value("x", 0.5)
+    program = Program(scope)
+    for statement in program.statements(text_lines(text), "a.grad"):
+        try:
+            if isinstance(statement, GradcliError):
+                raise statement
+            program.execute(statement)
+            marks_of(statement)
+        except GradcliError as error:
+            marks_of(error)
+            error.render()
+    program.end()
+
+
+def seconds(text: str) -> float:
+    begin = time.process_time()
+    read(text)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_time_grows_with_the_text(kind: str) -> None:
+    short, long = KINDS[kind](FEW), KINDS[kind](FEW * TIMES)
+    tried = []
+    for _ in range(4):  # a machine may be busy
+        tried.append((seconds(long), seconds(short)))
+        slow, fast = (min(times) for times in zip(*tried, strict=True))
+        if slow <= MOST * max(fast, SOON):
+            return
+    pytest.fail(f"{len(short):,} characters take {fast:.3f} s, and {len(long):,} characters {slow:.3f} s")
+
+
+@pytest.mark.parametrize("mark", ["skip: a", "xfail: a", "skip", "skip:", "dialect", "dialect: torch"])
+def test_comments_that_mean_something_are_read_once(mark: str) -> None:
+    blank = " " * 30_000
+    begin = time.process_time()
+    for text in (f"1 # {mark}{blank}b", f"1 #{blank}{mark}", f"1 # {mark} " * 3_000, "1; " * 3_000 + f"# {mark}"):
+        read(text)
+    assert time.process_time() - begin < 2
+
+
+MARKS = {
+    "1 # skip: a  b ": ("a  b", None),
+    "1 # skip": ("", None),
+    "1 #xfail :": (None, ""),
+    "1 # xfail: a # skip: b": (None, "a # skip: b"),
+    "1 # skip # xfail": (None, ""),
+    "1 # skipped": (None, None),
+    "(1 + # skip: not here\n2) # xfail: here": (None, "here"),
+    "(1 + # skip: here\n2)": ("here", None),
+}
+
+
+@pytest.mark.parametrize("text", MARKS)
+def test_marks(text: str) -> None:
+    assert marks_of(Query(Source(text), Span(0, text.index(")") + 1 if ")" in text else 1), None)) == MARKS[text]  # type: ignore[arg-type]
+
+
+VALUES = {
+    "1" * 400 + "½": float("inf"),
+    "0x" + "f" * 5_000: float("inf"),
+    "0x" + "f" * 100: float(int("f" * 100, 16)),
+    "1" * 5_000: float("inf"),
+    "x" + "²" * 309: 0.0,
+    "x" + "²" * 5_000: 0.0,
+    "x⁻" + "²" * 5_000: float("inf"),
+    "x¹²": 0.5**12,
+    "9**9**9**9": float("inf"),
+    "1 # " + "a\u0301\u0327" * 20 + "\u0301\u0327" * 5_000: 1.0,
+}
+
+
+@pytest.mark.parametrize("text", VALUES, ids=lambda text: text[:20])
+def test_numbers_of_any_length_have_a_value(text: str) -> None:
+    assert gradcli.evaluate(text, check=False, formula=False, **({"x": 0.5} if "x" in text[:1] else {})).value == VALUES[text]
+
+
+def test_marks_are_composed_but_for_stretches_that_no_script_has() -> None:
+    assert composed("e\u0301 # a\u0301") == "é # á"
+    assert composed("e" + "\u0301" * 30) == "é" + "\u0301" * 29
+    assert composed("o\u0308 e" + "\u0301" * 31 + "u\u0308") == "ö e" + "\u0301" * 31 + "ü"
+
+
+@pytest.mark.parametrize(("body", "order"), [("x**2", 87), ("1/x", 12), ("exp(sin(x))", 12), ("log(1 + exp(x))", 11)])
+def test_derivatives_of_derivatives_have_a_limit(body: str, order: int) -> None:
+    primes = "'" * 1000
+    with pytest.raises(GradcliError) as caught:
+        gradcli.evaluate(f"f(x) = {body}\nf{primes}(x)", x=0.7, check=False, formula=False, limits=FEWER)
+    error = caught.value
+    assert (error.code, error.source.text[error.span.start : error.span.end]) == ("limit", f"f{primes}(x)")
+    assert error.message == (
+        f"the derivative of order {order} goes through more than 20,000 operations, counted with those that it is made of"
+    )
+    assert error.help == "raise it with --limit derivatives=200000"
+
+
+def test_nested_derivatives_have_the_same_limit() -> None:
+    text = "grad(" * 30 + "sin(x)/x" + ", x)" * 30
+    with pytest.raises(GradcliError, match="the derivative of order 10 goes through more than 20,000 operations"):
+        gradcli.evaluate(text, x=0.7, check=False, formula=False, limits=FEWER)
+
+
+def test_derivatives_of_moderate_order_are_no_matter_of_limits() -> None:
+    limits = DEFAULT.raised(["derivatives=10000"])
+    orders = {"sin(x)": (60, 0.644217687237691), "1/x": (8, 40320 / 0.7**9), "x**9": (9, 362880.0), "exp(sin(x))": (8, None)}
+    for body, (order, value) in orders.items():
+        found = gradcli.evaluate(f"f(x) = {body}\nf{chr(39) * order}(x)", x=0.7, check=False, formula=False, limits=limits).value
+        assert value is None or found == pytest.approx(value, rel=1e-9), body
+    # a large expression may have large derivatives of low order
+    long = "+".join(f"sin({i}*x)" for i in range(2_000))
+    gradcli.evaluate(f"grad(grad({long}, x), x)", x=0.7, check=False, formula=False, limits=limits)
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(20_000, "agree"), (10, "undetermined")])
+def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_too_many(
+    most: int, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inner_derivatives, "_LARGEST", most)
+    found = gradcli.evaluate("f(x) = exp(sin(x))\nf''(x)", x=np.linspace(0.5, 1, 3_000), seed=np.ones(3_000), formula=False)
+    assert found.check.verdict.word == verdict
+    if verdict == "undetermined":
+        assert "the limit of 10 operations of derivatives inside of an expression" in str(found.check.variables["x"].reason)
+
+
+@pytest.mark.parametrize(
+    ("word", "names", "meant"),
+    [
+        ("thetta", ["alpha", "theta"], "theta"),
+        ("Theta", ["alpha", "theta"], "theta"),
+        ("x", ["xx"], None),
+        ("quite_another", ["alpha", "theta"], None),
+        ("μüller", ["müller", "muller"], "müller"),
+        ("name77x", [f"name{i}" for i in range(3_000)], "name77"),
+        ("name2999x", [f"name{i}" for i in range(2_000)] + ["other"], None),
+    ],
+)
+def test_suggestions(word: str, names: list[str], meant: str | None) -> None:
+    found = suggestion(word, names)
+    assert found == meant or (meant is None and found is not None and found.startswith("name"))
+
+
+@pytest.mark.parametrize(
+    ("program", "gradient"),
+    [
+        ("y = x*2\nx = y + 1\nx*y", {"x": 2 * (2 * 3.0 + 1) + 2 * 6.0}),  # x is made of itself: the leaf remains
+        ("u = 3.\ny = u*2\nu = 5.\nu*y", None),  # it is not: two values of one name
+        ("a = 2.\nb = 3.\nb = a*1\na = b + 1\na*x", {"a": 3.0, "x": 3.0}),
+    ],
+)
+def test_names_made_of_themselves(program: str, gradient: dict[str, float] | None) -> None:
+    if gradient is None:
+        with pytest.raises(GradcliError):
+            gradcli.evaluate(program, x=3.0, check=False)
+    else:
+        found = gradcli.evaluate(program, x=3.0, check=False).grad
+        assert {name: float(found[name]) for name in gradient} == pytest.approx(gradient)
