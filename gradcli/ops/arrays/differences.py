@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import broadcast_to, concatenate, part_of, reshape
+from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.reductions.cumulative import cumsum

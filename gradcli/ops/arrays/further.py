@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.differences import diff
 from gradcli.ops.arrays.sequences import convolve
-from gradcli.ops.arrays.shapes import concatenate, getitem, reshape
+from gradcli.ops.arrays.shapes import getitem, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, remainder
 from gradcli.ops.elementwise.logic import equal, greater, isnan, less, logical_and, where
 from gradcli.ops.reductions.cumulative import cumsum

@@ -9,9 +9,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.repeating import rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, concatenate, getitem, reshape
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder

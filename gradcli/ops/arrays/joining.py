@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
-from gradcli.ops.arrays.shapes import concatenate, reshape
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function

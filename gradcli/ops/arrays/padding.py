@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.repeating import rows_of
 from gradcli.ops.arrays.reshaping import inverse, permuted
-from gradcli.ops.arrays.shapes import broadcast_to, concatenate, getitem, part_of, scatter_add
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where

@@ -9,9 +9,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, extreme_along, sources_along, take_along
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.gathering import INDEX, spread_index
 from gradcli.ops.arrays.reshaping import at_least_1d, by_kind, inverse, permuted
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, concatenate, getitem, numpy_index, reshape, scatter_add
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, greater, where

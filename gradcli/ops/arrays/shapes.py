@@ -1,4 +1,4 @@
-"""Operations that move entries: shapes, indexing, joining; and their companions."""
+"""Operations that move entries: shapes and indexing, and their companions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StaticArray:
 
 
 Index = tuple[Any, ...]
-_ASKED = 1 << 16  # entries of a result up to which NumPy is asked for its shape: it makes one
+ASKED = 1 << 16  # entries of a result up to which NumPy is asked for its shape: it makes one
 
 
 def numpy_index(index: Index) -> Index:
@@ -200,9 +200,9 @@ _getitem_by_example = shape_by_example(_getitem)
 def _getitem_shape(old: Shape, index: Index) -> Shape:
     """NumPy is asked, but where it would take many entries to tell."""
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
-    if math.prod(old) * sum(array.size for array in arrays) > _ASKED and not any(array.dtype == np.bool_ for array in arrays):
+    if math.prod(old) * sum(array.size for array in arrays) > ASKED and not any(array.dtype == np.bool_ for array in arrays):
         known = indexed_shape(old, numpy_index(index))
-        if math.prod(known) > _ASKED:
+        if math.prod(known) > ASKED:
             return known
     shape: Shape = _getitem_by_example(old, index=index)
     return shape
@@ -240,53 +240,13 @@ scatter_add = structural(
 )  # fmt: skip
 
 
-def _joined(wanted: Sequence[bool], parts: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(part if want else None for want, part in zip(wanted, parts, strict=True))
-
-
-def _concatenate(*arrays: Any, axis: int) -> Any:
-    return np.concatenate(arrays, axis=axis)
-
-
-_concatenate_by_example = shape_by_example(_concatenate)
-
-
-def _concatenate_shape(*shapes: Shape, axis: int) -> Shape:
-    if sum(map(math.prod, shapes)) <= _ASKED:
-        shape: Shape = _concatenate_by_example(*shapes, axis=axis)
-        return shape
-    place = axes_of(axis, len(shapes[0]))[0]
-    if len({(len(s), *s[:place], *s[place + 1 :]) for s in shapes}) > 1:
-        raise ShapeError(f"all arrays must have one shape but along axis {place}, not {' and '.join(map(str, dict.fromkeys(shapes)))}")
-    return (*shapes[0][:place], sum(s[place] for s in shapes), *shapes[0][place + 1 :])
-
-
-def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
-    axis = axis % cotangent.ndim
-    parts, start = [], 0
-    for array in arrays:
-        stop = start + array.shape[axis]
-        index = (*((None, None, None),) * axis, (start, stop, None))
-        parts.append(getitem(cotangent, index=index))
-        start = stop
-    return _joined(wanted, parts)
-
-
-concatenate = structural(
-    "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
-    shape=_concatenate_shape, static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
-    integral=True, extended=extended.JOINED, doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
-    edges=True, misfit=pytorch.uncatenable, on_objects=True,
-)  # fmt: skip
-
-
 def _stack(*arrays: Any, axis: int) -> Any:
     return np.stack(arrays, axis=axis)
 
 
 def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
     lead = ((None, None, None),) * (axis % cotangent.ndim)
-    return _joined(wanted, [getitem(cotangent, index=(*lead, i)) for i in range(len(arrays))])
+    return tuple(getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted))
 
 
 def _stack_shape(*shapes: Shape, axis: int) -> Shape:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.arrays.shapes import concatenate
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given

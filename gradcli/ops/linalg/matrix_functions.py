@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import concatenate, getitem, reshape, stack
+from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, concatenate, getitem, part_of, reshape, stack
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.elementwise.logic import equal, less, logical_and, not_equal, where

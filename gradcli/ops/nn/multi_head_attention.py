@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import broadcast_to, concatenate, part_of, reshape, swapaxes, transpose
+from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where

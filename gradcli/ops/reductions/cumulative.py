@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.arrays.shapes import concatenate, flip, getitem, reshape, transpose
+from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.shapes import flip, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
