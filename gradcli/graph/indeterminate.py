@@ -11,26 +11,16 @@ So the sweep runs first with plain products. Only where that gives NaN, it runs 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.operand import Operand
+from gradcli.graph.germs import Germ, Germs, Table, floats, orders, replaced
+from gradcli.graph.interpret import interpret
 from gradcli.graph.sweep import backward
-from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
-from gradcli.ops.elementwise.exponential import pow_
-from gradcli.ops.elementwise.logic import where
-from gradcli.ops.spec import Carrier, Op
 
-_ALWAYS = math.inf  # the order of a zero that stays zero
-_SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
-_FAST = 1e9  # the order of what vanishes faster than any power
-_NUDGE = 1e-3
 _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
-
-Table = Callable[[Any], Any]
 
 
 def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any], value_of: Table) -> dict[Any, Any]:
@@ -39,7 +29,7 @@ def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any]
     for x in wrt:
         part = found.get(x)
         if part is not None and has_nan(part):
-            found[x] = _decided(order, seeds, x, value_of, part, np.isnan(_floats(part)))
+            found[x] = _decided(order, seeds, x, value_of, part, np.isnan(floats(part)))
     return found
 
 
@@ -56,8 +46,8 @@ def _decided(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: T
     while moving:
         mask = moving.pop()
         found = _sweep(order, seeds, x, value_of, mask)
-        asked = open_ & mask & ~np.isnan(_floats(found.value))
-        part = _replaced(part, asked, found.value)
+        asked = open_ & mask & ~np.isnan(floats(found.value))
+        part = replaced(part, asked, found.value)
         open_ = open_ & ~asked
         if mask.all() and mask.size > 1 and np.count_nonzero(open_) <= _ONE_BY_ONE:
             moving = [_only(x.shape, place) for place in np.argwhere(open_)]
@@ -73,247 +63,9 @@ def _only(shape: Any, place: np.ndarray) -> np.ndarray:
 def _sweep(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray) -> Germ:
     """The adjoint of x on germs, for a point some of whose entries move."""
     value = value_of(x)
-    orders = np.where(moving, np.where(_floats(value) == 0, 1.0, _orders(value, moving)), _orders(value, ~moving))
-    table = interpret(order, Germs(value_of), {x: Germ(value, ~moving, orders)})
+    near = np.where(moving, np.where(floats(value) == 0, 1.0, orders(value, moving)), orders(value, ~moving))
+    table = interpret(order, Germs(value_of), {x: Germ(value, ~moving, near)})
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     value = value_of(x)
-    return Germ.still(_replaced(value, np.ones(np.shape(_floats(value)), bool), None)) if found is None else found
-
-
-class Germ(Operand):
-    """Values near a point.
-
-    value  at the point
-    still  which entries stay as they are while the variable moves
-    order  to which order in the variable's distance from the point entries vanish: 0 for those that do not, negative for infinite ones,
-           NaN where it is not known, infinite for zeros that stay
-    far    which entries are 0 or infinite only because floats end, as exp(1000) is
-    """
-
-    __slots__ = ("far", "order", "still_", "value")
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-
-    def __init__(self, value: Any, still: Any, order: Any, far: Any = False) -> None:
-        self.value, self.still_, self.order, self.far = value, still, order, far
-
-    @staticmethod
-    def still(value: Any) -> Germ:
-        mask = np.ones(np.shape(_floats(value)), bool)
-        return Germ(value, mask, _orders(value, mask))
-
-    @staticmethod
-    def unknown(value: Any) -> Germ:
-        mask = np.zeros(np.shape(_floats(value)), bool)
-        return Germ(value, mask, _orders(value, mask))
-
-    @property
-    def facts(self) -> tuple[Any, Any, Any]:
-        return self.order, self.still_, self.far
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.still_.shape)
-
-    @property
-    def ndim(self) -> int:
-        return int(self.still_.ndim)
-
-    def is_zero(self) -> bool:
-        return bool((self.order == _ALWAYS).all())
-
-    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        value = op(*[o.value if isinstance(o, Germ) else o for o in operands], **static)
-        germs = [o if o is None or isinstance(o, Germ) else Germ.still(o) for o in operands]
-        return _parts(germs, value) if isinstance(value, tuple) else _germ(op, germs, static, value)
-
-
-class Germs(Domain[Any]):
-    """What nodes are near a point, at which their values are known."""
-
-    def __init__(self, value_of: Table) -> None:
-        self.value_of = value_of
-
-    def leaf(self, node: Any) -> Germ:
-        return Germ.still(self.value_of(node))
-
-    constant = leaf
-
-    def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
-        value = self.value_of(node)
-        return _parts(operands, value) if isinstance(value, tuple) else _germ(op, operands, node.static, value)
-
-    def detach(self, node: Any, x: Germ) -> Germ:
-        value = self.value_of(node)
-        return Germ.still(value) if _all_still(x) else Germ.unknown(value)
-
-
-def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]:
-    """The germs of several results, of which nothing is known but whether they move."""
-    still = all(o is None or _all_still(o) for o in operands)
-    return tuple(Germ.still(part) if still else Germ.unknown(part) for part in values)
-
-
-def _all_still(operand: Any) -> bool:
-    return all(map(_all_still, operand)) if isinstance(operand, tuple) else bool(operand.still_.all())
-
-
-def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """The germ of an operation's result, whose value at the point is known."""
-    if op is mul:
-        x, y = operands
-        never = (x.order == _ALWAYS) | (y.order == _ALWAYS)
-        with np.errstate(invalid="ignore"):
-            order = np.where(never, _ALWAYS, x.order + y.order)
-        # an infinity that is none does not outgrow a zero
-        outgrown = sum((_floats(a.value) == 0) & np.isinf(_floats(b.value)) & b.far for a, b in ((x, y), (y, x))) > 0
-        value = _replaced(value, np.isnan(_floats(value)) & ((order > 0) | outgrown), None)
-        still = never | (x.still_ & y.still_)
-        return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
-    if op.accuracy.compounds or op.rewriting.adds == "products":
-        return _multiplied(op, operands, static, value)
-    if all(o is None or _all_still(o) for o in operands):
-        return Germ.still(value)
-    if op is add:
-        for x, y in (operands, operands[::-1]):  # an infinity outweighs a product that is finite, though not known
-            value = _replaced(value, np.isinf(_floats(x.value)) & np.isnan(_floats(y.value)) & (y.order == 0), x.value)
-    if not op.elementwise:
-        return _moved(op, operands, static, value)
-    return _entrywise(op, operands, static, value)
-
-
-def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    shape = np.shape(_floats(value))
-    if op is where:
-        condition, x, y = operands
-        chosen = np.asarray(_floats(condition.value), bool)
-        order, still, far = (np.broadcast_to(np.where(chosen, a, b), shape) for a, b in zip(x.facts, y.facts, strict=True))
-        return Germ(value, still, order, far)
-    still = np.ones(shape, bool)
-    for operand, flat in zip(operands, _flatness(op, operands, static, value), strict=True):
-        if operand is not None:
-            still = still & (operand.still_ | flat)
-    order = _orders(value, still)
-    known = _known_order(op, operands, static, value)
-    if known is not None:
-        order = np.where(still, order, np.where(np.isnan(order), known, order))
-    return Germ(value, still, order, _far(op, operands, static, value))
-
-
-def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
-    """Which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
-    ends = ((_floats(value) == 0) & (not op.facts.linear)) | np.isinf(_floats(value))  # a difference of zero is no underflow
-    if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
-        return False
-    for operand in operands:
-        inside = np.isfinite(operand.value) & (operand.value != 0)
-        ends = ends & (inside | operand.far | operand.still_)
-    for nudge in (1 - _NUDGE, 1 + _NUDGE):
-        beside = [np.asarray(o.value) for o in operands]
-        beside = [a * a.dtype.type(nudge ** (i + 1)) if a.dtype.kind == "f" else a for i, a in enumerate(beside)]
-        ends = ends & np.equal(op.forward(*beside, **static), value)
-    return ends
-
-
-def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> list[Any]:
-    """For each operand, where the result does not move with it."""
-    if op.kind == "flat":
-        # but for a zero that is a jump, such as the sign of 0 and not the trunc of 0
-        if len(operands) == 1 and not any(kink.where(0.0, **static) for kink in op.kinks):
-            return [True]
-        jumps = [_floats(o.value) == 0 if o is not None and op.result == "float" else False for o in operands]
-        return [~((_floats(value) == 0) & jump) for jump in jumps]
-    if op.kind != "piecewise" or op.facts.linear or op.partials is None or op is div:
-        return [False] * len(operands)
-    partials = [None if p is None else p(Germ.unknown(value), *operands, **static) for p in op.partials]
-    return [True if p is None else (p.order == _ALWAYS if isinstance(p, Germ) else bool(np.all(np.equal(p, 0)))) for p in partials]
-
-
-def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
-    """The order of a result that is 0 or infinite, where it follows from those of the operands."""
-    if op.accuracy.power is not None:
-        return op.accuracy.power * operands[0].order
-    if op.accuracy.decays:
-        return np.where((_floats(value) == 0) & (operands[0].order < 0), _FAST, np.nan)  # at a pole, but not where a logarithm ends
-    if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
-        (x,) = operands
-        slope = _floats(op.partials[0](value, x.value, **static))
-        simple = (_floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)  # a zero such as that of sin
-        return np.where(simple, x.order, np.nan)
-    with np.errstate(invalid="ignore"):
-        if op is pow_:
-            exponent = operands[1]
-            return np.where(exponent.still_, _floats(exponent.value) * operands[0].order, np.nan)
-        if op is div:
-            return operands[0].order - operands[1].order
-        if op in (add, sub):
-            x, y = operands
-            return np.where(x.order == y.order, np.nan, np.minimum(x.order, y.order))
-    return None
-
-
-def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """An operation on whole arrays: what it is made of is known of those that move and sum entries."""
-    if not op.facts.linear or any(isinstance(o, tuple) for o in operands):
-        return Germ.unknown(value)
-
-    def carried(facts: Sequence[Any]) -> Any:
-        return np.asarray(op.forward(*facts, **static))
-
-    still = carried([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
-    if op.accuracy.ulps:
-        return Germ(value, still, _orders(value, still))
-    # entries are moved, and not changed
-    far = carried([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
-    return Germ(value, still, carried([None if o is None else o.order for o in operands]), far)
-
-
-def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
-    """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
-    alive = [(o.order != _ALWAYS).astype(float) for o in operands]
-    never = np.equal(op.forward(*alive, **static), 0)
-    if op.accuracy.compounds:
-        moved = np.greater(op.forward(*[2.0 - o.still_ for o in operands], **static), 1)
-    else:
-        places = range(len(operands))
-        terms = [[(~o.still_).astype(float) if i == k else alive[k] for k, o in enumerate(operands)] for i in places]
-        moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
-    value = _replaced(value, np.isnan(_floats(value)) & never, None)
-    still = never | ~moved
-    return Germ(value, still, _orders(value, still))
-
-
-def _orders(value: Any, still: Any) -> Any:
-    """Orders by the values alone: not known of zeros that move, nor of infinities."""
-    floats = _floats(value)
-    zero, infinite = np.where(still, _ALWAYS, np.nan), np.where(still, -_ALWAYS, np.nan)
-    rest = np.where(np.isinf(floats), infinite, np.where(np.isnan(floats), np.nan, 0.0))
-    return np.where(floats == 0, zero, rest)
-
-
-def _floats(value: Any) -> Any:
-    """A value as floats that are zero, infinite and NaN where it is."""
-    array = value.array if hasattr(value, "array") else np.asarray(value)
-    if array.dtype != object:
-        return array
-    return np.array([_like(v) for v in array.ravel()], dtype=float).reshape(array.shape)
-
-
-def _like(v: Any) -> float:
-    """A float that is zero only where v is, and infinite only where v is."""
-    found = float(v)
-    if found == 0 and v != 0:
-        return math.copysign(_SMALLEST, v)
-    return math.copysign(_LARGEST, found) if math.isinf(found) and v - v == 0 else found
-
-
-def _replaced(value: Any, mask: np.ndarray, other: Any) -> Any:
-    """A value with the entries of another where the mask says so; with zeros, if there is no other."""
-    if not mask.any():
-        return value
-    if hasattr(value, "array"):
-        array = value.array.copy()
-        array[mask] = value.algebra.zero if other is None else other.array[mask]
-        return type(value)(value.algebra, array)
-    zeros = np.asarray(value).dtype.type(0)
-    return np.where(mask, zeros if other is None else other, value)[()]
+    return Germ.still(replaced(value, np.ones(np.shape(floats(value)), bool), None)) if found is None else found
