@@ -90,6 +90,19 @@ class Germs(Domain[Any]):
         return Germ.still(value) if _all_still(x) else Germ.unknown(value)
 
 
+class Near(dict[Any, Any]):
+    """Germs of nodes; those that it is not told stay as they are."""
+
+    def __init__(self, value_of: Table) -> None:
+        super().__init__()
+        self.value_of = value_of
+
+    def __missing__(self, node: Any) -> Any:
+        value = self.value_of(node)
+        self[node] = found = tuple(map(Germ.still, value)) if isinstance(value, tuple) else Germ.still(value)
+        return found
+
+
 def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]:
     """The germs of several results, of which nothing is known but whether they move."""
     still = all(o is None or _all_still(o) for o in operands)
@@ -146,6 +159,8 @@ def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any)
     """Which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
     ends = ((floats(value) == 0) & (not op.facts.linear)) | np.isinf(floats(value))  # a difference of zero is no underflow
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
+        return False
+    if any(operand is None for operand in operands):  # an operation with one of them left out is never asked beside the point
         return False
     for operand in operands:
         inside = np.isfinite(operand.value) & (operand.value != 0)

@@ -16,20 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.germs import Germ, Germs, Table, floats, orders, replaced
+from gradcli.graph.germs import Germ, Germs, Near, Table, floats, orders, replaced
 from gradcli.graph.interpret import interpret
 from gradcli.graph.sweep import backward
 
+_MOST = 40_000  # nodes that are looked at for all variables: some seconds
 _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
 
 
 def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any], value_of: Table) -> dict[Any, Any]:
     """What `backward` gives, with zero times infinity decided for each variable."""
     found = backward(order, seeds, wrt, value_of, bare=True)
+    left = _MOST
     for x in wrt:
         part = found.get(x)
         if part is not None and has_nan(part):
-            found[x] = _decided(order, seeds, x, value_of, part, np.isnan(floats(part)))
+            near = _depending(order, x)
+            left -= len(near)
+            if left < 0:
+                break  # what is open stays so
+            found[x] = _decided(near, seeds, x, value_of, part, np.isnan(floats(part)))
     return found
 
 
@@ -54,6 +60,16 @@ def _decided(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: T
     return part
 
 
+def _depending(order: Sequence[Any], x: Any) -> list[Any]:
+    """The nodes that depend on x, itself among them."""
+    found, moved = [], {x}
+    for node in order:
+        if node is x or any(operand in moved for operand in node.operands):
+            moved.add(node)
+            found.append(node)
+    return found
+
+
 def _only(shape: Any, place: np.ndarray) -> np.ndarray:
     mask = np.zeros(shape, bool)
     mask[tuple(place)] = True
@@ -61,10 +77,12 @@ def _only(shape: Any, place: np.ndarray) -> np.ndarray:
 
 
 def _sweep(order: Sequence[Any], seeds: Mapping[Any, Any], x: Any, value_of: Table, moving: np.ndarray) -> Germ:
-    """The adjoint of x on germs, for a point some of whose entries move."""
+    """The adjoint of x on germs, for a point some of whose entries move; the order is of what depends on x."""
     value = value_of(x)
     near = np.where(moving, np.where(floats(value) == 0, 1.0, orders(value, moving)), orders(value, ~moving))
-    table = interpret(order, Germs(value_of), {x: Germ(value, ~moving, near)})
+    table = Near(value_of)
+    table[x] = Germ(value, ~moving, near)
+    interpret(order, Germs(value_of), table)
     start = {node: Germ.still(seed) for node, seed in seeds.items()}
     found = backward(order, start, [x], table.__getitem__, bare=True).get(x)
     value = value_of(x)

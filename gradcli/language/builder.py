@@ -31,6 +31,9 @@ class Builder(Host, Protocol):
     def static(self, argument: Any, of: Use | str | None = None) -> Any:
         """A result as a parameter of the program, known beforehand: integers, tuples, strings, arrays of indices."""
 
+    def flag(self, result: Any, place: str) -> bool:
+        """A result as True or False, known beforehand; numbers are what they are in Python. Raises ArgumentError for anything else."""
+
     def integer(self, result: Any, place: str = "an index") -> int:
         """A result as a whole number known beforehand. Raises ArgumentError for any other."""
 

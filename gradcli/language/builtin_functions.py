@@ -76,7 +76,7 @@ def item(builder: Builder, x: Any) -> Any:
 
 def cho_factor(builder: Builder, x: Any, lower: Any = False) -> Any:
     """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
-    below, matrix = bool(builder.static(lower)), builder.value(x)
+    below, matrix = builder.flag(lower, "'lower' of cho_factor"), builder.value(x)
     factor = builder.call_op(find("cholesky"), [matrix], {"upper": not below})
     rest = builder.call_op(find("triu" if below else "tril"), [matrix], {"k": 1 if below else -1})  # which SciPy leaves as it was
     return factor + rest, below
@@ -86,7 +86,7 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Any) -> Any:
     """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor. Raises ArgumentError for any other pair."""
     if not isinstance(c_and_lower, tuple) or len(c_and_lower) != 2:
         raise ArgumentError("cho_solve needs a factor and whether it is the lower one", help="write cho_solve((L, True), b)")
-    factor, below = builder.value(c_and_lower[0]), bool(builder.static(c_and_lower[1]))
+    factor, below = builder.value(c_and_lower[0]), builder.flag(c_and_lower[1], "'lower' of cho_solve")
     triangle = builder.call_op(find("tril" if below else "triu"), [factor], {"k": 0})
     right = builder.value(y)
     column = shapes.reshape(right, shape=(*right.shape, 1)) if right.ndim == 1 else right

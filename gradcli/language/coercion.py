@@ -134,6 +134,12 @@ class Coercion:
         """Whether an argument is a whole number, or an array of them."""
         return self.is_integral(self.value(result))
 
+    def flag(self, result: Any, place: str) -> bool:
+        value = self.static(result, place)
+        if value is not None and not isinstance(value, (bool, int, np.bool_)):
+            raise ArgumentError(f"{place} must be True or False, not {described(value)}")
+        return bool(value)
+
     def integer(self, result: Any, place: str = "an index") -> int:
         value = self.static(result, place)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

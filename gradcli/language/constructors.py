@@ -22,6 +22,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import exp, log
 
+_MANY = 2.0**63  # entries: no limit allows as many
 _WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
 
 
@@ -150,7 +151,7 @@ def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype:
     first, last, by = builder.number(start, None), builder.number(stop, "the end of arange"), builder.number(step, None)
     if by == 0 or not all(math.isfinite(v) for v in (first, last, by)):
         raise ArgumentError("arange needs finite bounds and a step other than 0")
-    count = max(0, math.ceil((last - first) / by))
+    count = math.ceil(max(0.0, min((last - first) / by, _MANY)))
     builder.graph.limits.check_array((count,))
     # of an extent that is none, NumPy may say that it is too large
     fixed = np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
@@ -206,7 +207,7 @@ def linspace(
     broadcast together, ArgumentError for a count that is no whole number.
     """
     return _spaced(
-        builder, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=builder.static(retstep, "'retstep' of linspace")
+        builder, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=builder.flag(retstep, "'retstep' of linspace")
     )
 
 
@@ -237,7 +238,7 @@ def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: 
     nodes = [builder.value(end) for end in (start, stop)]
     _common_shape("geomspace", *nodes)
     first, last = (np.asarray(builder.scope.evaluate(node)) for node in nodes)
-    if np.any(first * last <= 0):
+    if np.any(np.sign(first) * np.sign(last) <= 0):
         raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
     made: Expr = _spaced(builder, "geomspace", start, stop, num, endpoint, dtype, axis, multiplied, np.geomspace)
     return made
@@ -248,7 +249,7 @@ def _spaced(
     between: Callable[[Expr, Expr, int, bool], Expr] | None, fixed: Callable[..., Any] | None = np.linspace, retstep: bool = False,
 ) -> Any:  # fmt: skip
     """So many numbers from start to stop: as NumPy computes them where both are known, and else made of operations."""
-    count, ends = _count(builder, name, num), bool(builder.static(endpoint, f"'endpoint' of {name}"))
+    count, ends = _count(builder, name, num), builder.flag(endpoint, f"'endpoint' of {name}")
     first, last = builder.value(start), builder.value(stop)
     builder.graph.limits.check_array((count, *_common_shape(name, first, last)))
     if fixed is not None and not (builder.varies(start) or builder.varies(stop)):

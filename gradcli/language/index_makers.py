@@ -47,7 +47,7 @@ def _places(builder: Builder, x: Any) -> np.ndarray:
 
 def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
     """The indices of the entries that are not 0, an array for each axis; as rows of one matrix where they are asked for so."""
-    if not builder.static(as_tuple, "a flag"):
+    if not builder.flag(as_tuple, "'as_tuple'"):
         return nonzero_rows(builder, x)
     known = _known(builder, x)
     return _each(builder, np.nonzero(known if known.ndim else known.reshape(1)))
@@ -55,7 +55,7 @@ def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
 
 def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
     """The same as the rows of a matrix, which has a column for each axis."""
-    if builder.static(as_tuple, "a flag"):
+    if builder.flag(as_tuple, "'as_tuple'"):
         return nonzero(builder, x)
     return _whole(builder, np.argwhere(_known(builder, x)))
 
@@ -152,7 +152,7 @@ def indices(builder: Builder, dimensions: Any, sparse: Any = False) -> Any:
     """The indices of all entries of an array of a shape, an array for each axis."""
     shape = shape_of(builder, dimensions)
     builder.graph.limits.check_array((len(shape), *shape))
-    if builder.static(sparse, "a flag"):
+    if builder.flag(sparse, "'sparse'"):
         return _each(builder, np.indices(shape, sparse=True))
     return _whole(builder, np.indices(shape))
 

@@ -44,7 +44,7 @@ def isclose(builder: Builder, x: Any, y: Any, rtol: Any = 1e-5, atol: Any = 1e-8
     a, b = builder.value(x), builder.value(y)
     near = logic.less_equal(abs_(a - b), builder.value(atol) + builder.value(rtol) * abs_(b))
     close = logic.logical_or(logic.equal(a, b), logic.logical_and(near, logic.logical_and(logic.isfinite(a), logic.isfinite(b))))
-    if not builder.static(equal_nan, "a flag"):
+    if not builder.flag(equal_nan, "'equal_nan'"):
         return close
     return logic.logical_or(close, logic.logical_and(logic.isnan(a), logic.isnan(b)))
 

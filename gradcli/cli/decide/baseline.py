@@ -108,6 +108,8 @@ class Baseline:
                 data = parsed(read_within(stream, path, DEFAULT).decode("utf-8-sig"), f"the baseline '{file}'", DEFAULT)
             version = data.get("version")
             entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
+        except InputError as error:
+            raise InputError(f"cannot read the baseline '{file}': {error.message}", help=command) from None
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:

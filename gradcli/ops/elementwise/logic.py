@@ -72,6 +72,7 @@ logical_or = _truth(
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}", c="({0} == 0)",
+    simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
 logical_xor = _truth(
     "logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.", c="(({0} != 0) != ({1} != 0))",

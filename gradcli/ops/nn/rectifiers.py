@@ -10,7 +10,7 @@ from gradcli.errors import ArgumentError
 from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_not, logical_or, where
+from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_not, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
@@ -71,7 +71,7 @@ relu6 = composite(
 hardsigmoid = elementwise(
     "hardsigmoid", "x", lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
-    Pieces(lambda out, x: logical_or(less_equal(x, -3), greater_equal(x, 3)), 1 / 6),
+    Pieces(lambda out, x: logical_or(less_equal(x, -3), greater_equal(x, 3)), lambda out, x: where(equal(x, x), 1.0, x) / 6),
     kind="piecewise", saves=("x",), extended=extended.HARDSIGMOID,
     kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
     doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,

@@ -17,7 +17,7 @@ from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.text import number_in_c
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import scipy_special, witness
 
 _FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
 
@@ -49,20 +49,11 @@ def _of_cotangent(n: int, x: Any) -> Any:
     return total
 
 
-def _polygamma_reference(m: Any, x: Any, n: int) -> Any:
-    if not n or x >= _FAR or not m.isfinite(x):
-        return m.psi(n, x)
-    rest = x - m.nint(x)
-    if rest == 0:
-        return m.psi(n, -1)
-    return (-1) ** n * m.psi(n, 1 - x) - m.pi ** (n + 1) * _of_cotangent(n, m.cot(m.pi * rest))
-
-
 polygamma: Op = elementwise(
     "polygamma",
     "x",
     _polygamma,
-    _polygamma_reference,
+    witness("elementary.polygamma"),
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
