@@ -172,10 +172,15 @@ def first_found(record: Op | Composite, **fields: Any) -> str | None:
 
 
 def aliases() -> list[tuple[str, str]]:
-    """Every alias, and the next one, which belongs to another record."""
+    """Every alias, and the next one of another record of as many operands, so that the calls of one can be those of the other."""
     table = catalogue_of_records._BY_NAME
     every = [alias for record in records() if record.public for alias in record.aliases if "." not in alias]
-    return [(one, next(two for two in (*every[i + 1 :], *every) if table[two] is not table[one])) for i, one in enumerate(every)]
+
+    def alike(one: str, two: str) -> bool:
+        return table[two] is not table[one] and len(table[two].operands) == len(table[one].operands)
+
+    following = [(one, next((two for two in (*every[i + 1 :], *every) if alike(one, two)), None)) for i, one in enumerate(every)]
+    return [(one, two) for one, two in following if two is not None]
 
 
 def found_in(*names: str) -> str | None:
