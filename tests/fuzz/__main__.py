@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -69,7 +70,9 @@ def main(words: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a file to which the failing trials are added, a line of JSON each")
+    parser.add_argument("--slow", type=float, default=5.0, help="seconds of the processor from which on a trial has failed")
     given = parser.parse_args(words)
+    os.environ["FUZZ_SLOW"] = str(given.slow)  # of the workers
     until = time.monotonic() + 60 * given.minutes
     heard: Queue[tuple[Worker, dict[str, Any] | None]] = Queue()
     workers = {Worker(given.seed, job, given.jobs, until, heard) for job in range(given.jobs)}
