@@ -224,7 +224,6 @@ def zeta(m: Any, x: Any, q: Any) -> Any:
     return each(lambda v, w: m.function("hurwitz_zeta", v, m.one if w is None else w), x, q)
 
 
-@of("spherical_bessel_j0")
 def polygamma(m: Any, x: Any, n: int) -> Any:
     """The n-th derivative of digamma. Far to the left by reflection (DLMF 5.15.6), as mpmath counts every pole on the way."""
     if not n or x > -50 or not m.isfinite(x):
@@ -242,6 +241,7 @@ def polygamma(m: Any, x: Any, n: int) -> Any:
     return (-1) ** n * m.psi(n, 1 - x) - m.pi ** (n + 1) * turned
 
 
+@of("spherical_bessel_j0")
 def spherical_bessel_j0(m: Any, x: Any) -> Any:
     return each(lambda v: m.one if m.plain(v) == 0 else m.function("sin", v) / v, x)
 
