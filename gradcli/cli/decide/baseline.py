@@ -109,7 +109,8 @@ class Baseline:
             version = data.get("version")
             entries = {KnownFailure.read(entry) for entry in data["known"]} if version == VERSION else set()
         except InputError as error:
-            raise InputError(f"cannot read the baseline '{file}': {error.message}", help=command) from None
+            error.help = error.help or command
+            raise
         except FileNotFoundError:
             raise InputError(f"there is no baseline '{file}'", help=command) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
