@@ -1,0 +1,168 @@
+"""Explanations: where every number of a value and its gradient comes from, as plain data that every form of it is printed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import Source
+from gradcli.report.records import Record
+
+Span = tuple[int, int]  # of a text: begin and end, in characters
+Value = np.ndarray | np.generic | tuple[Any, ...]  # of a node: numbers, or a tuple of them for an operation of several results
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ExplainedNode:
+    """A node of the graph, with what came of it forward and backward.
+
+    id         from 1, in the order of the forward pass: operands before their users
+    op         the operation's name; "leaf" for a name with a value, "const" for a number of the text, "frozen" for a name that is held
+    operation  what it does, in a few words: of the record's documentation
+    name       of a leaf, or that the statement has which bound the node
+    text       the source of the node's own subexpression; None inside of a built-in function
+    span       where that stands in the explanation's source
+    spelling   the operator or function of that text: ``+``, ``F.softmax``, ``.sum``
+    operands   ids
+    kind       "float", "int" or "bool"
+    value      as the forward pass has it
+    adjoint    the derivative of the seeded result by this node, in its shape; None where no gradient is asked
+    grad_fn    what PyTorch calls the node of its graph; None for what it records nothing of
+    saved      which operands (or "result") are kept for the backward pass, in PyTorch's words: "self", "other", "result", ...
+    function   the built-in function whose result the node is, where that is made of several operations: "softmax"
+    inside     the node that is that function's result, of those between its arguments and its result
+    call       the span of the call, of a node of a user's function, whose text is the body's
+    statement  the index of the line of the source that the node belongs to, from 0; None where the text has none
+    """
+
+    id: int
+    op: str
+    operation: str = ""
+    name: str | None = None
+    text: str | None = None
+    span: Span | None = None
+    spelling: str | None = None
+    operands: tuple[int, ...] = ()
+    shape: tuple[Any, ...] = ()
+    kind: str = "float"
+    value: Any = None
+    adjoint: Any = None
+    grad_fn: str | None = None
+    saved: tuple[str, ...] = ()
+    function: str | None = None
+    inside: int | None = None
+    call: Span | None = None
+    statement: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What the node is called among others: its name, its text, or its operation."""
+        return self.name or self.text or self.op
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Contribution:
+    """What one node passes back to one of its operands: the adjoint that arrives times the local derivative.
+
+    node, operand  ids
+    place          which operand it is, from 0
+    partial        the local derivative as a formula of the operands' texts, None where that is a matrix without a short one
+    local          the same as numbers, in the result's shape, where the operation works entry by entry
+    passed         in the operand's shape
+    summed         how it was summed to that shape, in words: "summed over axis 0, along which it was repeated"
+    """
+
+    node: int
+    operand: int
+    place: int
+    partial: str | None
+    local: Any
+    passed: Any
+    summed: str | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Path:
+    """What a name's gradient has through one path: the ids from the leaf to the result, both included."""
+
+    nodes: tuple[int, ...]
+    contribution: Any
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ExplainedGradient:
+    """A gradient, and the paths that it is the sum of.
+
+    paths      the largest first, by the sum of magnitudes of their entries
+    left_out   how many more there are
+    rest       the gradient less the paths that are listed: what is left out, and rounding
+    """
+
+    value: Any
+    paths: list[Path]
+    left_out: int = 0
+    rest: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a derivation: the rule by its usual name, and the whole derivative with ``d/dx(...)`` for what is still to do.
+
+    of   of a side calculation: the text that is differentiated
+    """
+
+    rule: str
+    formula: str
+    of: str | None = None
+    latex: str | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Why:
+    """The story of one number.
+
+    of       "x", "x[2]" or "value"
+    kind     "zero", "nonfinite", "large", "small", "imprecise" or "plain"
+    lines    the answer first, then what it rests on
+    node     where the reason is, and the operand towards which it acts, ids
+    index    the entry
+    repair   an expression that has a better number there
+    """
+
+    of: str
+    kind: str
+    lines: list[str]
+    node: int | None = None
+    operand: int | None = None
+    index: tuple[int, ...] = ()
+    repair: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Explanation:
+    """One query explained; without nodes where the record has an error, or nothing but steps was asked for.
+
+    record    value, gradient, seed, warnings, verdict, error
+    source    the text that spans count in: the expression, or the whole file
+    nodes     in forward order, ``nodes[i].id == i + 1``
+    backward  in the sweep's order
+    result    the id of the result
+    """
+
+    record: Record
+    source: Source | None = None
+    nodes: list[ExplainedNode] = field(default_factory=list)
+    backward: list[Contribution] = field(default_factory=list)
+    gradients: dict[str, ExplainedGradient] = field(default_factory=dict)
+    steps: dict[str, list[Step]] = field(default_factory=dict)
+    why: list[Why] = field(default_factory=list)
+    result: int = 0
+
+    def node(self, id: int) -> ExplainedNode:
+        return self.nodes[id - 1]
