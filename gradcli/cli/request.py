@@ -6,6 +6,7 @@ from gradcli.ops.fixed import Fixed
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
+EXPLAIN_FORMATS = ("text", "json", "jsonl")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
@@ -53,6 +54,14 @@ class DiffRequest(Request):
     check: bool
     latex: bool
     points: int
+
+
+class ExplainRequest(Request):
+    """Those of ``gradcli explain``."""
+
+    check: bool
+    digits: int
+    out: str | None
 
 
 class BoundRequest(Request):

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, Request
+from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, ExplainRequest, Request
 from gradcli.errors import UsageError, suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
@@ -81,6 +81,19 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
         timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
         backend=backend_of(request.backend), threads=request.threads,
     )  # fmt: skip
+
+
+def explain_options(request: ExplainRequest) -> Options:
+    """What ``gradcli explain`` computes. Raises UsageError."""
+    _refuse_nothing(request)
+    _refuse_no_time(request)
+    if request.output_format != "text" and request.color == "always":
+        raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
+    if not request.check and request.timeout is not None:
+        raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
+    return Options(
+        wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=request.check, formula=False, timeout=request.timeout
+    )
 
 
 def bound_width(request: BoundRequest) -> float:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.derivative_sheet import Line
+    from gradcli.report.explanation import Explanation
 
 COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
@@ -31,6 +32,9 @@ COLOURS = {
 _ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
 _INDENT = 4
 _SIGNS = {Verdict.AGREE: "✓", Verdict.MISMATCH: "✗"}
+
+
+_ROLES = {"heading": "bold", "id": "dim", "text": "", "number": "cyan", "formula": "green", "name": "bold cyan", "fact": "dim"}
 
 
 class Styled:
@@ -108,6 +112,25 @@ class BoundTerminal(Labelled):
         width = label_width(lines)
         for line in lines:
             self.line(line, width)
+        self.console.file.flush()
+
+
+class ExplanationTerminal(Styled):
+    """Explanations, for a person."""
+
+    def __init__(self, forced: bool, digits: int) -> None:
+        super().__init__(forced)
+        self.digits = digits
+
+    def show(self, explanation: Explanation) -> None:
+        from gradcli.report.explanation_sheet import lines_of
+
+        self.between()
+        if explanation.error is not None:
+            show_error(self.errors, error_text(explanation.record))
+            return
+        for line in lines_of(explanation, self.digits):
+            self.console.print(_assembled(*((part.text, _ROLES[part.role]) for part in line)), soft_wrap=True)
         self.console.file.flush()
 
 
