@@ -46,7 +46,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "storage",
     ),
     "query": BELOW_CLI,
-    "cli": ("cli", *BELOW_CLI),
+    "explain": ("explain", *BELOW_CLI),
+    "cli": ("cli", "explain", *BELOW_CLI),
     # the doors that people import, which have no logic
     "autograd": ("autograd", "tensors", "check.gradcheck"),
     "nn": ("nn", "tensors"),

@@ -2,7 +2,7 @@
 
 Paths are counted node by node, and their contributions carried along from the result down: at every node the largest ways to it are kept,
 by the sum of magnitudes. For numbers that is exact, since what follows multiplies all of them alike; of arrays, whose entries may be
-scaled differently further down, the ways kept are those that are largest so far.
+scaled differently further down, the ways kept are those that are largest so far. Of very long ones fewer are listed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from gradcli.graph.nodes import Expr
 ALL = 32  # paths to a name up to which all are listed
 SHOWN = 12  # of those that are more
 _MANY = 2_000  # nodes from which on fewer are kept on the way
+_ROOM = 100_000  # nodes of all paths that are listed together
 
 
 class _Way(NamedTuple):
-    """A way from the result to a node: the cotangent that arrives by it, and the way before."""
+    """A way from the result to a node: the cotangent that arrives by it, the way before, and how many nodes that has with this one."""
 
     size: float
     cotangent: Any
     node: Expr
     before: _Way | None
+    length: int
 
 
 class Found(NamedTuple):
@@ -51,8 +53,9 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
-    ways: dict[Expr, list[_Way]] = {root: [_Way(_size(seed), seed, root, None)]} if counts else {}
+    ways: dict[Expr, list[_Way]] = {root: [_Way(_size(seed), seed, root, None, 1)]} if counts else {}
     found: Paths = {node: ([], 0) for node in targets.values()}
+    room = _ROOM
     with np.errstate(all="ignore"):
         for node in reversed(order):
             here = ways.pop(node, None)
@@ -60,11 +63,14 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
                 continue
             if node in targets:
                 shown = here[: ALL if counts[node] <= ALL else SHOWN]
+                while shown and sum(way.length for way in shown) > room:
+                    shown.pop()
+                room -= sum(way.length for way in shown)
                 found[targets[node]] = [_unwound(way) for way in shown], counts[node] - len(shown)
             if node in edges:
                 for way in here:
                     for operand, cotangent in _along(way, node, edges[node], record, values, same).items():
-                        ways.setdefault(operand, []).append(_Way(_size(cotangent), cotangent, operand, way))
+                        ways.setdefault(operand, []).append(_Way(_size(cotangent), cotangent, operand, way, way.length + 1))
                 for operand in edges[node]:
                     ways[operand] = sorted(ways[operand], key=_by_size, reverse=True)[:kept]
     return found

@@ -12,13 +12,17 @@ from gradcli.language.program_text import ProgramText, moved
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Name, Number
 
+_SHORT = 200  # characters of a text that is always kept
+_ROOM = 1 << 20  # those of all longer ones together: each term of a long sum has all before it in its text
+
 _Group = tuple[int, int, int]  # a call: of which text, from where to where
 
 
 class Place(NamedTuple):
     """What is known of a node from the text.
 
-    text, span, spelling  of the smallest part of the text that is the node; None inside of a built-in function
+    text, span, spelling  of the smallest part of the text that is the node; None inside of a built-in function. Of many long
+                          texts only the spans are known
     function, root        the outermost built-in function that it was expanded from, and the node that is its result
     call                  the span of the call, for a node of a user's function
     statement             the line of the text, from 0
@@ -43,6 +47,7 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
     roots = _roots(order, chosen)
     calls = _calls(scope)
     found: dict[Expr, Place] = {}
+    room = _ROOM
     for node, origin in chosen.items():
         begin = text.begin_of(origin.source)
         span = moved(origin.span, begin)
@@ -52,7 +57,11 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
         root = roots.get(_group(origin)) if origin.calls else None
         function = origin.calls[0] if origin.calls else None
         if root is None or root is node:
-            written = origin.source.text[origin.span.start : origin.span.end]
+            written = None
+            length = origin.span.end - origin.span.start
+            if length <= _SHORT or length <= room:
+                written = origin.source.text[origin.span.start : origin.span.end]
+                room -= 0 if length <= _SHORT else length
             found[node] = Place(written, span, origin.spelling, function, node if root is node else None, called, line)
         else:
             found[node] = Place(None, None, None, function, root, called, line)

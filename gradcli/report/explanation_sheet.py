@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gradcli.report.sheet import array_text, judgement, sheet_of
 
 _LISTED = 8  # entries of an array that stand in a line
 _LABEL = 36  # columns of a node's text
+_NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
 _ROUNDING = 4  # units in the last place of the sum of magnitudes, up to which a rest is rounding
 
@@ -147,16 +149,21 @@ class _Sheet:
             return
         yield []
         yield [Part("gradient", "heading"), Part("  by paths from the name to the result, the largest first")]
-        for name, gradient in self.explanation.gradients.items():
+        gradients = self.explanation.gradients
+        for name, gradient in islice(gradients.items(), _NAMES):
             yield [Part("  "), Part(printable(name), "name"), Part("  "), Part(self._number(gradient.value), "number")]
             for path in gradient.paths:
                 yield self._path(path)
             yield from self._rest(gradient)
+        if len(gradients) > _NAMES:
+            yield [Part(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")]
 
     def _path(self, path: Path) -> Line:
-        steps = [self._label(self.explanation.node(id)) for id in path.nodes]
-        if len(steps) > 6:
-            steps = [*steps[:3], f"… {len(steps) - 5} more …", *steps[-2:]]
+        nodes = path.nodes
+        ends = nodes if len(nodes) <= 6 else (*nodes[:3], *nodes[-2:])
+        steps = [self._label(self.explanation.node(id)) for id in ends]
+        if len(nodes) > 6:
+            steps.insert(3, f"… {len(nodes) - 5:,} more …")
         return [Part("     "), Part(self._number(path.contribution), "number"), Part(" by "), Part(" → ".join(steps), "text")]
 
     def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
@@ -205,7 +212,7 @@ class _Sheet:
 
 
 def _cut(text: str) -> str:
-    whole = printable(" ".join(text.split()))
+    whole = printable(" ".join(text[: 4 * _LABEL].split()))
     return whole if len(whole) <= _LABEL else whole[: _LABEL - 1] + "…"
 
 
