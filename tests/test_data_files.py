@@ -213,8 +213,8 @@ def test_no_part_of_a_file_stays_after_an_interrupt(cli_environment, tmp_path, s
     text = "sum(" + " + ".join(f"sin(x*{k})" for k in range(400)) + ")"
     run = subprocess.Popen(
         [sys.executable, "-m", "gradcli", "eval", "--no-check", text, "x=@x.npy", "--save", "x=g.npy"], cwd=tmp_path, env=cli_environment,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal_number, signal.SIG_DFL),
+    )  # fmt: skip  # the tests may run where a signal is ignored, as under nohup
     until = time.monotonic() + 60
     while len(list(tmp_path.iterdir())) == 1 and time.monotonic() < until and run.poll() is None:
         time.sleep(0.01)

@@ -20,7 +20,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.recording import kept_places, node_name
-from gradcli.ops.structure import alias, derivative, detach, output
+from gradcli.ops.structure import alias, derivative, output
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
 from gradcli.report.records import Record
 
@@ -47,7 +47,16 @@ class _Explaining:
     def _swept(self) -> Recorded:
         """The sweep as it is for tensors; where it has NaN that the gradient does not have, with zeros that stay zero."""
         found = self._sweep(bare=True)
-        return self._sweep(bare=False) if any(self._is_open(found, name) for name in self.wrt) else found
+        if not any(self._is_open(found, name) for name in self.wrt):
+            return found
+        found = self._sweep(bare=False)
+        for name in self.wrt:
+            if self._is_open(found, name):
+                self.record.warnings.append(
+                    f"on the way to {name} zero meets infinity: what the product tends to is known for the whole gradient, "
+                    "and not for its parts, which are nan"
+                )
+        return found
 
     def _sweep(self, bare: bool) -> Recorded:
         seed = np.asarray(1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype) if self.wrt else None
@@ -95,7 +104,7 @@ class _Explaining:
         if node.is_leaf:
             explained.name = node.payload.name
             explained.text = explained.text or node.payload.name
-        if op is not None and node in self.sweep.needed and op is not detach:
+        if op is not None and node in self.sweep.requiring:
             explained.grad_fn, explained.saved = self._recorded_by_torch(node)
         return explained
 
@@ -113,7 +122,7 @@ class _Explaining:
         if op is alias or op is output:
             return None, ()
         operands = [None if o is None else o.payload if is_number(o) else np.asarray(self.values[o]) for o in node.operands]
-        wanted = sum(1 << place for place, o in enumerate(reversed(node.operands)) if o in self.sweep.needed)
+        wanted = sum(1 << place for place, o in enumerate(reversed(node.operands)) if o in self.sweep.requiring)
         keeps, _ = kept_places(op, len(operands), wanted)
         kept = tuple("result" if place == 0 else _saved_as(node, place - 1) for place in keeps)
         return node_name(op, operands, node.static), kept

@@ -50,7 +50,8 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
     room = _ROOM
     for node, origin in chosen.items():
         begin = text.begin_of(origin.source)
-        span = moved(origin.span, begin)
+        inside = _without_brackets(origin.source.text, origin.span)
+        span = moved(inside, begin)
         line = None if span is None else text.line_of(span[0])
         call = calls.get(node)
         called = None if call is None else moved(call[1], text.begin_of(call[0]))
@@ -58,14 +59,36 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
         function = origin.calls[0] if origin.calls else None
         if root is None or root is node:
             written = None
-            length = origin.span.end - origin.span.start
+            length = inside.end - inside.start
             if length <= _SHORT or length <= room:
-                written = origin.source.text[origin.span.start : origin.span.end]
+                written = origin.source.text[inside.start : inside.end]
                 room -= 0 if length <= _SHORT else length
             found[node] = Place(written, span, origin.spelling, function, node if root is node else None, called, line)
         else:
             found[node] = Place(None, None, None, function, root, called, line)
     return found
+
+
+def _without_brackets(text: str, span: Span) -> Span:
+    """What stands in the brackets around a part of a text, which are not its own."""
+    begin, end = span
+    while end - begin > 2 and text[begin] == "(" and text[end - 1] == ")" and _closing(text, begin, end) == end - 1:
+        begin, end = begin + 1, end - 1
+        while text[begin].isspace():
+            begin += 1
+        while text[end - 1].isspace():
+            end -= 1
+    return Span(begin, end)
+
+
+def _closing(text: str, begin: int, end: int) -> int:
+    """Where the bracket closes that opens at the beginning."""
+    depth = 0
+    for place in range(begin, end):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return place
+    return end
 
 
 def _chosen(node: Expr, all_: Iterable[Origin]) -> Origin:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.graph.sweep import contributions, depending, flowing, guarded, scaled, sweep
+from gradcli.graph.sweep import contributions, depending, guarded, scaled, sweep
 from gradcli.ops.arrays.shapes import sum_to
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.structure import detach
 
 Table = Mapping[Expr, Any]
 
@@ -32,6 +34,7 @@ class Recorded:
 
     order: Sequence[Expr]
     needed: set[Expr]  # nodes through which a derivative flows to what is asked for
+    requiring: set[Expr]  # nodes that require a gradient, in PyTorch's sense
     times: Callable[[Any, Any], Any]  # cotangent times partial
     adjoints: dict[Expr, Any] = field(default_factory=dict)
     passed: list[Passed] = field(default_factory=list)
@@ -42,15 +45,35 @@ def recorded(order: Sequence[Expr], seed: Any, wrt: Iterable[Expr], values: Tabl
 
     bare  zero times infinity is NaN, as in PyTorch; else a zero cotangent contributes nothing
     """
-    record = Recorded(order, depending(order, wrt), scaled if bare else guarded)
+    targets = set(wrt)
+    needed = depending([node for node in order if node.op is not detach], targets)
+    record = Recorded(order, needed, requiring(order, targets), scaled if bare else guarded)
     root = order[-1]
-    if root in record.needed:
+    if root in needed:
         with np.errstate(all="ignore"):
             sweep(order, {root: seed}, _Pulling(record, values))
-    for node in flowing(order) & record.needed:
+    for node in _below(order, record.requiring):
         if node not in record.adjoints and not isinstance(values[node], tuple):
             record.adjoints[node] = np.zeros_like(np.asarray(values[node], np.result_type(seed)))[()]
     return record
+
+
+def requiring(order: Iterable[Expr], targets: set[Expr]) -> set[Expr]:
+    """The nodes that require a gradient, as PyTorch has it: those of which an operand does, also where the derivative is always zero."""
+    found = set(targets)
+    for node in order:
+        if node.op is not None and node.op is not detach and node.kind == FLOAT and not found.isdisjoint(node.operands):
+            found.add(node)
+    return found
+
+
+def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:
+    """The nodes that require a gradient and that the last one is made of by such."""
+    found = {order[-1]} & requires
+    for node in reversed(order):
+        if node in found:
+            found.update(operand for operand in node.operands if operand in requires)
+    return found
 
 
 class _Pulling:
