@@ -6,8 +6,9 @@ with the numbers of the text; then calls of a user's functions; then the lines o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gradcli.inert import one_line
@@ -20,6 +21,9 @@ _LEAVES = 24  # names with values that have boxes of their own
 _TITLE = 24  # characters of a box's title
 _NUMBER = 26  # characters of a number
 _DIGITS = 4
+_USES = 4  # of a name or a number, up to which an edge leads to each of them
+_NAMED = ("leaf", "frozen")
+_GIVEN = (*_NAMED, "const")
 _LISTED = 3  # entries of an array that stand in a box
 
 
@@ -32,6 +36,7 @@ class Box:
     title    what it is called, cut to a width; ``text`` is the whole of it
     detail   the operation, or how many nodes
     adjoint  as text, empty where none flows; ``size`` is the sum of its magnitudes, None where none flows
+    uses     operands that no edge leads from, since much uses them: "z, 2"
     """
 
     key: int
@@ -43,6 +48,7 @@ class Box:
     value: str
     adjoint: str
     size: float | None
+    uses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
 
 
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
-    named = node.op in ("leaf", "frozen")
+    named = node.op in _NAMED
     return None if named or node.statement is None or node.id == explanation.result else ("line", node.statement)
 
 
@@ -163,7 +169,20 @@ def _drawn(explanation: Explanation, groups: Groups) -> Drawing:
             passed[edge].append(each.passed)
     edges = [Edge(begin, end, *_flow(parts)) for (begin, end), parts in passed.items()]
     title = one_line(explanation.record.expr, 200)
-    return Drawing(title, tuple(boxes), tuple(edges), len(explanation.nodes))
+    return Drawing(title, *_with_names_inside(boxes, edges), len(explanation.nodes))
+
+
+def _with_names_inside(boxes: list[Box], edges: list[Edge]) -> tuple[tuple[Box, ...], tuple[Edge, ...]]:
+    """Names and numbers that much uses stand in each box that does: edges from one place would go through the whole picture."""
+    users = Counter(edge.begin for edge in edges)
+    many = {box.key: box.title for box in boxes if box.role in _GIVEN and users[box.key] > _USES}
+    inside: dict[int, list[str]] = {}
+    for edge in edges:
+        if edge.begin in many:
+            inside.setdefault(edge.end, []).append(many[edge.begin])
+    kept = [box for box in boxes if box.role != "const" or box.key not in many]
+    with_names = [replace(box, uses=one_line(", ".join(inside[box.key]), _TITLE)) if box.key in inside else box for box in kept]
+    return tuple(with_names), tuple(edge for edge in edges if edge.begin not in many)
 
 
 def _without_numbers(explanation: Explanation, groups: Groups) -> Groups:
@@ -185,7 +204,7 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     counted = [explanation.node(id) for id in ids if explanation.node(id).op != "const"]
     several = len(counted) > 1
     adjoint = node.adjoint
-    names = [each.label for each in counted] if several and node.op in ("leaf", "frozen") else []
+    names = [each.label for each in counted] if several and node.op in _NAMED else []
     is_number = node.op == "const" and not node.shape
     text = ", ".join(names) if names else _number(node.value) if is_number else node.label
     detail = f"{len(counted):,} nodes" if several else node.function or node.op

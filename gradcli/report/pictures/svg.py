@@ -14,6 +14,7 @@ from gradcli.report.pictures.theme import ROLES, colours
 _CHARACTER = 7.3  # width of one in the font of boxes, which has one width; of the widest of usual fonts
 _PADDING, _MARGIN = 10, 24
 _HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
+_LINE = 17
 _LABELLED, _LABEL = 90, 14  # edges up to which each has its number, and its characters
 _TITLE_ROOM = 34
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -37,16 +38,18 @@ class _Picture:
         self.drawn, self.theme, self.embedded = drawn, theme, embedded
         self.shades = shades(drawn.boxes)
         self.laid: Layout = layout([box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges])
+        self.ids = {box.key: box.nodes[-1] for box in drawn.boxes}
         self.widths = {box.key: _width(box) for box in drawn.boxes}
         self.column = max(self.widths.values(), default=0) + _ASIDE
-        self.row = _HEIGHT + _BETWEEN
+        self.height = _HEIGHT + (_LINE if any(box.uses for box in drawn.boxes) else 0)
+        self.row = self.height + _BETWEEN
         self.top = _MARGIN + (0 if embedded else _TITLE_ROOM)
 
     def text(self) -> str:
         title = xml_text(self.drawn.title)
         least = 0 if self.embedded else 2 * _MARGIN + max(len(self.drawn.title[:90]) * 8.6, len(self._legend()) * 6.8)
         width = max(2 * _MARGIN + self.laid.columns * self.column + self.column - _ASIDE, least)
-        height = self.top + self.laid.layers * self.row + _HEIGHT + _MARGIN + (0 if self.embedded else 20)
+        height = self.top + self.laid.layers * self.row + self.height + _MARGIN + (0 if self.embedded else 20)
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli {self.theme}" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="picture-title picture-text">',
@@ -89,16 +92,16 @@ class _Picture:
         x, y = self._place(box.key)
         width = self.widths[box.key]
         left = x - width / 2
-        yield f'<g class="node {box.role}" data-nodes="{" ".join(map(str, box.nodes))}" id="node-{box.key}" tabindex="-1">'
-        yield f"<title>{xml_text(_told(box))}</title>"
-        yield f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_HEIGHT}" rx="7"/>'
+        ids = f'data-nodes="{" ".join(map(str, box.nodes))}"'
+        yield f'<g class="node {box.role}" {ids} id="node-{box.key}" tabindex="-1"><title>{xml_text(_told(box))}</title>'
+        yield f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.height}" rx="7"/>'
         if box.key in self.shades:
-            yield f'<rect class="shade-{self.shades[box.key]}" x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{_HEIGHT - 8}" rx="2"/>'
+            bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
+            yield f'<rect class="shade-{self.shades[box.key]}" {bar}/>'
         yield f'<text class="title" x="{x + 3:.1f}" y="{y + 17:.1f}">{xml_text(box.title)}</text>'
-        second, third = _lines(box)
-        yield f'<text x="{x + 3:.1f}" y="{y + 34:.1f}">{xml_text(second)}</text>'
-        if third:
-            yield f'<text class="adjoint" x="{x + 3:.1f}" y="{y + 51:.1f}">{xml_text(third)}</text>'
+        for number, (line, kind) in enumerate(_lines(box), 1):
+            if line:
+                yield f'<text class="{kind}" x="{x + 3:.1f}" y="{y + 17 + number * _LINE:.1f}">{xml_text(line)}</text>'
         yield "</g>"
 
     # -- edges --------------------------------------------------------------------------------------------------
@@ -107,10 +110,10 @@ class _Picture:
         """The points of an edge, from the lower side of the operand's box to the upper side of the user's."""
         if (edge.begin, edge.end) in self.laid.ways:
             points = [self._at(point) for point in self.laid.ways[edge.begin, edge.end]]
-            bends = [(x, y + _HEIGHT / 2) for x, y in points[1:-1]]
-            return [(points[0][0], points[0][1] + _HEIGHT), *bends, points[-1]]
+            bends = [(x, y + self.height / 2) for x, y in points[1:-1]]
+            return [(points[0][0], points[0][1] + self.height), *bends, points[-1]]
         points = [self._at(point) for point in reversed(self.laid.ways[edge.end, edge.begin])]  # laid the other way round
-        return [points[0], *((x, y + _HEIGHT / 2) for x, y in points[1:-1]), (points[-1][0], points[-1][1] + _HEIGHT)]
+        return [points[0], *((x, y + self.height / 2) for x, y in points[1:-1]), (points[-1][0], points[-1][1] + self.height)]
 
     def _edge(self, edge: Edge) -> Iterable[str]:
         points = self._way(edge)
@@ -119,25 +122,29 @@ class _Picture:
             middle = (y0 + y1) / 2
             path += f" C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}"
         flow = "flow" if edge.size else "still"
-        yield f'<path class="edge {flow}" data-from="{edge.begin}" data-to="{edge.end}" d="{path}" marker-end="url(#arrow)"/>'
+        yield f'<path class="edge {flow}" {self._ends(edge)} d="{path}" marker-end="url(#arrow)"/>'
+
+    def _ends(self, edge: Edge) -> str:
+        return f'data-from="{self.ids[edge.begin]}" data-to="{self.ids[edge.end]}"'
 
     def _label(self, edge: Edge) -> Iterable[str]:
         if 0 < len(edge.contribution) <= _LABEL:
             (x0, y0), (x1, y1) = self._way(edge)[-2:]
             x, y = x0 + 0.6 * (x1 - x0), y0 + 0.6 * (y1 - y0)
-            ends = f'data-from="{edge.begin}" data-to="{edge.end}"'
+            ends = self._ends(edge)
             yield f'<text class="passed" {ends} x="{x:.1f}" y="{y:.1f}">{xml_text(edge.contribution)}</text>'
 
 
-def _lines(box: Box) -> tuple[str, str]:
-    """What stands below the title: what it is and its value; the adjoint."""
+def _lines(box: Box) -> list[tuple[str, str]]:
+    """What stands below the title: what it is and its value; the adjoint; what else it uses."""
     own = "" if box.detail == box.role else box.detail
     value = f"= {box.value}" if box.value else ""
-    return "  ".join(part for part in (own, value) if part), f"∂ {box.adjoint}" if box.adjoint else ""
+    first = "  ".join(part for part in (own, value) if part)
+    return [(first, "value"), (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"), (f"with {box.uses}" if box.uses else "", "uses")]
 
 
 def _width(box: Box) -> float:
-    widest = max(map(display_width, (box.title, *_lines(box))))
+    widest = max(map(display_width, (box.title, *(line for line, _ in _lines(box)))))
     return max(64.0, widest * _CHARACTER + 2 * _PADDING + 6)
 
 
