@@ -63,6 +63,8 @@ class ExplainRequest(Request):
     digits: int | None
     out: str | None
     why: list[str]
+    steps: bool
+    latex: bool
 
 
 class BoundRequest(Request):

@@ -23,10 +23,12 @@ _CONSTANTS = {
 }  # fmt: skip
 
 
-def latex(root: Expr, names: Mapping[Expr, str] | None = None) -> str:
-    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name."""
+def latex(root: Expr, names: Mapping[Expr, str | LatexPiece] | None = None) -> str:
+    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name, or formulas in their place."""
     labels: dict[Expr, Any] = {
-        node: LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{latex_text(label)}}}", ATOM))
+        node: label
+        if isinstance(label, LatexPiece)
+        else LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{latex_text(label)}}}", ATOM))
         for node, label in (names or {}).items()
     }
     text: str = interpret(reachable([root]), Latex(), labels)[root][0]

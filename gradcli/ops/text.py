@@ -88,6 +88,7 @@ class Text(Fixed):
     latex        its form in LaTeX, where it is not its sign with the operands in brackets
     sign         what stands for its name in LaTeX, where that is not the name itself
     on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
+    called       what people call it, and the rule for its derivative: "sine"
     mark         the sign that textbooks have for it, before its operand or around it: "√" or "|"
     bare         of a function that textbooks write without brackets, as in ``sin x``: what its inverse is of {}
     math         the function of Python's `math` that it is, which is the C library's: its last bit may not be NumPy's
@@ -103,6 +104,7 @@ class Text(Fixed):
     latex: ByStatic | None = None
     sign: str = ""
     on_floats: str = ""
+    called: str = ""
     mark: str = ""
     bare: str = ""
     math: str = ""

@@ -7,7 +7,7 @@ defines, or the last name that it binds.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -55,6 +55,7 @@ class Asked:
     points: int = POINTS
     state: int = 0  # of random numbers
     timeout: float | None = None
+    observer: Callable[[General, DerivativeRecord], None] | None = None  # is shown each expression whose formulas a record has
 
     @property
     def options(self) -> Options:
@@ -187,6 +188,8 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
         record.warnings.append("there is no name to differentiate by: the expression is a constant")
         return
     record.formulas = made.derivatives(record.names, asked.order, asked.latex)
+    if asked.observer is not None:
+        asked.observer(made, record)
     if asked.latex:
         record.picture = made.picture()
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.errors import text_lines
 from gradcli.inert import display_width, ends_of, padded, printable, shown
+from gradcli.report.derivation_sheet import derivation_lines
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path, Why
 from gradcli.report.number_text import rounded
 from gradcli.report.pictures.folding import drawing
@@ -50,11 +51,19 @@ class _Sheet:
         if explanation.why:
             return [line for each in explanation.why for line in _story(each)]
         title = [[Part(printable(line), "heading")] for line in text_lines(explanation.record.expr, keepends=False)]
+        if explanation.steps:
+            return [*title, *self._steps(), *self._facts()]
         few = len(explanation.nodes) <= _MOST
         body = [*self._forward(), *self._backward()] if few else self._folded()
         below = [*self._gradients(), *self._facts()]
         note = f"  numbers are rounded to {self.digits} digits; --digits 17 shows all"
         return [*title, *body, *below, *([[Part(note)]] if self.rounded else [])]
+
+    def _steps(self) -> Iterator[Line]:
+        for name, steps in self.explanation.steps.items():
+            yield []
+            for begin, text, rule in derivation_lines(name, steps):
+                yield [Part(begin, "name" if not text and not rule else "fact"), Part(text, "formula"), Part(rule)]
 
     def _folded(self) -> Iterator[Line]:
         """Many nodes as fewer: by function, call and line."""
@@ -193,7 +202,8 @@ class _Sheet:
             yield [Part("     no path leads from it to the result")]
 
     def _facts(self) -> Iterator[Line]:
-        sheet = sheet_of(self.explanation.record, None)
+        record = self.explanation.record
+        sheet = sheet_of(record, None)
         facts = [("read as", sheet.read_as), ("dialect", sheet.dialect)]
         if sheet.verdict is not None:
             facts.append(("check", judgement(sheet.verdict, sheet.verdict_text)))

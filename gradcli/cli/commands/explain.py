@@ -43,6 +43,10 @@ def explain(
         list[str] | None,
         typer.Option(metavar="NAME[INDEX]", help="Why an entry of a gradient, or 'value', is what it is: the story alone (repeatable)."),
     ] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="The derivative as a teacher finds it, rule by rule; names need no values.")
+    ] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="The steps in LaTeX: as the output, or beside them in JSON.")] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")] = True,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
     output_format: Annotated[
@@ -70,9 +74,9 @@ def explain(
 
     request = ExplainRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, save=[],
-        timeout=timeout, output_format=explanation_format(output_format, out), dtype=dtype, random_state=random_state,
+        timeout=timeout, output_format=explanation_format(output_format, out, latex), dtype=dtype, random_state=random_state,
         fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=False, color=color, check=check, digits=digits, out=out,
-        why=why or [],
+        why=why or [], steps=steps, latex=latex,
     )  # fmt: skip
     return partial(run, request)
 
@@ -84,12 +88,14 @@ def run(request: ExplainRequest) -> int:
     from gradcli.cli.inputs.option_values import explain_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.explanation_writers import explanation_writer
+    from gradcli.explanations.explaining import AskedExplanation
 
     limits = limits_of(request, EXPLAIN_FORMATS)
     options = explain_options(request)
     inputs = eval_inputs(request)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
-    explanations = Explanations(inputs, programs, options, request.random_state or 0, request.why)
+    asked = AskedExplanation(request.why, request.steps, request.latex or request.output_format == "latex")
+    explanations = Explanations(inputs, programs, options, request.random_state or 0, asked)
     writer = explanation_writer(request.output_format, request.color, request.digits or DIGITS, request.out)
     codes, said = set(), FINE
     try:

@@ -1,17 +1,24 @@
-"""What `gradcli explain` decides: queries evaluated as by `gradcli eval`, each with its explanation."""
+"""What `gradcli explain` decides: queries evaluated as by `gradcli eval`, each with its explanation; derivations need no values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from gradcli.cli.decide.differentiation import Differentiation
 from gradcli.cli.decide.evaluation import Evaluation
+from gradcli.cli.inputs.expression_and_names import DiffInputs
 from gradcli.cli.inputs.positionals import Inputs
-from gradcli.explain.explaining import explained
+from gradcli.errors import MissingValueError
+from gradcli.explanations.explaining import AskedExplanation, explained
+from gradcli.explanations.steps import derivations
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
+from gradcli.query.general_derivatives import Asked
+from gradcli.query.general_formulas import General
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
+from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.explanation import Explanation
 from gradcli.report.records import Record
 
@@ -19,18 +26,49 @@ from gradcli.report.records import Record
 class Explanations:
     """The explanations of all queries of a run, in order; asserts are evaluated, and explained by nothing."""
 
-    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, why: Sequence[str] = ()) -> None:
-        self.why = why
+    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, asked: AskedExplanation | None = None) -> None:
         self._found: dict[int, Explanation] = {}  # by records that are under way
+        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
+        self.asked = asked or AskedExplanation()
         programs.keeps_text = True
         self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state)
 
     def all(self) -> Iterator[Explanation]:
+        """The explanations; of an expression whose names have no values, and whose derivation is asked for, that."""
         for record in self.evaluation.records():
             found = self._found.pop(id(record), None)
             if found is None or record.error is not None:
+                lacks_values = record.error is not None and isinstance(record.error.error, MissingValueError)
+                if lacks_values and self.asked.steps and not self.asked.why and self.inputs.expression is not None:
+                    yield from self._derived()
+                    return
                 found = Explanation(record)
             yield found
 
     def _observe(self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
-        self._found[id(record)] = explained(program, lowered, wrt, record, self.why)
+        self._found[id(record)] = explained(program, lowered, wrt, record, self.asked)
+
+    def _derived(self) -> Iterator[Explanation]:
+        """Derivations for all values of the names, as `gradcli diff` has the formulas."""
+        made: dict[int, General] = {}
+
+        def observe(general: General, record: DerivativeRecord) -> None:
+            made[id(record)] = general
+
+        asked = Asked(
+            self.options.wrt, 1, self.asked.latex, self.options.check, state=self.state, timeout=self.options.timeout, observer=observe
+        )  # fmt: skip
+        for record in Differentiation(DiffInputs(self.inputs, self.options.wrt), self.programs, asked).records():
+            explanation = Explanation(_as_record(record))
+            general = made.get(id(record))
+            if general is not None and record.error is None:
+                explanation.steps = derivations(general, {name: record.formulas[name,] for name in record.names})
+            yield explanation
+
+
+def _as_record(record: DerivativeRecord) -> Record:
+    """What a record of formulas says, as one of a query without a value."""
+    made = Record(record.expr, record.id, record.file, record.line, record.column)
+    made.read_as, made.dialect, made.check, made.error = record.read_as, record.dialect, record.check, record.error
+    made.warnings, made.meta, made.record_line = record.warnings, record.meta, record.record_line
+    return made

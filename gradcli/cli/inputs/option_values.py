@@ -90,9 +90,9 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-def explanation_format(given: str | None, out: str | None) -> str:
+def explanation_format(given: str | None, out: str | None, latex: bool) -> str:
     """The form of explanations: what is asked for, or what the suffix of the file says."""
-    return given or _SUFFIXES.get("" if out is None else os.path.splitext(out)[1].lower(), "text")
+    return given or _SUFFIXES.get("" if out is None else os.path.splitext(out)[1].lower()) or ("latex" if latex else "text")
 
 
 def explain_options(request: ExplainRequest) -> Options:
@@ -101,6 +101,14 @@ def explain_options(request: ExplainRequest) -> Options:
     _refuse_no_time(request)
     if (request.output_format != "text" or request.out is not None) and request.color == "always":
         raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
+    if request.latex and not request.steps and request.output_format != "latex":
+        raise UsageError("--latex is about --steps", help="write --steps --latex, or --format latex")
+    if request.latex and request.output_format not in ("latex", "json", "jsonl", "html"):
+        raise UsageError(f"--format {request.output_format} has no LaTeX", help="leave one of them out")
+    if request.steps and request.output_format in ("dot", "mermaid", "svg"):
+        raise UsageError(f"--format {request.output_format} is a picture, which has no steps", help="leave one of them out")
+    if request.why and request.output_format in ("dot", "mermaid", "svg"):
+        raise UsageError(f"--format {request.output_format} is a picture, which has no story", help="leave one of them out")
     if request.output_format in ("json", "jsonl") and request.digits is not None:
         raise UsageError(f"--format {request.output_format} has all digits: --digits is about what people read", help="leave --digits out")
     if not request.check and request.timeout is not None:

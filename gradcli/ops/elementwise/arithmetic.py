@@ -154,7 +154,7 @@ abs_ = elementwise(
     integral=True, extended=Entrywise((np.sign,)),
     kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
     latex=r"\left|{x}\right|", on_floats="abs({})", mark="|", parity="even", means=lambda x: x * sign(x),
-    doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
+    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
     carries=steady,
     c="g_fabs({0})",
 )
@@ -195,7 +195,7 @@ fmod: Op = elementwise(
     c="g_fmod({0}, {1})",
 )
 square = elementwise(
-    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, doc="x**2",
+    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, called="power", doc="x**2",
     integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",

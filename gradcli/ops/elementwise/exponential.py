@@ -90,7 +90,8 @@ pow_ = elementwise(
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
-    algebraic=True, inverse=True, domain=of(x="[0, inf)"), doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
+    algebraic=True, inverse=True, domain=of(x="[0, inf)"),
+    called="square root", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
     carries=root,
     c="g_sqrt({0})",
@@ -105,49 +106,50 @@ rsqrt = elementwise(
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
-    doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
+    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
     between=(),
     c="g_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
-    algebra="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
+    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
     carries=lambda m, out, x, e: grown(m, out, e),
     c="g_exp({0})",
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
-    symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, doc="2 to the power x.", ulps=3,
+    symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, called="exponential", doc="2 to the power x.", ulps=3,
     carries=lambda m, out, x, e: grown(m, out, e * math.log(2)),
     c="g_exp2({0})",
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    saves=("x",), math="expm1", doc="exp(x) - 1, accurate near 0.", ulps=3,
+    saves=("x",), math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
     carries=lambda m, out, x, e: (out + (1 + 2.0**-48)) * m.expm1(e),
     c="g_expm1({0})",
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
-    sign=r"\log", math="log", algebra="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
+    sign=r"\log", math="log", algebra="logarithm",
+    called="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
     carries=lambda m, out, x, e: logarithm(m, x, e),
     c="g_log({0})",
 )
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
-    math="log2", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
+    math="log2", called="logarithm", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
     carries=lambda m, out, x, e: logarithm(m, x, e, 2),
     c="g_log2({0})",
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
-    math="log10", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
+    math="log10", called="logarithm", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
     carries=lambda m, out, x, e: logarithm(m, x, e, 10),
     c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain=of(x="(-1, inf)"), doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
+    saves=("x",), domain=of(x="(-1, inf)"), called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
     carries=lambda m, out, x, e: logarithm(m, 1 + x, e),
     c="g_log1p({0})",
 )

@@ -15,6 +15,8 @@ from gradcli.ops.spec import Op
 
 sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
+
+    called="hyperbolic sine",
     doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
     quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="asinh({})",
     between=(),
@@ -22,7 +24,7 @@ sinh: Op = elementwise(
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), sign=r"\cosh", math="cosh",
-    doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
+    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
     doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="acosh({})",
     between=(0.0,),
     c="g_cosh({0})",
@@ -30,6 +32,8 @@ cosh: Op = elementwise(
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=4,
     sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
+
+    called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
     carries=bent,
     c="g_tanh({0})",

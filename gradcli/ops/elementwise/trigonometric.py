@@ -17,21 +17,21 @@ from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), doc="The sine, x in radians.", ulps=5,
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), called="sine", doc="The sine, x in radians.", ulps=5,
     parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), doc="The cosine.", ulps=5,
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), called="cosine", doc="The cosine.", ulps=5,
     parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
 )
 tan: Op = elementwise(
-    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), doc="The tangent.",
+    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), called="tangent", doc="The tangent.",
     parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=5,
     bare="atan({})",
     carries=tangent,
@@ -39,21 +39,21 @@ tan: Op = elementwise(
 )
 sec: Op = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
-    domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", doc="The secant, 1/cos(x).", ulps=5,
+    domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", called="secant", doc="The secant, 1/cos(x).", ulps=5,
     parity="even", means=lambda x: 1 / cos(x), bare="asec({})",
     carries=inverse_of_steady,
     c="(1 / g_cos({0}))",
 )
 csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
-    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", doc="The cosecant, 1/sin(x).", ulps=5,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
     parity="odd", means=lambda x: 1 / sin(x), bare="acsc({})",
     carries=inverse_of_steady,
     c="(1 / g_sin({0}))",
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
-    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", doc="The cotangent, 1/tan(x).", ulps=6,
+    domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
     parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
     carries=tangent,
     c="(1 / g_tan({0}))",

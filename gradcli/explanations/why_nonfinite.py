@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.explain.entries import Entries, Mask, shown
+from gradcli.explanations.entries import Entries, Mask, shown
 from gradcli.report.explanation import Contribution, Why
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.explain.entries import Entries, shown
+from gradcli.explanations.entries import Entries, shown
 from gradcli.report.explanation import Path, Why
 from gradcli.report.number_text import size
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import Source
-from gradcli.explain.local import LocalFormulas, pieces_of
-from gradcli.explain.merged import merged
-from gradcli.explain.paths import paths
-from gradcli.explain.places import NOWHERE, Place, places
-from gradcli.explain.recorded import Passed, Recorded, recorded
+from gradcli.explanations.local import LocalFormulas, pieces_of
+from gradcli.explanations.merged import merged
+from gradcli.explanations.paths import paths
+from gradcli.explanations.places import NOWHERE, Place, places
+from gradcli.explanations.recorded import Passed, Recorded, recorded
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.program_text import ProgramText
@@ -27,16 +28,30 @@ from gradcli.report.records import Record
 _FORMULAS = 4_000  # edges up to which each has its formulas
 
 
-def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: Sequence[str] = ()) -> Explanation:
-    """The explanation of a query whose record has its value and its gradient, while its graph is there.
+@dataclass(frozen=True, eq=False)
+class AskedExplanation:
+    """What is wanted beside nodes, adjoints and paths.
 
-    asked  entries whose stories are told, too: ``x[2]``
+    why    entries whose stories are told: ``x[2]``
+    steps  whether derivatives are derived as formulas, rule by rule; in LaTeX, too
     """
-    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
-    if asked:
-        from gradcli.explain.why import why
 
-        explanation.why = [why(explanation, target) for target in asked]
+    why: Sequence[str] = ()
+    steps: bool = False
+    latex: bool = False
+
+
+def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: AskedExplanation) -> Explanation:
+    """The explanation of a query whose record has its value and its gradient, while its graph is there."""
+    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
+    if asked.why:
+        from gradcli.explanations.why import why
+
+        explanation.why = [why(explanation, target) for target in asked.why]
+    if asked.steps and wrt:
+        from gradcli.explanations.steps import steps_of
+
+        explanation.steps = steps_of(program.scope, lowered.value, wrt, asked.latex)
     return explanation
 
 

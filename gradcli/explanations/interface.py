@@ -28,19 +28,21 @@ def explain(
     dialect: str | None = None,
     at: Mapping[str, Any] | None = None,
     why: str | Iterable[str] = (),
+    steps: bool = False,
     **bindings: Any,
 ) -> Explanation:
     """Where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
 
     The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes`` are in the order of the forward pass,
     its ``backward`` in that of the sweep, and its ``gradients`` have the paths that they are the sum of.
-    Of each entry in ``why`` ("x", "x[2]", "value") its ``why`` has the story.
+    Of each entry in ``why`` ("x", "x[2]", "value") its ``why`` has the story; with ``steps`` its ``steps`` have the derivation of each
+    derivative as a formula.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    from gradcli.explain.explaining import explained
+    from gradcli.explanations.explaining import AskedExplanation, explained
     from gradcli.query.interface import evaluated
 
-    asked = [why] if isinstance(why, str) else list(why)
+    asked = AskedExplanation([why] if isinstance(why, str) else list(why), steps, steps)
     found: dict[int, Explanation] = {}
 
     def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from gradcli.errors import GradcliError
-from gradcli.explain.recorded import Passed
+from gradcli.explanations.recorded import Passed
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph

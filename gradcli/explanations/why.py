@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UsageError, suggestion
-from gradcli.explain.entries import Entries, entry_text
-from gradcli.explain.why_nonfinite import nonfinite_gradient, nonfinite_value
-from gradcli.explain.why_sizes import imprecise, sized_gradient, sized_value
-from gradcli.explain.why_zero import zero_gradient, zero_value
+from gradcli.explanations.entries import Entries, entry_text
+from gradcli.explanations.why_nonfinite import nonfinite_gradient, nonfinite_value
+from gradcli.explanations.why_sizes import imprecise, sized_gradient, sized_value
+from gradcli.explanations.why_zero import zero_gradient, zero_value
 from gradcli.report.explanation import Explanation, Why
 
 VALUE = "value"

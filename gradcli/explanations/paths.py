@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.explain.recorded import Recorded, Table, fitting, pulled
+from gradcli.explanations.recorded import Recorded, Table, fitting, pulled
 from gradcli.graph.nodes import Expr
 
 ALL = 32  # paths to a name up to which all are listed
