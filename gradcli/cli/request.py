@@ -7,6 +7,7 @@ from gradcli.ops.fixed import Fixed
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
+PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -89,3 +90,14 @@ class CheckRequest(Request):
     config: str | None = None
     format_given: bool = False  # rather than the default
     words: tuple[str, ...] = ()  # the arguments as they were typed
+
+
+class PlotRequest(Request):
+    """Those of ``gradcli plot``."""
+
+    points: int | None
+    log: str | None
+    out: str | None
+    check: bool
+    width: int | None
+    height: int | None

@@ -24,6 +24,7 @@ _GROWS = 2.5  # times as large, a hundred times as close: faster than a logarith
 _SURE = 10.0  # times what it changes beside the place
 _VALUES, _SLOPES = 1e-9, 1e-6  # relative: smaller steps are rounding
 _HUGE = 1e300
+_FLANK = 1e-2  # of an interval
 
 
 class Place(NamedTuple):
@@ -70,12 +71,12 @@ def located(probe: Probe, begin: float, end: float, lows: Array, highs: Array, e
             at_low, at_high, scale = at_low[:, keep], at_high[:, keep], scale[:, keep]
             if not lows.size:
                 return []
-    found = [
-        (int(entry), place)
-        for low, high, width, entry in zip(lows.tolist(), highs.tolist(), widths.tolist(), entries.tolist(), strict=True)
-        if (place := _read(probe, begin, end, low, high, width, entry)) is not None
-    ]
-    return _once(found)
+    found = []
+    for low, high, width, entry in zip(lows.tolist(), highs.tolist(), widths.tolist(), entries.tolist(), strict=True):
+        place = _read(probe, begin, end, low, high, width, entry)
+        if place is not None:
+            found.append((int(entry), place, width))
+    return _once(probe, found)
 
 
 def _towards_pole(at_low: Array, at_middle: Array, at_high: Array) -> Array:
@@ -214,17 +215,22 @@ def _between(at: float, low: float, high: float, values: Array, slopes: Array, d
     return None
 
 
-def _once(found: list[tuple[int, Place]]) -> list[tuple[int, Place]]:
-    """Each place once: intervals beside each other lead to the same."""
-    kept: list[tuple[int, Place]] = []
-    for entry, place in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
-        if kept and kept[-1][0] == entry and _is_same(kept[-1][1], place):
-            before = kept.pop()[1]
-            low, high = min(before.low, place.low), max(before.high, place.high)
-            kept.append((entry, before._replace(low=low, high=high, at=roundest(low, high))))
+def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int, Place]]:
+    """Each place once: intervals beside each other lead to the same; of poles that nearly touch, the flank of one is no other."""
+    kept: list[tuple[int, Place, float]] = []
+    for entry, place, width in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
+        last = kept[-1] if kept and kept[-1][0] == entry else None
+        if last is not None and _is_same(last[1], place):
+            low, high = min(last[1].low, place.low), max(last[1].high, place.high)
+            kept[-1] = entry, last[1]._replace(low=low, high=high, at=roundest(low, high)), width
+        elif last is not None and last[1].kind == place.kind == "pole" and place.at - last[1].at < _FLANK * max(width, last[2]):
+            ends = np.array([last[1].low, last[1].high, place.low, place.high])
+            heights = np.abs(_at(probe, ends, np.full(4, entry))[0])
+            if max(heights[2:]) > max(heights[:2]):
+                kept[-1] = entry, place, width
         else:
-            kept.append((entry, place))
-    return kept
+            kept.append((entry, place, width))
+    return [(entry, place) for entry, place, _ in kept]
 
 
 def _is_same(one: Place, other: Place) -> bool:

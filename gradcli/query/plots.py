@@ -27,7 +27,7 @@ POINTS = 101  # of a table of one name
 _SIDE = 65  # of the grid of two
 _MOST = 12  # curves
 _MOST_ENTRIES = 4_000_000  # of a table
-_LEVELS = 9
+_LEVELS = 7
 _MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 

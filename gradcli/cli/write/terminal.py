@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.derivative_sheet import Line
+    from gradcli.report.plot_canvas import Row
+    from gradcli.report.plot_record import PlotRecord
 
 COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
@@ -108,6 +110,30 @@ class BoundTerminal(Labelled):
         width = label_width(lines)
         for line in lines:
             self.line(line, width)
+        self.console.file.flush()
+
+
+class PlotTerminal(Labelled):
+    """Charts of curves, and what is said of them, for a person."""
+
+    def show_all(self, rows: Sequence[Row], records: Sequence[PlotRecord]) -> None:
+        from gradcli.report import plot_sheet as sheet
+        from gradcli.report.derivative_sheet import label_width
+
+        for row in rows:
+            self.console.print(_assembled(*row), soft_wrap=True)
+        self.first = not rows
+        for record in records:
+            self.between()
+            self.console.print(plain("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
+            lines = sheet.lines_of(record)
+            width = label_width(lines)
+            for line in lines:
+                if line.kind == "verdict" and record.check is not None:
+                    word = record.check.worst.word
+                    self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
+                else:
+                    self.line(line, width)
         self.console.file.flush()
 
 
