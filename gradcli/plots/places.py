@@ -168,6 +168,9 @@ def _read(probe: Probe, begin: float, end: float, low: float, high: float, width
         return Place("pole", at, low, high, limits[0], limits[1])
     if has[0] and has[1]:
         return _between(at, low, high, values, slopes, defined)
+    if has[0] != has[1] and defined.all() and (low == begin or high == end):  # at an end of the range only a jump tells
+        found = _between(at, low, high, values, slopes, defined)
+        return found if found is not None and found.kind == "jump" and not found.single else None
     if defined[3] != defined[5] or has[0] != has[1]:
         return Place("domain", at, low, high, *ends)
     return None

@@ -151,13 +151,16 @@ def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
         text = f"pole at {at}: {left}" if left == right else f"pole at {at}: {', '.join(sides)}"
         heights = (place.left, place.right)
     elif place.kind == "jump":
-        middle = _number(_height(samples, entry, place.at, 0))
-        text = f"jump at {at}: from {left} to {right}" if not place.single else f"a point by itself at {at}: {middle}, beside it {left}"
-        heights = (place.left, place.right)
+        middle = _height(samples, entry, place.at, 0)
+        near = _NOTHING * max(abs(place.left), abs(place.right), abs(middle))
+        own = min(abs(middle - place.left), abs(middle - place.right)) > near
+        text = f"jump at {at}: from {left} to {right}" + (f", {_number(middle)} there" if own else "")
+        if place.single:
+            text = f"a point by itself at {at}: {_number(middle)}, beside it {left}"
+        return Mark(place.kind, place.at, place.at, (place.left, place.right), text, middle if own else math.nan)
     elif place.kind == "kink":
         text = f"kink at {at}: the slope goes from {left} to {right}" if left != right else f"vertical slope at {at}: {left}"
-        middle_height = _height(samples, entry, place.at, 0)
-        heights = (middle_height, middle_height)
+        heights = (_height(samples, entry, place.at, 0),) * 2
     else:
         text, heights = f"no value at {at}, a hole in the curve", (place.left, place.right)
     return Mark(place.kind, place.at, place.at, heights, text)

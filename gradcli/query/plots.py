@@ -24,10 +24,11 @@ from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
 
 Ends = tuple[float, float]
 POINTS = 101  # of a table of one name
-_SIDE = 65  # of the grid of two
+_SIDE, _FINE = 33, 121  # of the grid of two, in the table and in the picture
 _MOST = 12  # curves
 _MOST_ENTRIES = 4_000_000  # of a table
 _LEVELS = 7
+_NEAR = 1e-6  # relative, or else absolute: what is on a curve
 _MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 
@@ -168,11 +169,29 @@ def _broken(samples: Samples, places: Sequence[Place], heights: Mapping[str, np.
     after = sorted({int(np.searchsorted(samples.xs, place.high, "left")) for place in breaks})
     xs = np.insert(samples.xs, after, [samples.xs[max(0, i - 1)] for i in after])
     through = {int(np.searchsorted(samples.xs, p.high, "left")) for p in breaks if p.kind == "kink" or (p.kind == "domain" and p.single)}
+    defined = np.isfinite(heights[VALUE])
     out = {}
     for heading, numbers in heights.items():
-        gaps = [numbers[max(0, i - 1)] if heading == VALUE and i in through else np.nan for i in after]
-        out[heading] = np.insert(np.where(np.isfinite(numbers), numbers, np.nan), after, gaps)
+        drawn = np.where(np.isfinite(numbers) & defined, numbers, np.nan)
+        for place in breaks:
+            if place.kind == ("jump" if heading == VALUE else "kink"):
+                _lift(samples.xs, drawn, place)
+        gaps = [_beside(drawn, i) if heading == VALUE and i in through else np.nan for i in after]
+        out[heading] = np.insert(drawn, after, gaps)
     return xs, out
+
+
+def _beside(heights: np.ndarray, place: int) -> float:
+    """The height before a place, for a curve that goes on there; also across a point without a value, which becomes no gap to the eye."""
+    return float(heights[max(0, place - 1)])
+
+
+def _lift(xs: np.ndarray, heights: np.ndarray, place: Place) -> None:
+    """Take a curve off what is chosen at a kink or a jump itself, which is on neither side."""
+    first, last = np.searchsorted(xs, [place.low, place.high])
+    for i in range(int(first), min(int(last) + 1, len(xs))):
+        if not any(abs(heights[i] - limit) <= _NEAR * max(1.0, abs(limit)) for limit in (place.left, place.right) if math.isfinite(limit)):
+            heights[i] = np.nan
 
 
 def _clipped(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[str]:
@@ -192,15 +211,21 @@ def _field(columns: Columns, asked: AskedPlot, record: PlotRecord) -> None:
         raise UsageError(f"{side} points along each name are too many for an expression that is computed point by point", help="--points 20")
     if side * side > _MOST_ENTRIES:
         raise UsageError(f"--points {side} makes a table of more than {_MOST_ENTRIES:,} rows")
-    (first, (left, right)), (second, (low, high)) = asked.ranges.items()
-    xs, ys = evenly(left, right, side, "x" in asked.log), evenly(low, high, side, "y" in asked.log)
-    across, up = (grid.ravel() for grid in np.meshgrid(xs, ys))
-    found = columns(across, up)
-    values = found.values.reshape(len(ys), len(xs))
-    slopes = tuple(found.slopes[name].reshape(values.shape) for name in (first, second))
-    record.grid = Field(xs, ys, values, (slopes[0], slopes[1]), levels(values, _LEVELS))
+    record.grid = _grid(columns, asked, _FINE if columns.entrywise else side)
+    record.grid.table = _grid(columns, asked, side)
+    values = record.grid.values
+    record.grid.levels = levels(values, _LEVELS)
     lost = int(np.count_nonzero(~np.isfinite(values)))
     if lost:
         record.notes.append(f"{lost} of {values.size} points have no finite value: they are left blank")
     if values.size == lost:
         raise UsageError("the expression has no finite value anywhere in these ranges")
+
+
+def _grid(columns: Columns, asked: AskedPlot, side: int) -> Field:
+    (first, (left, right)), (second, (low, high)) = asked.ranges.items()
+    xs, ys = evenly(left, right, side, "x" in asked.log), evenly(low, high, side, "y" in asked.log)
+    across, up = (grid.ravel() for grid in np.meshgrid(xs, ys))
+    found = columns(across, up)
+    slopes = {name: slope.reshape(len(ys), len(xs)) for name, slope in found.slopes.items()}
+    return Field(xs, ys, found.values.reshape(len(ys), len(xs)), slopes, (slopes.get(first), slopes.get(second)))

@@ -33,10 +33,11 @@ class Frame(NamedTuple):
     pole: str
     kink: str
     jump: str
+    point: str
 
 
-UNICODE = Frame("│", "┤", "└", "─", "┴", "┈", "┊", "◆", "○")
-ASCII = Frame("|", "+", "+", "-", "+", ".", ":", "^", "o")
+UNICODE = Frame("│", "┤", "└", "─", "┴", "┈", "┊", "◆", "○", "●")
+ASCII = Frame("|", "+", "+", "-", "+", ".", ":", "^", "o", "@")
 
 
 def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -157,6 +158,8 @@ def _mark(
     for height in dict.fromkeys(mark.value):
         if math.isfinite(height) and (up is float or height > 0) and view[0] <= up(height) <= view[1]:
             sheet.text(*sheet.cell(across(mark.at), up(height)), character, colour)
+    if math.isfinite(mark.point) and (up is float or mark.point > 0) and view[0] <= up(mark.point) <= view[1]:
+        sheet.text(*sheet.cell(across(mark.at), up(mark.point)), frame.point, colour)
 
 
 def below(name: str, sides: Point, log: bool, columns: int, margin: int, frame: Frame) -> list[Row]:

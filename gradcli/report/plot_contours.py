@@ -71,7 +71,9 @@ def _colour(number: int, count: int) -> str:
 
 
 def _arrows(sheet: Sheet, grid: Field, spans: Point, arrows: str) -> None:
-    wide, tall = (grid_of(slope, sheet.rows, sheet.columns) for slope in grid.slopes)
+    if grid.gradient[0] is None or grid.gradient[1] is None:
+        return
+    wide, tall = (grid_of(slope, sheet.rows, sheet.columns) for slope in grid.gradient if slope is not None)
     with np.errstate(all="ignore"):
         size = np.hypot(wide, tall)
     most = float(np.nanmax(np.where(np.isfinite(size), size, 0.0), initial=0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ class Mark(NamedTuple):
     at     where; of a part without a value, where that begins
     end    where such a part ends
     value  the height of the curve on both sides, where it has one
+    point  the height of the place itself, where that is another one
     text   in words, with the place
     """
 
@@ -32,6 +34,7 @@ class Mark(NamedTuple):
     end: float
     value: tuple[float, float]
     text: str
+    point: float = math.nan
 
 
 @dataclass(eq=False, repr=False)
@@ -57,13 +60,21 @@ class Curve:
 
 @dataclass(eq=False, repr=False)
 class Field:
-    """A value over two ranges: at the points of a grid, rows from below to above, and its gradient."""
+    """A value over two ranges: at the points of a grid, rows from below to above.
+
+    slopes    derivatives, by their names
+    gradient  those by the two names of the ranges, where there are both
+    levels    round values, of the contours
+    table     a coarser grid, for people and programs to read
+    """
 
     xs: np.ndarray
     ys: np.ndarray
     values: np.ndarray
-    slopes: tuple[np.ndarray, np.ndarray]
+    slopes: dict[str, np.ndarray]
+    gradient: tuple[np.ndarray | None, np.ndarray | None]
     levels: list[float] = field(default_factory=list)
+    table: Field | None = None
 
 
 @dataclass(eq=False)
@@ -125,10 +136,10 @@ def rows(record: PlotRecord) -> list[list[Any]]:
     """The rows of the table: points in order, curve by curve; of two names the first varies fastest."""
     found: list[list[Any]] = []
     if record.grid is not None:
-        grid = record.grid
+        grid = record.grid.table or record.grid
         for j, y in enumerate(grid.ys.tolist()):
             for i, x in enumerate(grid.xs.tolist()):
-                found.append([x, y, float(grid.values[j, i]), *(float(slope[j, i]) for slope in grid.slopes)])
+                found.append([x, y, float(grid.values[j, i]), *(float(grid.slopes[name][j, i]) for name in record.by)])
         return found
     assert record.at is not None
     for curve in record.curves:

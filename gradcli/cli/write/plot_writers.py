@@ -16,7 +16,7 @@ from gradcli.report.plot_canvas import Row, Style
 from gradcli.report.plot_record import PlotRecord, as_dict
 from gradcli.storage.whole_files import write_whole
 
-_PICTURED = "⣿│┤└─┴┈┊◆○━→↗"  # what an encoding has to have for a chart of dots
+_PICTURED = "⣿│┤└─┴┈┊◆○●━→↗"  # what an encoding has to have for a chart of dots
 _LOWEST, _HIGHEST = 16, 40  # rows of a chart
 _BELOW = 8  # rows that are left for what is said
 
