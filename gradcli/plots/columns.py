@@ -90,8 +90,8 @@ class Columns:
             with np.errstate(all="ignore"):
                 adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
         slopes = {}
-        for name, leaf in self.wrt.items():
-            part = None if leaf not in leaves else adjoints.get(leaves[leaf])
+        for name, asked in self.wrt.items():
+            part = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
             slopes[name] = np.zeros((count, *shape)) if part is None else np.array(np.broadcast_to(part, value.shape)[:count], np.float64)
         return Points(np.array(value[:count], np.float64), slopes)
 
@@ -110,9 +110,9 @@ class Columns:
         slopes = {name: np.full((count, *shape), np.nan) for name in self.wrt}
         table = dict(self.scope.values)
         for place in range(count):
-            for leaf, column in zip(self.moving.values(), columns, strict=True):
-                if leaf is not None:
-                    table[leaf] = column[place]
+            for moved, column in zip(self.moving.values(), columns, strict=True):
+                if moved is not None:
+                    table[moved] = column[place]
             try:
                 found = forward([self.root], table, "float64", self.order)
             except EvaluationError:

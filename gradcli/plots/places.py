@@ -109,7 +109,7 @@ def _to_zero(probe: Probe, low: float, high: float, entry: int) -> tuple[float, 
     """The floats next to zero, where a place is there: there are more floats on the way to it than steps."""
     least = math.ulp(0.0)
     closer = (-least, 0.0) if high == 0 else (0.0, least)
-    if not low <= 0 <= high or low == closer[0] and high == closer[1]:
+    if not low <= 0 <= high or (low == closer[0] and high == closer[1]):
         return low, high
     values = _at(probe, np.array([low, -least, 0.0, least, high]), np.full(5, entry))[0]
     if np.isinf(values[2]):
@@ -163,7 +163,7 @@ def _read(probe: Probe, begin: float, end: float, low: float, high: float, width
     ends = (float(sides[0][2]) if has[0] else math.nan, float(sides[1][2]) if has[1] else math.nan)
     towards = _infinite(values[3], values[2]), _infinite(values[5], values[8])
     grows = [has[i] and _grows(sides[i]) for i in (0, 1)]
-    if np.isinf(values[3:6]).any() and (has[0] or has[1]) and not _overflows(values) or grows[0] or grows[1]:
+    if (np.isinf(values[3:6]).any() and (has[0] or has[1]) and not _overflows(values)) or grows[0] or grows[1]:
         limits = [math.copysign(math.inf, towards[i]) if has[i] and (grows[i] or np.isinf(values[3:6]).any()) else ends[i] for i in (0, 1)]
         return Place("pole", at, low, high, limits[0], limits[1])
     if has[0] and has[1]:

@@ -147,7 +147,8 @@ def _bends(xs: Array, values: Array, slopes: Array, places: list[list[Place]], l
         worst = np.maximum(worst, off.max(axis=1, initial=0.0))
     worst[(middles <= lows) | (middles >= highs) | (highs - lows < 1e-6 * (xs[-1] - xs[0]))] = 0.0
     chosen = np.argsort(-worst, kind="stable")
-    return middles[chosen[worst[chosen] > _FLAT]]
+    found: Array = middles[chosen[worst[chosen] > _FLAT]]
+    return found
 
 
 def view(heights: Array, *, clipped: bool = True) -> tuple[float, float]:

@@ -21,7 +21,9 @@ _GOLDEN = 0.6180339887498949
 _CANDIDATES = 64
 
 
-def cross_checked(record: PlotRecord, number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options) -> None:
+def cross_checked(
+    record: PlotRecord, number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options
+) -> None:
     """Put the gravest verdict of some points into a record.
 
     number  which query of its program it is, from 0
@@ -66,7 +68,11 @@ def _is_drawn(record: PlotRecord, point: Mapping[str, float]) -> bool:
 
 
 def _judged(
-    point: Mapping[str, float], number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options, in_passing: bool
+    point: Mapping[str, float],
+    number: int,
+    fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]],
+    options: Options,
+    in_passing: bool,
 ) -> Check | None:
     """The verdict on one query of a program at one point; None where it has none."""
     program, lines = fresh({name: np.float64(value) for name, value in point.items()})

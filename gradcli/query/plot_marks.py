@@ -87,13 +87,13 @@ def _gap(columns: Columns, name: str, low: float, high: float, samples: Samples,
     if (low, high) == ends:
         where = "anywhere in this range"
     elif low == high:
-        where = f"at {name}={low!r}"
+        where = f"at {name}={_place(low)}"
     elif low == ends[0]:
-        where = f"for {name} {stops} {last!r}"
+        where = f"for {name} {stops} {_place(last)}"
     elif high == ends[1]:
-        where = f"for {name} {begins.replace('<', '>')} {first!r}"
+        where = f"for {name} {begins.replace('<', '>')} {_place(first)}"
     else:
-        where = f"for {first!r} {begins} {name} {stops} {last!r}"
+        where = f"for {_place(first)} {begins} {name} {stops} {_place(last)}"
     what = "the value is infinite" if infinite else "no value"
     return Mark("domain", first, last, beside, f"{what} {where}" + (f": {reason}" if reason else ""))
 
@@ -144,7 +144,7 @@ def _born(table: Mapping[Expr, object], order: list[Expr]) -> Expr | None:
 
 def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
     heights = _height(samples, entry, place.low, 0), _height(samples, entry, place.high, 0)
-    at = f"{name}={place.at!r}"
+    at = f"{name}={_place(place.at)}"
     left, right = _numbers(place.left, place.right)
     if place.kind == "pole":
         sides = [f"{side} from {word}" for side, word in ((left, "the left"), (right, "the right")) if side in ("+inf", "-inf")]
@@ -157,13 +157,18 @@ def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
         text = f"jump at {at}: from {left} to {right}" + (f", {_number(middle)} there" if own else "")
         if place.single:
             text = f"a point by itself at {at}: {_number(middle)}, beside it {left}"
-        return Mark(place.kind, place.at, place.at, (place.left, place.right), text, middle if own else math.nan)
+        return Mark(place.kind, place.at, place.at, (place.left, place.right), text, middle)
     elif place.kind == "kink":
         text = f"kink at {at}: the slope goes from {left} to {right}" if left != right else f"vertical slope at {at}: {left}"
         heights = (_height(samples, entry, place.at, 0),) * 2
     else:
         text, heights = f"no value at {at}, a hole in the curve", (place.left, place.right)
     return Mark(place.kind, place.at, place.at, heights, text)
+
+
+def _place(x: float) -> str:
+    """A place with all its digits."""
+    return repr(x).removesuffix(".0")
 
 
 def _numbers(left: float, right: float) -> tuple[str, str]:

@@ -140,8 +140,14 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
     labels = _labels(program, root, list(by))
     for entry, (label, names) in enumerate(labels):
         places = samples.places[entry]
-        heights = {VALUE: drawn.values.reshape(-1, entries)[:, entry], **{f"d/d{n}": drawn.slopes[n].reshape(-1, entries)[:, entry] for n in by}}
-        numbers = {VALUE: table.values.reshape(-1, entries)[:, entry], **{f"d/d{n}": table.slopes[n].reshape(-1, entries)[:, entry] for n in by}}
+        heights = {
+            VALUE: drawn.values.reshape(-1, entries)[:, entry],
+            **{f"d/d{n}": drawn.slopes[n].reshape(-1, entries)[:, entry] for n in by},
+        }
+        numbers = {
+            VALUE: table.values.reshape(-1, entries)[:, entry],
+            **{f"d/d{n}": table.slopes[n].reshape(-1, entries)[:, entry] for n in by},
+        }
         curve = Curve(label, names, *_broken(samples, places, heights), numbers)
         curve.marks, notes = marks_of(columns, name, samples, entry, (begin, end))
         record.notes += [f"{label}: {note}" if label else note for note in notes]
@@ -208,7 +214,9 @@ def _field(columns: Columns, asked: AskedPlot, record: PlotRecord) -> None:
         raise ShapeError(f"contours are those of a number; the result has the shape {root.shape}", help="take one entry, or a sum")
     side = asked.points or _SIDE
     if not columns.entrywise and side * side * columns.work > _MOST_WORK:
-        raise UsageError(f"{side} points along each name are too many for an expression that is computed point by point", help="--points 20")
+        raise UsageError(
+            f"{side} points along each name are too many for an expression that is computed point by point", help="--points 20"
+        )
     if side * side > _MOST_ENTRIES:
         raise UsageError(f"--points {side} makes a table of more than {_MOST_ENTRIES:,} rows")
     record.grid = _grid(columns, asked, _FINE if columns.entrywise else side)

@@ -78,8 +78,7 @@ def _view(lines: Sequence[Line], heading: str, log: bool) -> tuple[float, float]
     room = (high - low) * _MARGIN or abs(high) * 0.5 or 1.0
     if not math.isfinite(high - low + 2 * room):
         return low / 2, high / 2
-    if room < 1e-12 * max(abs(low), abs(high)):
-        room = 1e-12 * max(abs(low), abs(high))
+    room = max(room, 1e-12 * max(abs(low), abs(high)))
     return low - room, high + room
 
 

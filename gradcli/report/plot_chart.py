@@ -92,9 +92,9 @@ def _drawn(panel: Panel, ends: Point, log: str, rows: int, margin: int, style: S
                 sheet.text(sheet.cell(across(mark.at), low)[0], row, frame.pole, DIM, behind=True)
     plain = not style.unicode or (len(panel.lines) > 1 and not style.colour)
     for line in panel.lines:
-        colour, mark = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
+        colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
         for (x0, y0), (x1, y1) in _segments(line, across, up, (low, high)):
-            sheet.line(x0, y0, x1, y1, colour, mark)
+            sheet.line(x0, y0, x1, y1, colour, character)
     if panel.heading == VALUE:
         for number, marked in panel.marks:
             _mark(sheet, marked, across, up, (low, high), frame, COLOURS[number % len(COLOURS)])
@@ -113,7 +113,7 @@ def framed(sheet: Sheet, beside: Mapping[int, str], margin: int, frame: Frame) -
 
 
 def _scale(log: bool) -> Callable[[float], float]:
-    return (lambda x: math.log10(x)) if log else float
+    return math.log10 if log else float
 
 
 def _segments(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
 import numpy as np
 
 from gradcli.inert import display_width, printable

@@ -13,7 +13,8 @@ _MOST = 2_000  # rows that are shown
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
+body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
 h1 { font: 600 1.1rem/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin-bottom: 0; }
 p.range { margin-top: 0; color: var(--dim); }
 svg { width: 100%; height: auto; }

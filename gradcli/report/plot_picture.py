@@ -72,7 +72,7 @@ def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, 
     return out.getvalue()
 
 
-def _settings(theme: Theme) -> dict[str, Any]:
+def _settings(theme: Theme) -> Any:
     return {
         "svg.hashsalt": f"gradcli-{theme.name}", "text.parse_math": False, "figure.facecolor": theme.background,
         "savefig.facecolor": theme.background, "axes.facecolor": theme.background, "axes.edgecolor": theme.lines,
@@ -180,7 +180,10 @@ def _arrows(ax: Axes, grid: Field, record: PlotRecord, theme: Theme) -> None:
     rows = np.unique(np.linspace(0, len(grid.ys) - 1, _ARROWS + 2).round().astype(int))[1:-1]
     places = np.ix_(rows, columns)
     wide, tall = grid.gradient[0][places], grid.gradient[1][places]
-    spans = [math.log(end / begin) if axis in record.log else end - begin for axis, (begin, end) in zip("xy", record.ranges.values(), strict=True)]
+    spans = [
+        math.log(end / begin) if axis in record.log else end - begin
+        for axis, (begin, end) in zip("xy", record.ranges.values(), strict=True)
+    ]
     if "x" in record.log:
         wide = wide * grid.xs[columns][None, :]
     if "y" in record.log:
@@ -195,6 +198,6 @@ def _arrows(ax: Axes, grid: Field, record: PlotRecord, theme: Theme) -> None:
     known = np.isfinite(size) & (size > 1e-9 * most)
     xs, ys = np.meshgrid(grid.xs[columns], grid.ys[rows])
     ax.quiver(
-        xs[known], ys[known], (across * share)[known], (up * share)[known], angles="uv", color=theme.text, scale=_ARROWS * 1.6, width=0.0028,
-        pivot="mid", alpha=0.9,
+        xs[known], ys[known], (across * share)[known], (up * share)[known], angles="uv", color=theme.text, scale=_ARROWS * 1.6,
+        width=0.0028, pivot="mid", alpha=0.9,
     )  # fmt: skip

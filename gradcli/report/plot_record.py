@@ -25,7 +25,7 @@ class Mark(NamedTuple):
     at     where; of a part without a value, where that begins
     end    where such a part ends
     value  the height of the curve on both sides, where it has one
-    point  the height of the place itself, where that is another one
+    point  of a jump, the height of the place itself
     text   in words, with the place
     """
 
@@ -153,7 +153,11 @@ def as_dict(record: PlotRecord) -> dict[str, Any]:
     """The whole record, in the order in which it is documented."""
     failed = record.error is not None
     headings = [] if failed else columns(record)
-    points = [] if failed else [{h: number(x) if isinstance(x, float) else x for h, x in zip(headings, row, strict=True)} for row in rows(record)]
+    points = (
+        []
+        if failed
+        else [{h: number(x) if isinstance(x, float) else x for h, x in zip(headings, row, strict=True)} for row in rows(record)]
+    )
     several = len(record.curves) > 1
     marks: list[dict[str, Any]] = [
         {

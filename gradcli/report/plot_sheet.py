@@ -27,7 +27,8 @@ def lines_of(record: PlotRecord) -> list[Line]:
     lines = [Line(label, printable(fact), "fact") for label, fact in facts.items() if fact is not None]
     several = len(record.curves) > 1
     for curve, mark in record.marks[:_MOST]:
-        text = one_line(f"{curve.label}: {mark.text}" if several else mark.text, _LONGEST)
+        said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label
+        text = one_line(f"{curve.label}: {said}" if several else said, _LONGEST)
         lines.append(Line(mark.kind, text, "note"))
     if len(record.marks) > _MOST:
         lines.append(Line("", f"and {len(record.marks) - _MOST} more places, which --format json lists", "note"))

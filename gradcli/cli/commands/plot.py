@@ -34,10 +34,15 @@ def plot(
     ] = None,
     file: Files = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None,
-    points: Annotated[int | None, typer.Option(metavar="N", help="Rows of the table, evenly spaced (101); of two names, along each (65).")] = None,
-    log: Annotated[str | None, typer.Option(metavar="x|y|xy", help="Logarithmic axes: of the name, of the value (of two names: theirs).")] = None,
+    points: Annotated[
+        int | None, typer.Option(metavar="N", help="Rows of the table, evenly spaced (101); of two names, along each (65).")
+    ] = None,
+    log: Annotated[
+        str | None, typer.Option(metavar="x|y|xy", help="Logarithmic axes: of the name, of the value (of two names: theirs).")
+    ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Draw into FILE.svg, .png, .pdf or .html (pip install 'gradcli[plot]').")
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Draw into FILE.svg, .png, .pdf or .html (pip install 'gradcli[plot]')."),
     ] = None,
     width: Annotated[int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")] = None,
     height: Annotated[int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")] = None,

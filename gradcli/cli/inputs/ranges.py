@@ -113,7 +113,9 @@ def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
     choice("--log", request.log, ("x", "y", "xy"))
     for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
         if axis in request.log and low <= 0:
-            raise UsageError(f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no logarithm", help=f"{name}=0.1..10")
+            raise UsageError(
+                f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no logarithm", help=f"{name}=0.1..10"
+            )
     return request.log
 
 
