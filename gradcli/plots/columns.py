@@ -6,6 +6,7 @@ matrix of the names, is computed point by point on one graph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ class Columns:
         self.order = reachable([root])
         self.leaves = list(dict.fromkeys(leaf for leaf in (*moving.values(), *wrt.values()) if leaf is not None and leaf in self.order))
         self.entrywise = self._is_entrywise()
-        self.work = len(self.order)
+        self.work = sum(math.prod(node.shape) if node.op is None or node.op.outputs == 1 else 1 for node in self.order)
         self._made: dict[int, tuple[dict[Expr, Expr], Expr, list[Expr]]] = {}
 
     def _is_entrywise(self) -> bool:

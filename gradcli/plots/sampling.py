@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.plots.places import Array, Place, Probe, located
 from gradcli.plots.spacing import evenly
 
-_EVEN, _UNEVEN = 257, 256  # points to begin with
+_FIRST = 256  # points to begin with at even distances, and as many at others
 _GOLDEN = 0.6180339887498949
 _SUSPECTS = 1024  # intervals that are looked into
 _STANDS_OUT = 3.0  # times as much as beside it
@@ -18,11 +18,8 @@ _ROUNDING = 1e-9  # relative: smaller changes of a slope are none
 _TURNS = 0.3  # of the largest slope, or of a rise that slopes do not explain: such a change is looked into
 _SEEN = 1e-3  # of the height
 _ROUNDS, _FLAT = 9, 0.0015  # how often intervals are halved, and how far a curve may be from a line, of its height
-_MOST = 6_000  # points of a picture
 _NEARER = 14  # points towards a place, each half as far
 _BESIDE = 1e-7  # of the range: points on both sides of a place that is known beforehand
-
-_SPARING = (65, 64, 32, 3, 800)  # the same where points are computed one by one
 
 
 class Samples(NamedTuple):
@@ -34,15 +31,16 @@ class Samples(NamedTuple):
     places: list[list[Place]]
 
 
-def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterable[float], *, sparing: bool, log: bool = False) -> Samples:
+def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterable[float], budget: int, *, log: bool = False) -> Samples:
     """A function over a range.
 
     known    where it may be not smooth
-    sparing  points are few: each is computed for itself
+    budget   of points
     log      points are spaced evenly in logarithms
     """
-    even, uneven, suspects, rounds, most = _SPARING if sparing else (_EVEN, _UNEVEN, _SUSPECTS, _ROUNDS, _MOST)
-    xs = _begun(begin, end, even, uneven, known, log)
+    first = min(_FIRST, budget // 8)
+    suspects = min(_SUSPECTS, budget // 30)
+    xs = _begun(begin, end, 2 * (first // 2) + 1, first, known, log)
     values, slopes = probe(xs)
     lows, highs, columns = _suspects(xs, values, slopes, suspects)
     places: list[list[Place]] = [[] for _ in range(entries)]
@@ -50,8 +48,8 @@ def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterabl
         for entry, place in located(probe, begin, end, lows, highs, columns):
             places[entry].append(place)
     xs, values, slopes = _with(probe, xs, values, slopes, _towards(places, begin, end, xs))
-    for _ in range(rounds):
-        middles = _bends(xs, values, slopes, places, log)[: max(0, most - len(xs))]
+    for _ in range(_ROUNDS):
+        middles = _bends(xs, values, slopes, places, log)[: max(0, budget - len(xs))]
         if not middles.size:
             break
         xs, values, slopes = _with(probe, xs, values, slopes, middles)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, MissingValueError, ShapeError, TypeMismatchError, UsageError, suggestion
+from gradcli.errors import EvaluationError, GradcliError, MissingValueError, ShapeError, TypeMismatchError, UsageError, suggestion
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Assertion, Query, Statement
@@ -29,6 +29,8 @@ _MOST = 12  # curves
 _MOST_ENTRIES = 4_000_000  # of a table
 _LEVELS = 7
 _NEAR = 1e-6  # relative, or else absolute: what is on a curve
+_WORK = 200_000_000  # operations of a curve
+_FEWEST, _MOST_POINTS, _MOST_SINGLE = 200, 6_000, 1_000  # points of one; single ones are computed one by one
 _MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 
@@ -135,7 +137,9 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
         return found.values.reshape(len(xs), entries), found.slopes[name].reshape(len(xs), entries)
 
     known = seeds(columns, name, (begin, end)) if columns.entrywise and not root.shape else []
-    samples = sampled(probe, begin, end, entries, known, sparing=not columns.entrywise, log=log)
+    samples = sampled(probe, begin, end, entries, known, _budget(columns), log=log)
+    if not np.isfinite(samples.values).any():
+        raise EvaluationError(f"the expression has no finite value anywhere for {_ranges(asked)}")
     drawn, table = columns(samples.xs), columns(record.at)
     labels = _labels(program, root, list(by))
     for entry, (label, names) in enumerate(labels):
@@ -155,6 +159,16 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
         record.curves.append(curve)
 
 
+def _budget(columns: Columns) -> int:
+    """At how many points a curve may be computed."""
+    least, most = (_FEWEST, _MOST_POINTS) if columns.entrywise else (_FEWEST, _MOST_SINGLE)
+    return min(most, max(least, _WORK // columns.work))
+
+
+def _ranges(asked: AskedPlot) -> str:
+    return ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in asked.ranges.items())
+
+
 def _labels(program: Program, root: Expr, by: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
     """What tells the entries of a result apart: the values of names of its shape, or their indices."""
     if not root.shape:
@@ -172,9 +186,10 @@ def _labels(program: Program, root: Expr, by: Sequence[str]) -> list[tuple[str, 
 def _broken(samples: Samples, places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Points with a gap wherever a curve is not drawn through: the value at poles and jumps, the slope at kinks, too."""
     breaks = [place for place in places if place.kind != "domain" or place.single]
-    after = sorted({int(np.searchsorted(samples.xs, place.high, "left")) for place in breaks})
-    xs = np.insert(samples.xs, after, [samples.xs[max(0, i - 1)] for i in after])
-    through = {int(np.searchsorted(samples.xs, p.high, "left")) for p in breaks if p.kind == "kink" or (p.kind == "domain" and p.single)}
+    within = {place: _within(samples.xs, place) for place in breaks}
+    after = sorted({i for several in within.values() for i in several})
+    xs = np.insert(samples.xs, after, [samples.xs[i - 1] for i in after])
+    apart = {i for place, several in within.items() if place.kind in ("pole", "jump") for i in several}
     defined = np.isfinite(heights[VALUE])
     out = {}
     for heading, numbers in heights.items():
@@ -182,14 +197,15 @@ def _broken(samples: Samples, places: Sequence[Place], heights: Mapping[str, np.
         for place in breaks:
             if place.kind == ("jump" if heading == VALUE else "kink"):
                 _lift(samples.xs, drawn, place)
-        gaps = [_beside(drawn, i) if heading == VALUE and i in through else np.nan for i in after]
+        gaps = [drawn[i - 1] if heading == VALUE and i not in apart else np.nan for i in after]
         out[heading] = np.insert(drawn, after, gaps)
     return xs, out
 
 
-def _beside(heights: np.ndarray, place: int) -> float:
-    """The height before a place, for a curve that goes on there; also across a point without a value, which becomes no gap to the eye."""
-    return float(heights[max(0, place - 1)])
+def _within(xs: np.ndarray, place: Place) -> range:
+    """The points of a place but for its first one: before each of them the curve may break."""
+    first, last = np.searchsorted(xs, [place.low, place.high])
+    return range(int(first) + 1, min(int(last), len(xs) - 1) + 1)
 
 
 def _lift(xs: np.ndarray, heights: np.ndarray, place: Place) -> None:
@@ -227,7 +243,7 @@ def _field(columns: Columns, asked: AskedPlot, record: PlotRecord) -> None:
     if lost:
         record.notes.append(f"{lost} of {values.size} points have no finite value: they are left blank")
     if values.size == lost:
-        raise UsageError("the expression has no finite value anywhere in these ranges")
+        raise EvaluationError(f"the expression has no finite value anywhere for {_ranges(asked)}")
 
 
 def _grid(columns: Columns, asked: AskedPlot, side: int) -> Field:

@@ -45,7 +45,7 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     found = panels(records)
     if not found:
         return []
-    rows = max(5, (style.height - 2 - len(found)) // len(found))
+    rows = max(5, (style.height - 3 - len(found) - len(_legend(found[0].lines, style))) // len(found))
     record = next(r for r in records if r.curves)
     (name, ends) = next(iter(record.ranges.items()))
     margin = max(display_width(text) for panel in found for _, text in _heights(panel, rows, record.log))

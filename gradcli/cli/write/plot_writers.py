@@ -18,7 +18,8 @@ from gradcli.storage.whole_files import write_whole
 
 _PICTURED = "⣿│┤└─┴┈┊◆○●━→↗"  # what an encoding has to have for a chart of dots
 _LOWEST, _HIGHEST = 16, 40  # rows of a chart
-_BELOW = 8  # rows that are left for what is said
+_USUAL = 24  # where nobody knows
+_PROMPT = 2  # rows of the shell's
 
 
 def write(records: Sequence[PlotRecord], request: PlotRequest) -> None:
@@ -60,10 +61,11 @@ def _file(records: Sequence[PlotRecord], request: PlotRequest) -> bytes:
 
 def _shown(records: Sequence[PlotRecord], request: PlotRequest) -> None:
     """A chart, unless it went to a file, and what is said of it."""
-    from gradcli.report.plot_sheet import text_of
+    from gradcli.report.plot_sheet import lines_of, text_of, title
 
     styled = is_styled(request.color)
-    rows = [] if request.out is not None else _charts(records, _style(request, styled))
+    below = sum(len(title(record)) + len(lines_of(record)) + 1 for record in records)
+    rows = [] if request.out is not None else _charts(records, _style(request, styled, below))
     if styled:
         from gradcli.cli.write.terminal import PlotTerminal
 
@@ -87,9 +89,10 @@ def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     return rows
 
 
-def _style(request: PlotRequest, styled: bool) -> Style:
-    size: Any = shutil.get_terminal_size((80, 24 + _BELOW))
-    height = min(max(size.lines - _BELOW, _LOWEST), _HIGHEST) if sys.stdout.isatty() else 24
+def _style(request: PlotRequest, styled: bool, below: int) -> Style:
+    """A chart that leaves room for so many lines below it, where it can."""
+    size: Any = shutil.get_terminal_size((80, _USUAL))
+    height = min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
     return Style(request.width or max(20, size.columns), request.height or height, _has_dots(), styled)
 
 
