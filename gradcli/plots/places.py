@@ -24,6 +24,7 @@ _GROWS = 2.5  # times as large, a hundred times as close: faster than a logarith
 _SURE = 10.0  # times what it changes beside the place
 _VALUES, _SLOPES = 1e-9, 1e-6  # relative: smaller steps are rounding
 _HUGE = 1e300
+_LEAST = 1e-6  # of an interval's first change: smaller ones have the signs of rounding
 _FLANK = 1e-2  # of an interval
 
 
@@ -51,6 +52,8 @@ def located(probe: Probe, begin: float, end: float, lows: Array, highs: Array, e
     lows, highs, entries = lows.copy(), highs.copy(), entries.copy()
     widths = highs - lows
     at_low, at_high = _at(probe, lows, entries), _at(probe, highs, entries)
+    with np.errstate(all="ignore"):
+        least = _LEAST * np.abs(at_high[0] - at_low[0])
     scale = _sizes(lows, highs, at_low, at_high)
     known = _score(lows, highs, at_low, at_high, scale)
     for step in range(_STEPS):
@@ -60,7 +63,7 @@ def located(probe: Probe, begin: float, end: float, lows: Array, highs: Array, e
         at_middle = _at(probe, middles, entries)
         first = _score(lows, middles, at_low, at_middle, scale)
         second = _score(middles, highs, at_middle, at_high, scale)
-        turn = _towards_pole(at_low, at_middle, at_high)
+        turn = _towards_pole(at_low, at_middle, at_high, least)
         left = np.where(turn == 0, first >= second, turn < 0)
         highs, at_high = np.where(left, middles, highs), np.where(left, at_middle, at_high)
         lows, at_low = np.where(left, lows, middles), np.where(left, at_low, at_middle)
@@ -68,6 +71,7 @@ def located(probe: Probe, begin: float, end: float, lows: Array, highs: Array, e
             score = np.maximum(first, second)
             keep = score >= _SHRUNK * np.minimum(known, _HUGE)
             lows, highs, entries, widths, known = lows[keep], highs[keep], entries[keep], widths[keep], score[keep]
+            least = least[keep]
             at_low, at_high, scale = at_low[:, keep], at_high[:, keep], scale[:, keep]
             if not lows.size:
                 return []
@@ -79,7 +83,7 @@ def located(probe: Probe, begin: float, end: float, lows: Array, highs: Array, e
     return _once(probe, found)
 
 
-def _towards_pole(at_low: Array, at_middle: Array, at_high: Array) -> Array:
+def _towards_pole(at_low: Array, at_middle: Array, at_high: Array, least: Array) -> Array:
     """-1 or 1 for the half in which a pole must be, or a jump; 0 where the signs of values and slopes do not tell.
 
     A middle that is nearly on a pole changes as much towards either end. But the value goes against its slopes in one half alone, or
@@ -87,19 +91,20 @@ def _towards_pole(at_low: Array, at_middle: Array, at_high: Array) -> Array:
     """
     turns = np.zeros(at_low.shape[1], int)
     for tells in (_grows_inwards, _against_slopes):
-        first, second = tells(at_low, at_middle), tells(at_middle, at_high)
+        first, second = tells(at_low, at_middle, least), tells(at_middle, at_high, least)
         turns = np.where(first & ~second, -1, np.where(second & ~first, 1, turns))
     return turns
 
 
-def _against_slopes(at_low: Array, at_high: Array) -> Array:
+def _against_slopes(at_low: Array, at_high: Array, least: Array) -> Array:
     with np.errstate(all="ignore"):
-        change = np.sign(at_high[0] - at_low[0])
+        rise = at_high[0] - at_low[0]
+        change = np.sign(rise) * (np.abs(rise) > least)
     found: Array = (change * np.sign(at_low[1]) < 0) & (change * np.sign(at_high[1]) < 0)
     return found
 
 
-def _grows_inwards(at_low: Array, at_high: Array) -> Array:
+def _grows_inwards(at_low: Array, at_high: Array, _: Array) -> Array:
     signs = np.sign(at_low[0]), np.sign(at_high[0])
     found: Array = (signs[0] == signs[1]) & (signs[0] * np.sign(at_low[1]) > 0) & (signs[1] * np.sign(at_high[1]) < 0)
     return found

@@ -197,6 +197,8 @@ def _broken(samples: Samples, places: Sequence[Place], heights: Mapping[str, np.
         for place in breaks:
             if place.kind == ("jump" if heading == VALUE else "kink"):
                 _lift(samples.xs, drawn, place)
+            elif place.kind == "jump":
+                drawn[(place.low < samples.xs) & (samples.xs < place.high)] = np.nan
         gaps = [drawn[i - 1] if heading == VALUE and i not in apart else np.nan for i in after]
         out[heading] = np.insert(drawn, after, gaps)
     return xs, out
