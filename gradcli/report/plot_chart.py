@@ -69,7 +69,7 @@ def _sides(ends: Point, log: bool) -> Point:
 
 def _heights(panel: Panel, rows: int, log: str) -> list[tuple[float, str]]:
     """Round numbers beside a panel."""
-    most = max(2, rows // _PER_TICK)
+    most = max(3, rows // _PER_TICK)
     numbers = log_ticks(*panel.view, most) if _is_log(panel, log) else ticks(*panel.view, most)
     return [(number, label(number)) for number in numbers]
 

@@ -30,7 +30,7 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     xs, ys = (np.log10(axis) if log else axis for axis, log in zip((grid.xs, grid.ys), logs, strict=True))
     left, right, low, high = float(xs[0]), float(xs[-1]), float(ys[0]), float(ys[-1])
     rows = max(5, style.height - 4)
-    heights = _numbers(low, high, logs[1], max(2, rows // _PER_TICK))
+    heights = _numbers(low, high, logs[1], max(3, rows // _PER_TICK))
     margin = max([display_width(text) for _, text in heights], default=1)
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, (0, columns), (0, rows))
