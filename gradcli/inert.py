@@ -65,6 +65,15 @@ def one_line(text: str, limit: int) -> str:
     return clipped(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
 
 
+def ends_of(text: str, limit: int) -> str:
+    """Text on a single line, of which a long one keeps both ends: sums that go on differ in their last terms."""
+    last = limit // 3
+    if len(text) > 16 * limit:
+        text = f"{text[: 8 * limit]}…{text[-8 * limit :]}"
+    whole = printable(" ".join(text.split()))
+    return whole if len(whole) <= limit else f"{whole[: limit - last - 1]}…{whole[-last:]}"
+
+
 def display_width(text: str) -> int:
     """The columns of printable text in a terminal: wide characters take two, marks on others none."""
     if text.isascii():

@@ -97,10 +97,10 @@ def _decided(
         if passed is not limit:
             raise
         return _undetermined(wrt, REACHED, record)
-    except Undecided as limit:
-        return _undetermined(wrt, str(limit), record)
-    except LimitError as limit:
-        return _undetermined(wrt, limit.message, record)
+    except Undecided as reason:
+        return _undetermined(wrt, str(reason), record)
+    except LimitError as error:
+        return _undetermined(wrt, error.message, record)
     except _WITHOUT_REFERENCE as error:
         said = "out of memory" if isinstance(error, MemoryError) else str(error)
         return _undetermined(wrt, f"the reference has no value: {said}", record)

@@ -6,6 +6,7 @@ from gradcli.ops.fixed import Fixed
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
+EXPLAIN_FORMATS = ("text", "json", "jsonl", "svg")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
@@ -54,6 +55,14 @@ class DiffRequest(Request):
     check: bool
     latex: bool
     points: int
+
+
+class ExplainRequest(Request):
+    """Those of ``gradcli explain``."""
+
+    check: bool
+    digits: int | None
+    out: str | None
 
 
 class BoundRequest(Request):

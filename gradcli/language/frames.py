@@ -13,7 +13,7 @@ from gradcli.ops.expansions import Expansion
 class Frame:
     """An expression in a statement, or the body of a function in one call of it."""
 
-    __slots__ = ("coerced", "expansions", "expression", "finish", "locals", "results", "shown", "source", "statement")
+    __slots__ = ("call", "coerced", "expansions", "expression", "finish", "locals", "results", "shown", "source", "statement")
 
     def __init__(
         self,
@@ -22,10 +22,12 @@ class Frame:
         statement: Statement | None,
         locals_: dict[str, Any],
         finish: Callable[[Any], Any] | None = None,
+        call: tuple[Frame, Node] | None = None,
     ) -> None:
         self.expression, self.source, self.locals = expression, source, locals_
         self.statement = statement  # where the text stands: of a function's body, its definition; None outside of programs
         self.finish = finish  # what makes the call's result of the body's
+        self.call = call  # of a function's body: the call, and the expression that it stands in
         self.results: list[Any] = []  # of the nodes so far
         self.expansions: dict[int, Expansion | None] = {}  # by places of calls of functions made of operations; None for a user's
         self.shown: Any = None  # what the statement shows of its dialect, once that has been asked for

@@ -49,7 +49,7 @@ class Inlining:
             return result
 
         bound = dict(zip(definition.parameters, parameters, strict=True))
-        return Frame(definition.expression, definition.source, definition, bound, finish)
+        return Frame(definition.expression, definition.source, definition, bound, finish, (caller, node))
 
     def _refuse(self, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> None:
         if keywords or len(arguments) != len(definition.parameters):

@@ -18,6 +18,7 @@ from gradcli.language.characters import composed
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
+from gradcli.language.program_text import ProgramText
 from gradcli.language.quantities import NO_RANGES, Quantity, quantified
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
@@ -93,6 +94,7 @@ class Program:
         self.scope = scope
         self.lowering = Lowering(scope)
         self.bindings = Bindings(scope, self.lowering)
+        self.text: ProgramText | None = None  # keeps what is read, where that is wanted
         self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def sources(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Source]:
@@ -102,6 +104,8 @@ class Program:
         line by line.
         """
         scope, limits = self.scope, self.scope.limits
+        if self.text is not None:
+            lines = self.text.kept(lines)
         if not stream:
             ahead = Ahead(lines)
             lines = ahead

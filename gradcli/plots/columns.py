@@ -18,10 +18,8 @@ from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
-from gradcli.ops.structure import alias, clone, derivative, detach
 
 _LENGTHS = (32, 512, 4096)  # of columns: shorter ones are filled up
-_TRANSPARENT = (alias, clone, derivative, detach)  # give what they take
 
 
 class Points(NamedTuple):
@@ -52,7 +50,8 @@ class Columns:
         for node in self.order:
             if node.op is None or depends.isdisjoint(node.operands):
                 continue
-            if not node.op.elementwise and node.op not in _TRANSPARENT:
+            gives_what_it_takes = node.op.rewriting.unchanged and not node.op.rewriting.repeats
+            if not node.op.elementwise and not gives_what_it_takes:
                 return False
             depends.add(node)
         return True

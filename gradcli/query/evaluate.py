@@ -112,7 +112,9 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
         if isinstance(statement, Assertion):
             _assert(program.scope, lowered, options, record)
         else:
-            _query(program, lowered, options, record)
+            wrt = _query(program, lowered, options, record)
+            if options.observer is not None:
+                options.observer(program, lowered, wrt, record)
     except Exception as error:
         return _with_error(record, locate(contained(error), program.scope, statement))
     finally:
@@ -149,7 +151,8 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
     return error.at(statement.span, statement.source)
 
 
-def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> None:
+def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> dict[str, Expr]:
+    """Fill in a query's record, and give what it is differentiated by."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, warnings = variables(scope, order, options, lowered.static_uses)
@@ -159,7 +162,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
             if scope.subject(claim.of) is None:
                 raise missing(scope, claim.of)
             wrt = {**wrt, **variables(scope, order, replace(options, wrt=(claim.of,), freeze=()), lowered.static_uses).nodes}
-    planned = options.mode == "grad" and root.kind == "float" and pays_to_plan(order, options.backend)
+    planned = options.mode == "grad" and root.kind == "float" and options.observer is None and pays_to_plan(order, options.backend)
     if planned:
         record.seed, record.seed_given = seed_of(program, root, options)
         record.value, record.grad = by_plan(scope, root, wrt, record.seed if record.seed_given else None, options)
@@ -205,7 +208,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
 
         record.check = held(scope, lowered, wrt, claims_of(program, root, record, options)[0], options.over, options.timeout)
         if record.check is not None:
-            return
+            return wrt
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
@@ -213,6 +216,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
         record.check = cross_check(
             scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
         )  # fmt: skip
+    return wrt
 
 
 def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, record: Record) -> None:

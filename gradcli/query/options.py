@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.language.characters import composed
+
+if TYPE_CHECKING:
+    from gradcli.graph.nodes import Expr
+    from gradcli.language.run import Lowered, Program
+    from gradcli.report.records import Record
 
 Place = Callable[[str, tuple[int, ...], Any], Any]  # the array that takes a large result: of which name, shape and dtype
 
@@ -20,6 +25,8 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(composed(name.strip()) for name in listed if name.strip())
 
 
+# Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
+Observer = Callable[["Program", "Lowered", "Mapping[str, Expr]", "Record"], None]
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 
 
@@ -61,6 +68,7 @@ class Options:
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
     backend: str = "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
     threads: int | None = None  # that share these, at most; as many as cores, if None
+    observer: Observer | None = None  # is shown each query when its record is complete, while its graph is there
 
     @property
     def asked(self) -> set[str]:
@@ -70,5 +78,5 @@ class Options:
     @cached_property
     def bare(self) -> bool:
         """Whether all that is asked of a number is its value and its gradient."""
-        asked = self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.digits is not None
+        asked = self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.digits is not None or self.observer
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradcli.language.program_text import ProgramText
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
@@ -27,6 +28,7 @@ class Programs:
     values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
     dialect: str | None = None  # of programs that show none
     piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
+    keeps_text: bool = False  # whether programs keep the text that they read
 
     def fresh(
         self,
@@ -50,7 +52,9 @@ class Programs:
         scope.outside = dict(self.values if values is None else values)
         for name, value in scope.outside.items():
             scope.bind_value(name, value)
-        return Program(scope)
+        program = Program(scope)
+        program.text = ProgramText() if self.keeps_text else None
+        return program
 
     def loader(self, folder: Path | None = None) -> Loader:
         """Reads data files: those in or below a folder, or any."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import Source
-from gradcli.report.records import Record
+from gradcli.errors import GradcliError, Source
+from gradcli.report.records import Failure, Record
 
 Span = tuple[int, int]  # of a text: begin and end, in characters
 Value = np.ndarray | np.generic | tuple[Any, ...]  # of a node: numbers, or a tuple of them for an operation of several results
@@ -66,12 +66,15 @@ class ExplainedNode:
 class Contribution:
     """What one node passes back to one of its operands: the adjoint that arrives times the local derivative.
 
+    In formulas operands are called by their texts, and by "v" and their number where those are long or missing.
+
     node, operand  ids
     place          which operand it is, from 0
-    partial        the local derivative as a formula of the operands' texts, None where that is a matrix without a short one
-    local          the same as numbers, in the result's shape, where the operation works entry by entry
+    partial        the local derivative as a formula, where the operation works entry by entry
+    local          the local derivative as numbers, in the result's shape, where there is a partial
     passed         in the operand's shape
     summed         how it was summed to that shape, in words: "summed over axis 0, along which it was repeated"
+    rule           what is passed back as a formula of the adjoint that arrives, which is called "adjoint" in it
     """
 
     node: int
@@ -81,6 +84,7 @@ class Contribution:
     local: Any
     passed: Any
     summed: str | None = None
+    rule: str | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -163,6 +167,16 @@ class Explanation:
     steps: dict[str, list[Step]] = field(default_factory=dict)
     why: list[Why] = field(default_factory=list)
     result: int = 0
+
+    @property
+    def error(self) -> Failure | None:
+        return self.record.error
+
+    def fail(self, error: GradcliError) -> Explanation:
+        """The explanation, with an error in the place of everything."""
+        self.record.fail(error)
+        self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = [], [], {}, {}, [], 0
+        return self
 
     def node(self, id: int) -> ExplainedNode:
         return self.nodes[id - 1]

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -46,7 +47,7 @@ def _home() -> Path | None:
         return None
 
 
-class Store:
+class Store(ABC):
     """A part of the cache.
 
     name     that of its folder
@@ -64,9 +65,9 @@ class Store:
         where = folder()
         return None if where is None else where / self.name
 
+    @abstractmethod
     def is_ours(self, name: str) -> bool:
         """Whether that is what an entry is called."""
-        raise NotImplementedError
 
     def files(self) -> list[Path]:
         """What is kept. Files that are not ours are not among them, whatever folder was named. Raises OSError."""

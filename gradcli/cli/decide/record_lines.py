@@ -129,7 +129,8 @@ class EvaluatedRecords:
 
     def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
         text, id = given.expr, given.id
-        parsed = list(statements(text_lines(text), where, program.scope.limits))
+        lines = text_lines(text) if program.text is None else program.text.kept(text_lines(text))
+        parsed = list(statements(lines, where, program.scope.limits))
         program.foresee(text_lines(text))
         if not parsed:
             return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)

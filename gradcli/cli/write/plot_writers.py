@@ -67,7 +67,7 @@ def _shown(records: Sequence[PlotRecord], request: PlotRequest) -> None:
     below = sum(len(title(record)) + len(lines_of(record)) + 1 for record in records)
     rows = [] if request.out is not None else _charts(records, _style(request, styled, below))
     if styled:
-        from gradcli.cli.write.terminal import PlotTerminal
+        from gradcli.cli.write.plot_terminal import PlotTerminal
 
         PlotTerminal(forced=request.color == "always").show_all(rows, records)
         return

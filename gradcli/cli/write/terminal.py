@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from gradcli.report.bound_record import BoundRecord
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.derivative_sheet import Line
-    from gradcli.report.plot_canvas import Row
-    from gradcli.report.plot_record import PlotRecord
+    from gradcli.report.explanation import Explanation
 
 COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
@@ -33,6 +32,9 @@ COLOURS = {
 _ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
 _INDENT = 4
 _SIGNS = {Verdict.AGREE: "✓", Verdict.MISMATCH: "✗"}
+
+
+_ROLES = {"heading": "bold", "id": "dim", "text": "", "number": "cyan", "formula": "green", "name": "bold cyan", "fact": "dim"}
 
 
 class Styled:
@@ -113,27 +115,22 @@ class BoundTerminal(Labelled):
         self.console.file.flush()
 
 
-class PlotTerminal(Labelled):
-    """Charts of curves, and what is said of them, for a person."""
+class ExplanationTerminal(Styled):
+    """Explanations, for a person."""
 
-    def show_all(self, rows: Sequence[Row], records: Sequence[PlotRecord]) -> None:
-        from gradcli.report import plot_sheet as sheet
-        from gradcli.report.derivative_sheet import label_width
+    def __init__(self, forced: bool, digits: int) -> None:
+        super().__init__(forced)
+        self.digits = digits
 
-        for row in rows:
-            self.console.print(_assembled(*row), soft_wrap=True)
-        self.first = not rows
-        for record in records:
-            self.between()
-            self.console.print(plain("\n".join(sheet.title(record)), style="bold"), soft_wrap=True)
-            lines = sheet.lines_of(record)
-            width = label_width(lines)
-            for line in lines:
-                if line.kind == "verdict" and record.check is not None:
-                    word = record.check.worst.word
-                    self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
-                else:
-                    self.line(line, width)
+    def show(self, explanation: Explanation) -> None:
+        from gradcli.report.explanation_sheet import lines_of
+
+        self.between()
+        if explanation.error is not None:
+            show_error(self.errors, error_text(explanation.record))
+            return
+        for line in lines_of(explanation, self.digits):
+            self.console.print(_assembled(*((part.text, _ROLES[part.role]) for part in line)), soft_wrap=True)
         self.console.file.flush()
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.ops.recording import kept_places
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.node import AccumulateGrad, Node, Versions, node_of_part
 from gradcli.tensors.core.tensor import Tensor
@@ -55,7 +55,7 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
     wanted  the operands that require grad, a bit for each, that of the first one the highest
     result  the tensor, or the tuple of tensors
     """
-    keeps, drops = places(op, len(operands), wanted)
+    keeps, drops = kept_places(op, len(operands), wanted)
     for place in drops:
         value = values[place]
         if op.elementwise:
@@ -73,20 +73,6 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
             counter = tensor._version_counter
             versions.append((counter, counter[0], place))
     return versions
-
-
-@lru_cache(4096)
-def places(op: Op, operands: int, wanted: int) -> tuple[list[int], list[int]]:
-    """What is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand."""
-    names = op.operands * operands if op.variadic else op.operands
-    read: set[str] = set()
-    if isinstance(op.saves, Mapping):
-        for place, name in enumerate(reversed(names)):
-            read |= set(op.saves.get(name, ())) if wanted >> place & 1 else set()
-    else:
-        read = set(op.saves)
-    keeps = [place for place, name in enumerate(("out", *names)) if name in read]
-    return keeps, [place for place in range(operands + 1) if place not in keeps]
 
 
 def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:

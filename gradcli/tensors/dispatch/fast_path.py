@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.recording import kept_places
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node_names import kind_of
-from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT, Shaped, places
+from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT, Shaped
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.kernels import as_array, computed, shares_memory
 
@@ -38,7 +39,7 @@ def fast_path(op: Op) -> Path | None:
 def _of_one(op: Op) -> Path:
     forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
     ufunc = isinstance(getattr(forward, "__self__", forward), np.ufunc)  # or its reduce
-    keeps_out, keeps_x = (place in places(op, 1, 1)[0] for place in range(2))
+    keeps_out, keeps_x = (place in kept_places(op, 1, 1)[0] for place in range(2))
     always = kind_of(op, (np.ones(1),), {}) if elementwise else None
 
     def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
@@ -91,7 +92,7 @@ def _of_two(op: Op) -> Path:
     ufunc = isinstance(forward, np.ufunc)
     if forward is np.power:
         forward = operator.pow  # which knows squares
-    keeps = [[place in places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
+    keeps = [[place in kept_places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
     number, array = 1.0, np.ones(1)
     kinds = [kind_of(op, arrays, {}) for arrays in ((array, array), (array, number), (number, array))] if elementwise else None
 

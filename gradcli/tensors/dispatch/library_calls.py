@@ -12,6 +12,7 @@ from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature
+from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
@@ -19,7 +20,6 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.node import next_index
-from gradcli.tensors.core.node_names import numbered
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal

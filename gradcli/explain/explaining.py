@@ -1,0 +1,206 @@
+"""From a query that was evaluated to its explanation: nodes in forward order, the sweep, and the paths that gradients are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import Source
+from gradcli.explain.local import LocalFormulas, pieces_of
+from gradcli.explain.merged import merged
+from gradcli.explain.paths import paths
+from gradcli.explain.places import NOWHERE, Place, places
+from gradcli.explain.recorded import Passed, Recorded, recorded
+from gradcli.graph.interpret import Values, forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.language.program_text import ProgramText
+from gradcli.language.run import Lowered, Program
+from gradcli.language.scope import Scope
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.recording import kept_places, node_name
+from gradcli.ops.structure import alias, derivative, output
+from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
+from gradcli.report.records import Record
+
+_FORMULAS = 4_000  # edges up to which each has its formulas
+
+
+def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> Explanation:
+    """The explanation of a query whose record has its value and its gradient, while its graph is there."""
+    return _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
+
+
+class _Explaining:
+    """One query: its graph and sweep, and what they are called."""
+
+    def __init__(self, scope: Scope, root: Expr, wrt: Mapping[str, Expr], record: Record) -> None:
+        self.scope, self.root, self.record = scope, root, record
+        self.order = reachable([root])
+        self.wrt = dict(wrt) if root.kind == FLOAT else {}
+        self.values: Values = forward([root], scope.values, scope.precision, self.order)
+        self.sweep = self._swept()
+        self.same = merged(self.order, self.wrt.values())
+        self.ids = {node: id for id, node in enumerate((n for n in self.order if self.same[n] is n), 1)}
+
+    def _swept(self) -> Recorded:
+        """The sweep as it is for tensors; where it has NaN that the gradient does not have, with zeros that stay zero."""
+        found = self._sweep(bare=True)
+        if not any(self._is_open(found, name) for name in self.wrt):
+            return found
+        found = self._sweep(bare=False)
+        for name in self.wrt:
+            if self._is_open(found, name):
+                self.record.warnings.append(
+                    f"on the way to {name} zero meets infinity: what the product tends to is known for the whole gradient, "
+                    "and not for its parts, which are nan"
+                )
+        return found
+
+    def _sweep(self, bare: bool) -> Recorded:
+        seed = np.asarray(1.0 if self.record.seed is None else self.record.seed, self.values[self.root].dtype) if self.wrt else None
+        return recorded(self.order, None if seed is None else seed[()], self.wrt.values(), self.values, bare=bare)
+
+    def _is_open(self, found: Recorded, name: str) -> bool:
+        adjoint = found.adjoints.get(self.wrt[name])
+        if adjoint is None or not np.isnan(adjoint).any():
+            return False
+        return not np.array_equal(np.isnan(adjoint), np.isnan((self.record.grad or {})[name]))
+
+    def explanation(self, text: ProgramText) -> Explanation:
+        found = self._places(text)
+        names = self._names()
+        nodes = [self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()]
+        explanation = Explanation(self.record, Source(text.text, self.record.file), nodes, result=self.ids[self.same[self.root]])
+        explanation.backward = self._backward(dict(zip(self.ids, nodes, strict=True)))
+        explanation.gradients = self._gradients()
+        return explanation
+
+    def _names(self) -> dict[Expr, str]:
+        """The names that statements have bound nodes to."""
+        return {self.same[node]: binding.name for node, binding in self.scope.bindings.items() if node in self.same}
+
+    def _places(self, text: ProgramText) -> dict[Expr, Place]:
+        """Where nodes stand in the text; a derivative stands where it is written."""
+        found = places(self.scope, self.order, text)
+        for node in self.order:
+            if node.op is derivative and self.same[node] is not node and node in found:
+                found[self.same[node]] = found[node]._replace(root=self.same[node])
+        return found
+
+    def _node(self, node: Expr, id: int, place: Place, names: Mapping[Expr, str]) -> ExplainedNode:
+        op = node.op
+        adjoint = self.sweep.adjoints.get(node)
+        if node in self.wrt.values() and self.record.grad is not None and adjoint is not None:
+            adjoint = next(self.record.grad[name] for name, x in self.wrt.items() if x is node)
+        explained = ExplainedNode(
+            id, self._operation(node), "" if op is None else op.doc, names.get(node), place.text, place.span, place.spelling,
+            tuple(self.ids[self.same[o]] for o in node.operands if o is not None), node.shape, node.kind, self.values[node], adjoint,
+            function=place.function if place.root is node else None, call=place.call, statement=place.statement,
+        )  # fmt: skip
+        if place.root is not None and place.root is not node:
+            explained.inside = self.ids[self.same[place.root]]
+        if node.is_leaf:
+            explained.name = node.payload.name
+            explained.text = explained.text or node.payload.name
+        if op is not None and node in self.sweep.requiring:
+            explained.grad_fn, explained.saved = self._recorded_by_torch(node)
+        return explained
+
+    def _operation(self, node: Expr) -> str:
+        if node.op is not None:
+            return node.op.name
+        if not node.is_leaf:
+            return "const"
+        is_held = node in self.scope.frozen or (self.root.kind == FLOAT == node.kind and node not in self.wrt.values())
+        return "frozen" if is_held else "leaf"
+
+    def _recorded_by_torch(self, node: Expr) -> tuple[str | None, tuple[str, ...]]:
+        op = node.op
+        assert op is not None
+        if op is alias or op is output:
+            return None, ()
+        operands = [None if o is None else o.payload if is_number(o) else np.asarray(self.values[o]) for o in node.operands]
+        wanted = sum(1 << place for place, o in enumerate(reversed(node.operands)) if o in self.sweep.requiring)
+        keeps, _ = kept_places(op, len(operands), wanted)
+        kept = tuple("result" if place == 0 else _saved_as(node, place - 1) for place in keeps)
+        return node_name(op, operands, node.static), kept
+
+    def _backward(self, nodes: Mapping[Expr, ExplainedNode]) -> list[Contribution]:
+        """The edges of the sweep, in its order."""
+        texts = {node: each.name or each.text for node, each in nodes.items()}
+        spellings = {node: each.spelling for node, each in nodes.items() if each.name is None}
+        made = LocalFormulas(self.scope.limits, pieces_of(self.ids, texts, spellings), [*self.scope.names, *self.scope.functions])
+        found = []
+        for passed in self.sweep.passed:
+            node, operand = self.same[passed.node], self.same[passed.operand]
+            if node is operand:
+                continue
+            partial, rule = made.of(passed, self.same) if len(self.sweep.passed) <= _FORMULAS else (None, None)
+            found.append(
+                Contribution(
+                    self.ids[node], self.ids[operand], passed.place, partial, self._local(passed), passed.part, _summed(passed), rule
+                )
+            )
+        return found
+
+    def _local(self, passed: Passed) -> Any:
+        """The local derivative of an operation that works entry by entry, as numbers."""
+        node, op = passed.node, passed.node.op
+        assert op is not None
+        if op.partials is None:
+            return None
+        partial = op.partials[passed.place]
+        assert partial is not None
+        with np.errstate(all="ignore"):
+            return partial(self.values[node], *[None if o is None else self.values[o] for o in node.operands], **node.static)
+
+    def _gradients(self) -> dict[str, ExplainedGradient]:
+        if not self.wrt:
+            return {}
+        seed = self.sweep.adjoints.get(self.root)
+        found = paths(self.sweep, seed, self.wrt.values(), self.values, self.same)
+        gradients = {}
+        for name, x in self.wrt.items():
+            value = (self.record.grad or {})[name]
+            listed, left_out = found[x]
+            shown = [Path(tuple(self.ids[node] for node in each.nodes), each.contribution) for each in listed]
+            total = sum((np.asarray(path.contribution) for path in shown), np.zeros_like(value))
+            with np.errstate(all="ignore"):
+                gradients[name] = ExplainedGradient(value, shown, left_out, np.asarray(value - total)[()])
+        return gradients
+
+
+def is_number(node: Expr) -> bool:
+    """Whether a node is a number of the text, which is no tensor."""
+    return node.is_constant and not node.shape and not isinstance(node.payload, np.ndarray)
+
+
+def _saved_as(node: Expr, place: int) -> str:
+    """What PyTorch calls an operand that is kept: a number beside a tensor is the other one, wherever it stands."""
+    op, operand = node.op, node.operands[place]
+    assert op is not None
+    names = op.operands * len(node.operands) if op.variadic else op.operands
+    if names[place] in op.facts.exponents:
+        return "exponent"
+    if len(node.operands) == 2 and operand is not None and is_number(operand):
+        return "other"
+    return "self" if place == 0 else "other" if len(node.operands) == 2 else names[place]
+
+
+def _summed(passed: Passed) -> str | None:
+    """How what is passed back was summed to the operand's shape, in words."""
+    if isinstance(passed.part, tuple) or passed.whole.shape == passed.operand.shape:
+        return None
+    return in_words(passed.whole.shape, passed.operand.shape)
+
+
+def in_words(whole: Sequence[int], shape: Sequence[int]) -> str:
+    """``summed over axis 0, along which it was repeated``."""
+    lead = len(whole) - len(shape)
+    axes = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 != whole[lead + i])]
+    if not shape and lead == len(whole):
+        return "summed over all entries, for which it is one number"
+    listed = f"axis {axes[0]}" if len(axes) == 1 else f"axes {', '.join(map(str, axes[:-1]))} and {axes[-1]}"
+    return f"summed over {listed}, along which it was repeated"

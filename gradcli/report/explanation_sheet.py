@@ -1,0 +1,211 @@
+"""An explanation as a sheet to read: the forward pass, the backward pass and what each gradient is made of, as lines of labelled parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import text_lines
+from gradcli.inert import display_width, ends_of, padded, printable, shown
+from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
+from gradcli.report.number_text import rounded
+from gradcli.report.pictures.folding import drawing
+from gradcli.report.sheet import judgement, sheet_of
+
+_LABEL = 36  # columns of a node's text
+_NAMES = 40  # gradients that are listed
+_MOST = 120  # nodes that are listed one by one
+
+
+class Part(NamedTuple):
+    """A piece of a line, and what it is: "heading", "id", "text", "number", "formula", "name" or "fact"."""
+
+    text: str
+    role: str = "fact"
+
+
+Line = list[Part]
+
+
+def text_of(explanation: Explanation, digits: int) -> str:
+    """An explanation for pipes and files, ending in a newline."""
+    return shown("\n".join("".join(part.text for part in line).rstrip() for line in lines_of(explanation, digits))) + "\n"
+
+
+def lines_of(explanation: Explanation, digits: int) -> list[Line]:
+    """Everything that is shown of an explanation without an error."""
+    return _Sheet(explanation, digits).lines()
+
+
+class _Sheet:
+    def __init__(self, explanation: Explanation, digits: int) -> None:
+        self.explanation, self.digits = explanation, digits
+        self.rounded = False
+
+    def lines(self) -> list[Line]:
+        explanation = self.explanation
+        title = [[Part(printable(line), "heading")] for line in text_lines(explanation.record.expr, keepends=False)]
+        few = len(explanation.nodes) <= _MOST
+        body = [*self._forward(), *self._backward()] if few else self._folded()
+        below = [*self._gradients(), *self._facts()]
+        note = f"  numbers are rounded to {self.digits} digits; --digits 17 shows all"
+        return [*title, *body, *below, *([[Part(note)]] if self.rounded else [])]
+
+    def _folded(self) -> Iterator[Line]:
+        """Many nodes as fewer: by function, call and line."""
+        drawn = drawing(self.explanation, _MOST)
+        yield []
+        count = f"  {drawn.nodes:,} nodes as {len(drawn.boxes)}: --format json lists them all" if drawn.is_folded else ""
+        yield [Part("forward and backward", "heading"), Part(count)]
+        titles, details = _width((box.title for box in drawn.boxes), _LABEL), _width((box.detail for box in drawn.boxes), 24)
+        values = _width((box.value for box in drawn.boxes), 30)
+        for box in drawn.boxes:
+            yield [
+                Part(f"  {box.key:>{len(str(drawn.nodes))}}  ", "id"),
+                Part(padded(box.title, titles) + "  ", "name" if box.role == "leaf" else "text"),
+                Part(padded(box.detail, details) + "  "),
+                Part(padded(box.value, values), "number"),
+                Part(f"  adjoint {box.adjoint}" if box.adjoint else ""),
+            ]
+
+    # -- forward ------------------------------------------------------------------------------------------------
+
+    def _forward(self) -> Iterator[Line]:
+        nodes = self.explanation.nodes
+        yield []
+        yield [Part("forward", "heading"), Part("  every node after its operands")]
+        ids = len(str(len(nodes)))
+        labels = _width(map(self._definition, nodes), _LABEL)
+        operations = _width((self._operation(node) for node in nodes), 24)
+        values = _width((self._number(node.value) for node in nodes), 30)
+        for node in nodes:
+            yield [
+                Part(f"  {node.id:>{ids}}  ", "id"),
+                Part(padded(self._definition(node), labels) + "  ", "name" if node.op == "leaf" else "text"),
+                Part(padded(self._operation(node), operations) + "  "),
+                Part(padded(self._number(node.value), values) + "  ", "number"),
+                Part(self._recorded(node)),
+            ]
+
+    def _label(self, node: ExplainedNode) -> str:
+        """What a node is called: its name, or its text, on one line and cut where it is long."""
+        return ends_of(node.name or node.text or f"· {node.op}", _LABEL)
+
+    def _definition(self, node: ExplainedNode) -> str:
+        """The same, with what a name stands for."""
+        named = node.name is not None and node.text is not None and node.name != node.text
+        return ends_of(f"{node.name} = {node.text}", _LABEL) if named else self._label(node)
+
+    @staticmethod
+    def _operation(node: ExplainedNode) -> str:
+        if not node.operands:
+            return node.op
+        made = f"{node.op} {', '.join(map(str, node.operands))}"
+        return f"{node.function}: {made}" if node.function is not None and node.function != node.op else made
+
+    @staticmethod
+    def _recorded(node: ExplainedNode) -> str:
+        keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
+        return f"{node.grad_fn}{keeps}" if node.grad_fn is not None else ""
+
+    # -- backward -----------------------------------------------------------------------------------------------
+
+    def _backward(self) -> Iterator[Line]:
+        if not self.explanation.backward:
+            return
+        yield []
+        yield [Part("backward", "heading"), Part("  the adjoint of a node is the derivative of the result by it")]
+        arrived: dict[int, list[Contribution]] = {}
+        leaving: dict[int, list[Contribution]] = {}
+        for each in self.explanation.backward:
+            arrived.setdefault(each.operand, []).append(each)
+            leaving.setdefault(each.node, []).append(each)
+        for id, parts in leaving.items():
+            yield from self._adjoint(self.explanation.node(id), arrived.get(id, []))
+            for part in parts:
+                yield self._passed(part)
+        for node in self.explanation.nodes:
+            if node.id not in leaving and node.id in arrived:
+                yield from self._adjoint(node, arrived[node.id])
+
+    def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Line]:
+        label = Part(self._label(node), "name" if node.op == "leaf" else "text")
+        adjoint = Part(self._number(node.adjoint), "number")
+        if node.id == self.explanation.result:
+            seed = "the seed" if self.explanation.record.seed_given else "the seed: ones" if node.shape else "the seed"
+            yield [Part(f"  {node.id}  ", "id"), label, Part("  has "), adjoint, Part(f", {seed}")]
+        elif len(arrived) > 1:
+            yield [Part(f"  {node.id}  ", "id"), label, Part(f"  has {len(arrived)} contributions, together "), adjoint]
+            for each in arrived:
+                yield [Part("       "), Part(self._number(each.passed), "number"), Part(f" from {each.node}")]
+        else:
+            yield [Part(f"  {node.id}  ", "id"), label, Part("  has "), adjoint]
+
+    def _passed(self, part: Contribution) -> Line:
+        operand = self.explanation.node(part.operand)
+        line = [Part(f"     to {part.operand}  ", "id"), Part(self._label(operand), "name" if operand.op == "leaf" else "text")]
+        if part.partial is not None:
+            partial = printable(part.partial)
+            local = self._number(part.local)
+            line += [Part("  times "), Part(partial, "formula")]
+            line += [] if local == partial or partial in ("1", "-1") else [Part(" ("), Part(local, "number"), Part(")")]
+        elif part.rule is not None:
+            line += [Part("  "), Part(printable(part.rule), "formula")]
+        line += [Part(f", {part.summed}")] if part.summed is not None else []
+        return [*line, Part(" gives "), Part(self._number(part.passed), "number")]
+
+    # -- result -------------------------------------------------------------------------------------------------
+
+    def _gradients(self) -> Iterator[Line]:
+        if not self.explanation.gradients:
+            return
+        yield []
+        yield [Part("gradient", "heading"), Part("  by paths from the name to the result, the largest first")]
+        gradients = self.explanation.gradients
+        for name, gradient in islice(gradients.items(), _NAMES):
+            yield [Part("  "), Part(printable(name), "name"), Part("  "), Part(self._number(gradient.value), "number")]
+            for path in gradient.paths:
+                yield self._path(path)
+            yield from self._rest(gradient)
+        if len(gradients) > _NAMES:
+            yield [Part(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")]
+
+    def _path(self, path: Path) -> Line:
+        nodes = path.nodes
+        ends = nodes if len(nodes) <= 6 else (*nodes[:3], *nodes[-2:])
+        steps = [self._label(self.explanation.node(id)) for id in ends]
+        if len(nodes) > 6:
+            steps.insert(3, f"… {len(nodes) - 5:,} more …")
+        return [Part("     "), Part(self._number(path.contribution), "number"), Part(" by "), Part(" → ".join(steps), "text")]
+
+    def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
+        if gradient.left_out:
+            more = f"     and {gradient.left_out:,} smaller paths, together "
+            yield [Part(more), Part(self._number(gradient.rest), "number")]
+        elif gradient.paths and np.any(np.asarray(gradient.rest) != 0) and np.all(np.isfinite(gradient.rest)):
+            yield [Part("     "), Part(self._number(gradient.rest), "number"), Part(" is rounding")]
+        elif not gradient.paths:
+            yield [Part("     no path leads from it to the result")]
+
+    def _facts(self) -> Iterator[Line]:
+        sheet = sheet_of(self.explanation.record, None)
+        facts = [("read as", sheet.read_as), ("dialect", sheet.dialect)]
+        if sheet.verdict is not None:
+            facts.append(("check", judgement(sheet.verdict, sheet.verdict_text)))
+        facts += [("note", note) for note in sheet.notes]
+        yield []
+        for label, fact in facts:
+            if fact is not None:
+                yield [Part(f"  {label:<9}"), Part(fact)]
+
+    def _number(self, value: Any) -> str:
+        text, lost = rounded(value, self.digits)
+        self.rounded |= lost
+        return text
+
+
+def _width(texts: Iterable[str], most: int) -> int:
+    return min(most, max(map(display_width, texts), default=0))
