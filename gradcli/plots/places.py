@@ -207,7 +207,8 @@ def _between(at: float, low: float, high: float, values: Array, slopes: Array, d
     loose = abs(values[2] - values[1]) + abs(values[8] - values[7])
     sure = max(_SURE * loose, _VALUES * max(abs(left), abs(right)))
     if abs(right - left) > sure:
-        return Place("jump", at, low, high, left, right)
+        nearest = [float(own) if abs(own - limit) <= sure else limit for own, limit in ((values[3], left), (values[5], right))]
+        return Place("jump", at, low, high, nearest[0], nearest[1])
     if not defined[3:6].all():
         return Place("domain", at, low, high, left, right, single=True)
     if max(abs(values[3] - left), abs(values[5] - right)) > sure:

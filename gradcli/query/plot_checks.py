@@ -40,6 +40,8 @@ def cross_checked(
         if gravest.worst is Verdict.MISMATCH:
             break
     record.check = gravest
+    if gravest is None:
+        record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
 
 
 def _points(record: PlotRecord) -> Iterator[dict[str, float]]:
