@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
+from gradcli.language.run import Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place
 from gradcli.plots.sampling import Samples
+from gradcli.query.bounds import place_notes
 from gradcli.query.warnings import text_of
+from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import Mark
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.ranges import Function
 
 Ends = tuple[float, float]
 _MOST = 40  # marks of a curve
@@ -25,27 +32,38 @@ _DIGITS = 6  # of heights and slopes in words
 
 def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
     """Points near places that interval arithmetic knows of, which may be too narrow to be met by chance."""
-    leaf = columns.moving[name]
-    if leaf is None or columns.work > _CELLS or ends[0] == ends[1]:
-        return []
-    from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.places import places
-    from gradcli.reference.ranges.ranges import Function, precise
-
-    try:
-        function = Function(columns.root, {leaf: ends}, columns.scope.values, columns.scope.precision)
-        with precise():
-            found = places(function.target(function.cell), function.box)
-    except (Unsupported, GradcliError, ValueError, ArithmeticError, AssertionError, NotImplementedError):
-        return []  # they are searched for along the curve, too
+    function, found = _enclosed(columns, {name: ends})
     points = []
-    for place in found:
+    for place in found if function is not None else ():
         low, high = (float(end) for end in place.where[0])
         if high - low < 1e-6 * (ends[1] - ends[0]):
             points.append(low + (high - low) / 2)
         elif math.isfinite(low) and math.isfinite(high):
             points += [low, high]
     return points
+
+
+def regions(program: Program, columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
+    """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them."""
+    function, found = _enclosed(columns, ranges)
+    return [] if function is None else list(place_notes(program, function, found, [n for n in ranges if columns.moving[n] is not None]))
+
+
+def _enclosed(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
+    """What interval arithmetic finds in a box; nothing of functions that it does not know."""
+    leaves = {leaf: ends for name, ends in ranges.items() if (leaf := columns.moving[name]) is not None}
+    if not leaves or columns.work > _CELLS:
+        return None, []
+    from gradcli.reference.algebra import Unsupported
+    from gradcli.reference.ranges.places import places
+    from gradcli.reference.ranges.ranges import Function, precise
+
+    try:
+        function = Function(columns.root, leaves, columns.scope.values, columns.scope.precision)
+        with precise():
+            return function, places(function.target(function.cell), function.box)
+    except (Unsupported, GradcliError, ValueError, ArithmeticError, AssertionError, NotImplementedError):
+        return None, []  # along a curve they are searched for, too
 
 
 def marks_of(columns: Columns, name: str, samples: Samples, entry: int, ends: Ends) -> tuple[list[Mark], list[str]]:

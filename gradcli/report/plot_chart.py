@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from gradcli.inert import display_width, printable
 from gradcli.report.plot_axes import Line, Panel, label, log_ticks, panels, ticks
 from gradcli.report.plot_canvas import Row, Sheet, Style
@@ -198,14 +196,3 @@ def _legend(lines: Sequence[Line], style: Style) -> list[Row]:
         rows[-1] += [(gap + sample, COLOURS[line.number % len(COLOURS)]), (f" {line.label}", "")]
         used += len(gap) + width
     return rows
-
-
-def grid_of(values: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Values of a grid, from below to above, at so many rows and columns between them."""
-    ys, xs = np.linspace(0, values.shape[0] - 1, rows), np.linspace(0, values.shape[1] - 1, columns)
-    low, left = np.minimum(ys.astype(int), values.shape[0] - 2), np.minimum(xs.astype(int), values.shape[1] - 2)
-    up, over = (ys - low)[:, None], (xs - left)[None, :]
-    a, b = values[np.ix_(low, left)], values[np.ix_(low, left + 1)]
-    c, d = values[np.ix_(low + 1, left)], values[np.ix_(low + 1, left + 1)]
-    found: np.ndarray = (a * (1 - over) + b * over) * (1 - up) + (c * (1 - over) + d * over) * up
-    return found

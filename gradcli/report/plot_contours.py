@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.inert import display_width, printable
 from gradcli.report.plot_axes import label, log_ticks, ticks
 from gradcli.report.plot_canvas import Row, Sheet, Style
-from gradcli.report.plot_chart import ASCII, UNICODE, Point, below, framed, grid_of
+from gradcli.report.plot_chart import ASCII, UNICODE, Point, below, framed
 from gradcli.report.plot_record import Field, PlotRecord
 
 _COLOURS = ("blue", "bright_blue", "cyan", "green", "bright_green", "yellow", "bright_yellow", "red", "bright_red")
@@ -34,8 +34,8 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     margin = max([display_width(text) for _, text in heights], default=1)
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, (0, columns), (0, rows))
-    shown = _lines(sheet, grid, not style.unicode)
-    _arrows(sheet, grid, (right - left, high - low), _ARROWS if style.unicode else _ASCII_ARROWS)
+    shown = _lines(sheet, grid, (xs, ys), not style.unicode)
+    _arrows(sheet, grid, (xs, ys), (right - left, high - low), _ARROWS if style.unicode else _ASCII_ARROWS)
     _labels(sheet, shown, grid.levels)
     beside = {rows - 1 - min(rows - 1, int((at - low) / (high - low) * rows)): text for at, text in heights}
     heading: Row = [(" " * (margin + 1) + printable(upward), "")]
@@ -48,10 +48,36 @@ def _numbers(low: float, high: float, log: bool, most: int) -> list[tuple[float,
     return [(number, label(number)) for number in ticks(low, high, most)]
 
 
-def _lines(sheet: Sheet, grid: Field, letters: bool) -> list[list[Point]]:
+Axes = tuple[np.ndarray, np.ndarray]
+
+
+def _spread(values: np.ndarray, axes: Axes, rows: int, columns: int) -> np.ndarray:
+    """Values of a grid at so many rows and columns, evenly spaced, between those that it has."""
+    xs, ys = axes
+    across = np.interp(np.linspace(xs[0], xs[-1], columns), xs, np.arange(len(xs)))
+    up = np.interp(np.linspace(ys[0], ys[-1], rows), ys, np.arange(len(ys)))
+    left, low = np.minimum(across.astype(int), len(xs) - 2), np.minimum(up.astype(int), len(ys) - 2)
+    over, above = (across - left)[None, :], (up - low)[:, None]
+    with np.errstate(all="ignore"):
+        lower = values[np.ix_(low, left)] * (1 - over) + values[np.ix_(low, left + 1)] * over
+        upper = values[np.ix_(low + 1, left)] * (1 - over) + values[np.ix_(low + 1, left + 1)] * over
+        found: np.ndarray = lower * (1 - above) + upper * above
+    return found
+
+
+def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
+    """The places of some points of an axis among so many that are evenly spaced, and those before them."""
+    at = (axis[chosen] - axis[0]) / (axis[-1] - axis[0]) * (count - 1)
+    return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
+
+
+def _lines(sheet: Sheet, grid: Field, axes: Axes, letters: bool) -> list[list[Point]]:
     """The dots of each level: those beside which the value is on its other side. Letters stand for them where there are no dots."""
-    fine = grid_of(grid.values, sheet.rows * 4, sheet.columns * 2)
+    fine = _spread(grid.values, axes, sheet.rows * 4, sheet.columns * 2)
     known = np.isfinite(fine)
+    lost = np.isnan(grid.values)
+    known[:, _nearest(axes[0], lost.all(axis=0), fine.shape[1])] = False  # lines that are too thin to be met
+    known[_nearest(axes[1], lost.all(axis=1), fine.shape[0]), :] = False
     found = []
     for number, level in enumerate(grid.levels):
         with np.errstate(all="ignore"):
@@ -71,10 +97,10 @@ def _colour(number: int, count: int) -> str:
     return _COLOURS[round(number * (len(_COLOURS) - 1) / max(1, count - 1))]
 
 
-def _arrows(sheet: Sheet, grid: Field, spans: Point, arrows: str) -> None:
+def _arrows(sheet: Sheet, grid: Field, axes: Axes, spans: Point, arrows: str) -> None:
     if grid.gradient[0] is None or grid.gradient[1] is None:
         return
-    wide, tall = (grid_of(slope, sheet.rows, sheet.columns) for slope in grid.gradient if slope is not None)
+    wide, tall = (_spread(slope, axes, sheet.rows, sheet.columns) for slope in grid.gradient if slope is not None)
     with np.errstate(all="ignore"):
         size = np.hypot(wide, tall)
     most = float(np.nanmax(np.where(np.isfinite(size), size, 0.0), initial=0.0))

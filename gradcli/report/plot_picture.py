@@ -164,7 +164,7 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord, theme: Theme) -> Non
 
         norm = BoundaryNorm(steps, 256)
         ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap=theme.map, norm=norm, alpha=0.55)
-        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=theme.text, linewidths=0.8)
+        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=theme.text, linewidths=0.8, linestyles="solid")
         ax.clabel(lines, fmt=label, fontsize=8)
     _arrows(ax, grid, record, theme)
     ax.set_xlabel(one_line(across, 40))

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.inert import well_formed
+from gradcli.report.bound_record import BoundNote
 from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict
 from gradcli.report.json_text import number
 from gradcli.report.records import Failure
@@ -92,6 +93,7 @@ class PlotRecord:
     at: np.ndarray | None = None  # evenly spaced points of the name, where there is one
     curves: list[Curve] = field(default_factory=list)
     grid: Field | None = None
+    regions: list[BoundNote] = field(default_factory=list)  # of two ranges: boxes around what is not smooth
     log: str = ""  # the axes that are logarithmic: of x, y
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -162,12 +164,15 @@ def as_dict(record: PlotRecord) -> dict[str, Any]:
     marks: list[dict[str, Any]] = [
         {
             "kind": mark.kind,
-            "at": {record.names[0]: number(mark.at)} if mark.end == mark.at else {record.names[0]: [number(mark.at), number(mark.end)]},
+            "at": {record.names[0]: _place(mark.at, mark.end)},
             **({"curve": well_formed(curve.label)} if several else {}),
             "text": well_formed(mark.text),
         }
         for curve, mark in record.marks
     ]  # fmt: skip
+    for note in record.regions:
+        where: dict[str, Any] = {name: _place(*ends) for name, ends in note.where.items()}
+        marks.append({"kind": note.kind, "at": where, "text": well_formed(note.text)})
     return {
         "schema": SCHEMA,
         "source": {"file": record.file, "line": record.line, "column": record.column},
@@ -185,3 +190,8 @@ def as_dict(record: PlotRecord) -> dict[str, Any]:
         "warnings": [well_formed(text) for text in record.warnings],
         "error": None if record.error is None else failure_dict(record.error),
     }
+
+
+def _place(low: float, high: float) -> Any:
+    """A point, or both ends of a stretch."""
+    return number(low) if low == high else [number(low), number(high)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gradcli.errors import text_lines
 from gradcli.inert import one_line, padded, printable, shown
+from gradcli.report.bound_sheet import place_of
 from gradcli.report.derivative_sheet import Line, label_width
 from gradcli.report.plot_record import PlotRecord
 from gradcli.report.verdicts import Verdict
@@ -32,6 +33,8 @@ def lines_of(record: PlotRecord) -> list[Line]:
         lines.append(Line(mark.kind, text, "note"))
     if len(record.marks) > _MOST:
         lines.append(Line("", f"and {len(record.marks) - _MOST} more places, which --format json lists", "note"))
+    for note in record.regions[:_MOST]:
+        lines.append(Line(note.kind, one_line(f"{note.text}: {place_of(note.where)}" if note.where else note.text, _LONGEST), "note"))
     if record.grid is not None and record.grid.levels:
         lines.append(Line("levels", ", ".join(f"{level:.6g}" for level in record.grid.levels), "fact"))
     if record.check is not None:
