@@ -16,23 +16,19 @@ from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.plots.spacing import evenly, levels
+from gradcli.plots.spacing import evenly
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import locate
-from gradcli.query.plot_marks import marks_of, regions, seeds
-from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
+from gradcli.query.plot_fields import MOST_ENTRIES, fill
+from gradcli.query.plot_marks import marks_of, seeds
+from gradcli.report.plot_record import VALUE, Curve, PlotRecord
 
 Ends = tuple[float, float]
 POINTS = 101  # of a table of one name
-_SIDE, _FINE = 33, 121  # of the grid of two, in the table and in the picture
 _MOST = 12  # curves
-_MOST_ENTRIES = 4_000_000  # of a table
-_LEVELS = 7
-_THIN, _THIN_SIDE = 1e-6, 1e-4  # of a range: the width of a line, and of what is left out beside it
 _NEAR = 1e-6  # relative, or else absolute: what is on a curve
 _WORK = 200_000_000  # operations of a curve
 _FEWEST, _MOST_POINTS, _MOST_SINGLE = 200, 6_000, 1_000  # points of one; single ones are computed one by one
-_MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +97,7 @@ def _drawn(program: Program, lowered: Lowered, asked: AskedPlot, record: PlotRec
         if leaf is not None and leaf.shape and not (columns.entrywise and leaf.shape == root.shape):
             raise ShapeError(f"'{name}' has the shape {leaf.shape}: a curve of d/d{name} needs a number", help=f"leave {name} out of --wrt")
     if len(asked.ranges) > 1:
-        _field(program, columns, asked, record)
+        fill(program, columns, asked.points, record)
     else:
         _curves(program, lowered, columns, asked, record)
 
@@ -128,8 +124,8 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
     ((name, (begin, end)),) = asked.ranges.items()
     log = "x" in asked.log
     record.at = evenly(begin, end, asked.points or POINTS, log)
-    if len(record.at) * max(entries, 1) > _MOST_ENTRIES:
-        raise UsageError(f"--points {asked.points} makes a table of more than {_MOST_ENTRIES:,} rows")
+    if len(record.at) * max(entries, 1) > MOST_ENTRIES:
+        raise UsageError(f"--points {asked.points} makes a table of more than {MOST_ENTRIES:,} rows")
     by = columns.wrt
     steering = Columns(columns.scope, root, columns.moving, {name: columns.moving[name]})
 
@@ -225,58 +221,3 @@ def _clipped(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[
         return {*heights}
     steep = any(place.kind in ("domain", "kink") for place in places)
     return {h for h, numbers in heights.items() if h != VALUE and (steep or not np.isfinite(numbers).all())}
-
-
-def _field(program: Program, columns: Columns, asked: AskedPlot, record: PlotRecord) -> None:
-    root = columns.root
-    if root.shape:
-        raise ShapeError(f"contours are those of a number; the result has the shape {root.shape}", help="take one entry, or a sum")
-    side = asked.points or _SIDE
-    if not columns.entrywise and side * side * columns.work > _MOST_WORK:
-        raise UsageError(
-            f"{side} points along each name are too many for an expression that is computed point by point", help="--points 20"
-        )
-    if side * side > _MOST_ENTRIES:
-        raise UsageError(f"--points {side} makes a table of more than {_MOST_ENTRIES:,} rows")
-    record.regions = regions(program, columns, asked.ranges)
-    record.grid = _grid(columns, asked, _FINE if columns.entrywise else side, _cuts(record))
-    record.grid.table = _grid(columns, asked, side, {})
-    values = record.grid.values
-    record.grid.levels = levels(values, _LEVELS)
-    lost = int(np.count_nonzero(~np.isfinite(record.grid.table.values)))
-    if lost:
-        record.notes.append(f"{lost} of {record.grid.table.values.size} points of the table have no finite value")
-    if not np.isfinite(values).any():
-        raise EvaluationError(f"the expression has no finite value anywhere for {_ranges(asked)}")
-
-
-def _cuts(record: PlotRecord) -> dict[str, list[float]]:
-    """Where contours are not drawn through: lines along one name at which the value has poles or jumps for all of the other."""
-    found: dict[str, list[float]] = {name: [] for name in record.ranges}
-    for note in record.regions:
-        widths = {name: (high - low) / (record.ranges[name][1] - record.ranges[name][0]) for name, (low, high) in note.where.items()}
-        thin = [name for name, width in widths.items() if width < _THIN]
-        if note.kind in ("pole", "jump") and len(thin) == 1 and all(width == 1 for name, width in widths.items() if name not in thin):
-            found[thin[0]].append(sum(note.where[thin[0]]) / 2)
-    return found
-
-
-def _grid(columns: Columns, asked: AskedPlot, side: int, cuts: Mapping[str, Sequence[float]]) -> Field:
-    (first, (left, right)), (second, (low, high)) = asked.ranges.items()
-    xs, across = _cut(evenly(left, right, side, "x" in asked.log), cuts.get(first, ()))
-    ys, up = _cut(evenly(low, high, side, "y" in asked.log), cuts.get(second, ()))
-    found = columns(*(grid.ravel() for grid in np.meshgrid(xs, ys)))
-    values = found.values.reshape(len(ys), len(xs))
-    values[:, across], values[up, :] = np.nan, np.nan
-    slopes = {name: slope.reshape(len(ys), len(xs)) for name, slope in found.slopes.items()}
-    return Field(xs, ys, values, slopes, (slopes.get(first), slopes.get(second)))
-
-
-def _cut(points: np.ndarray, cuts: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Points with those of cuts and their sides among them, and which of them are cuts."""
-    step = _THIN_SIDE * (points[-1] - points[0])
-    inner = [min(max(cut, points[0]), points[-1]) for cut in cuts]
-    apart = [p for p in points.tolist() if all(abs(p - cut) > 2 * step for cut in inner)]
-    every = np.array(sorted({*apart, *(cut + side * step for cut in inner for side in (-1, 0, 1))}))
-    every = every[(points[0] <= every) & (every <= points[-1])]
-    return every, np.isin(every, inner)
