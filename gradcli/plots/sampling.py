@@ -13,6 +13,7 @@ from gradcli.plots.spacing import evenly
 _FIRST = 256  # points to begin with at even distances, and as many at others
 _GOLDEN = 0.6180339887498949
 _SUSPECTS = 1024  # intervals that are looked into
+_FEW = 2_000  # points, of which each is computed for itself
 _STANDS_OUT = 3.0  # times as much as beside it
 _ROUNDING = 1e-9  # relative: smaller changes of a slope are none
 _TURNS = 0.3  # of the largest slope, or of a rise that slopes do not explain: such a change is looked into
@@ -39,7 +40,7 @@ def sampled(probe: Probe, begin: float, end: float, entries: int, known: Iterabl
     log      points are spaced evenly in logarithms
     """
     first = min(_FIRST, budget // 8)
-    suspects = min(_SUSPECTS, budget // 30)
+    suspects = min(_SUSPECTS, budget // 60 if budget < _FEW else budget // 6)
     xs = _begun(begin, end, 2 * (first // 2) + 1, first, known, log)
     values, slopes = probe(xs)
     lows, highs, columns = _suspects(xs, values, slopes, suspects)

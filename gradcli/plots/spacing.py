@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+_SMALLEST = 1e-290  # differences that have round numbers between them
+
 
 def evenly(begin: float, end: float, count: int, log: bool = False) -> np.ndarray:
     """So many numbers from one end to the other, both included; each the float next to the decimal number that is meant."""
@@ -39,6 +41,8 @@ def levels(values: np.ndarray, count: int) -> list[float]:
         return []
     wanted = np.quantile(finite, (np.arange(count) + 0.5) / count)
     spread = float(finite[-1] - finite[0])
+    if not _SMALLEST < spread < math.inf:
+        return []
     found = []
     for number, beside in zip(wanted.tolist(), np.gradient(wanted).tolist() if count > 1 else [spread], strict=True):
         unit = 10.0 ** math.floor(math.log10(max(abs(beside), spread * 1e-9)))

@@ -75,7 +75,8 @@ def plotted(program: Program, statement: Statement, asked: AskedPlot) -> PlotRec
             return None
         record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
         record.warnings += lowered.notes
-        _drawn(program, lowered, asked, record)
+        with np.errstate(all="ignore"):
+            _drawn(program, lowered, asked, record)
     except Exception as error:
         return record.fail(locate(contained(error), program.scope, statement))
     return record if isinstance(statement, Query) else None

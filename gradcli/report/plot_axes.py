@@ -14,6 +14,7 @@ from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown
 _CLIPPED = 1.5  # times the inner part of the heights, beyond it, where curves leave every picture
+_LARGEST = 1e300  # of an axis: what libraries can still calculate with
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -75,11 +76,9 @@ def _view(lines: Sequence[Line], heading: str, log: bool) -> tuple[float, float]
     low, high = min(lows), max(highs)
     if log:
         return (low / 1.2, high * 1.2)
-    room = (high - low) * _MARGIN or abs(high) * 0.5 or 1.0
-    if not math.isfinite(high - low + 2 * room):
-        return low / 2, high / 2
-    room = max(room, 1e-12 * max(abs(low), abs(high)))
-    return low - room, high + room
+    room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
+    low, high = max(low - room, -_LARGEST), min(high + room, _LARGEST)
+    return (low, high) if low < high else (-_LARGEST, _LARGEST)
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:

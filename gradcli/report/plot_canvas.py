@@ -57,7 +57,7 @@ class Sheet:
         dots = self.canvas.dots_between(x0, y0, x1, y1)
         steps = max(abs(dots[0]), abs(dots[1]), 1)
         for k in range(steps + 1):
-            self.point(x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps, colour, mark)
+            self.point(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps), colour, mark)
 
     def text(self, column: int, row: int, text: str, colour: str = "", *, behind: bool = False) -> None:
         """Characters, in the place of all dots; of those ``behind``, points take the place."""
