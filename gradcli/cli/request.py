@@ -63,6 +63,7 @@ class ExplainRequest(Request):
     check: bool
     digits: int | None
     out: str | None
+    why: list[str]
 
 
 class BoundRequest(Request):
