@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError
+from gradcli.containment import contained
+from gradcli.errors import EvaluationError, GradcliError
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Query
 from gradcli.query.evaluate import run_statement
@@ -24,11 +25,23 @@ _CANDIDATES = 64
 def cross_checked(
     record: PlotRecord, number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options
 ) -> None:
-    """Put the gravest verdict of some points into a record.
+    """Put the gravest verdict of some points into a record, or the error of what cannot be judged at all.
 
     number  which query of its program it is, from 0
     fresh   the program with these values of the names, which has not been run, and its lines
     """
+    try:
+        record.check = _gravest(record, number, fresh, options)
+    except Exception as error:
+        record.fail(contained(error))
+        return
+    if record.check is None:
+        record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
+
+
+def _gravest(
+    record: PlotRecord, number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options
+) -> Check | None:
     gravest: Check | None = None
     for point in _points(record):
         check = _judged(point, number, fresh, replace(options, wrt=record.by), in_passing=gravest is not None)
@@ -39,9 +52,7 @@ def cross_checked(
             gravest = check
         if gravest.worst is Verdict.MISMATCH:
             break
-    record.check = gravest
-    if gravest is None:
-        record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
+    return gravest
 
 
 def _points(record: PlotRecord) -> Iterator[dict[str, float]]:
@@ -76,7 +87,7 @@ def _judged(
     options: Options,
     in_passing: bool,
 ) -> Check | None:
-    """The verdict on one query of a program at one point; None where it has none."""
+    """The verdict on one query of a program at one point; None where it has none. Raises what is no matter of the point."""
     program, lines = fresh({name: np.float64(value) for name, value in point.items()})
     program.scope.in_passing = in_passing
     queries = -1
@@ -88,5 +99,7 @@ def _judged(
             run_statement(program, statement, replace(options, check=False))
         elif queries == number:
             record = run_statement(program, statement, options)
+            if record is not None and record.error is not None and not isinstance(record.error.error, EvaluationError):
+                raise record.error.error
             return None if record is None or record.error is not None else record.check
     return None
