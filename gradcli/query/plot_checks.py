@@ -99,7 +99,7 @@ def _judged(
             run_statement(program, statement, replace(options, check=False))
         elif queries == number:
             record = run_statement(program, statement, options)
-            if record is not None and record.error is not None and not isinstance(record.error.error, EvaluationError):
+            if record is not None and record.error is not None and type(record.error.error) is not EvaluationError:
                 raise record.error.error
             return None if record is None or record.error is not None else record.check
     return None
