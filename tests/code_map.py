@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"  # of the checkout, whi
 BEGIN, END = "<!-- code map -->\n", "<!-- end of the code map -->"
 ROOMS = (  # from the lowest up
     "storage", "ops", "graph", "formulas", "plans", "language", "tensors", "reference", "report", "files", "batch", "check", "query",
-    "explanations", "cli", "autograd", "nn",
+    "plots", "explanations", "cli", "autograd", "nn",
 )  # fmt: skip
 
 

@@ -16,10 +16,10 @@ from conftest import plain_environment
 import gradcli
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec")
+OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib")
 BELOW_CLI = (
     "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
-    "query", "files", "report", "storage",
+    "plots", "query", "files", "report", "storage",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "report": ("report", "storage", "errors", "notation", "inert"),
     "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
+    "plots": ("plots", "language", "graph", "ops", "errors"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (
         "check", "reference", "tensors", "formulas", "plans", "language", "graph", "ops", "report.records", "report.verdicts", "errors",
@@ -58,7 +59,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
-ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli", "msgspec": "report"}
+ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli", "msgspec": "report", "plotille": "report", "matplotlib": "report"}
 AT_MODULE_LEVEL = {("reference", "sympy"), ("cli", "typer"), ("cli", "rich")}
 
 

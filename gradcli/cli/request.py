@@ -8,6 +8,7 @@ FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 EXPLAIN_FORMATS = ("text", "json", "jsonl", "dot", "mermaid", "svg", "latex")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
+PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 
 
@@ -101,3 +102,14 @@ class CheckRequest(Request):
     config: str | None = None
     format_given: bool = False  # rather than the default
     words: tuple[str, ...] = ()  # the arguments as they were typed
+
+
+class PlotRequest(Request):
+    """Those of ``gradcli plot``."""
+
+    points: int | None
+    log: str | None
+    out: str | None
+    check: bool
+    width: int | None
+    height: int | None

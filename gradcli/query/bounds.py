@@ -90,7 +90,7 @@ def _ranges(program: Program, lowered: Lowered, asked: AskedBounds, record: Boun
         grad = None if place is None else found.grad[place]
         record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound(grad, names)
     record.certified = not found.uncertified
-    record.notes = [*_places(program, function, found.places, names)]
+    record.notes = [*place_notes(program, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
         record.lipschitz = dict.fromkeys(found.norms) if jumps else dict(found.norms)
@@ -134,7 +134,7 @@ def _bound(found: Range, names: list[str]) -> Bound:
     return Bound(*found.ends, *points)
 
 
-def _places(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
+def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
     """What is the matter in the box, in the user's words."""
     from gradcli.reference.ranges.ranges import above, below
 

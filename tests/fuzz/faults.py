@@ -185,6 +185,8 @@ def trials() -> dict[str, Trial]:
         "check baseline": ("check", "p.grad", "--baseline", "b.json", "--update"),
         "diff": ("diff", "x**3*sin(x)"),
         "bound": ("bound", "x*(1-x)", "x=0..1"),
+        "plot": ("plot", "x*(1-x)", "x=0..1"),
+        "plot csv": ("plot", "abs(x-0.5)", "x=0..1", "--no-check", "--format", "csv"),
         "functions": ("functions", "relu"),
         "info": ("info",),
         "cache": ("cache",),

@@ -158,13 +158,15 @@ _WORDS = (
 
 def command(rng: Random) -> tuple[str, ...]:
     """Words of a command line."""
-    name = rng.choice(("eval", "eval", "eval", "check", "check", "diff", "bound", "functions", "info", "help", "cache", "evil", ""))
+    name = rng.choice(("eval", "eval", "eval", "check", "check", "diff", "bound", "plot", "functions", "info", "help", "cache", "evil", ""))
     text = rng.choice((expressions.expression(rng, (), 2), expressions.expression(rng, (3,), 1), texts.tokens(rng), calls.call(rng)))
     words = ["-e", text] if name == "check" and rng.random() < 0.8 else [text]
     given = expressions.bindings(rng, text)
     words += [f"{key}={str(value).replace(chr(39), '')}" for key, value in given.items() if rng.random() < 0.9]
     if name == "bound":
         words = [text, "x=0..1", "y=1..2", "z=-1..1"]
+    if name == "plot":
+        words = [text, "x=-1..2", rng.choice(("y=1..2", "y=1.5", "y=1,2")), "z=0.5"]
     for _ in range(rng.choice((0, 1, 2, 2, 3))):
         words[rng.randrange(len(words) + 1) : 0] = rng.choice((rng.choice(_OPTIONS).split(), [rng.choice(_WORDS)]))
     return tuple(word.replace("\x00", "") for word in ([name, *words] if name else words) if word != "--clear")

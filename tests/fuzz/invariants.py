@@ -63,7 +63,7 @@ def _of_output(trial: Trial, ending: Ending) -> list[str]:
     """Whether the output can be read back, and says what the exit code says."""
     kind = _option(trial.arguments, "--format") or "text"
     command = trial.arguments[0] if trial.arguments else ""
-    if ending.code is None or command not in ("eval", "check", "diff", "bound"):
+    if ending.code is None or command not in ("eval", "check", "diff", "bound", "plot"):
         return []
     try:
         if kind == "jsonl":

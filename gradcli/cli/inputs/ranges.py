@@ -1,0 +1,138 @@
+"""The positional arguments of ``gradcli plot``: an expression, ranges of one name or two, and bindings."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradcli.cli.inputs.box import Ends, ends_of
+from gradcli.cli.inputs.option_values import choice
+from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
+from gradcli.cli.request import PlotRequest
+from gradcli.cli.write.streams import say
+from gradcli.errors import UsageError
+from gradcli.language.characters import composed
+from gradcli.limits import Limits
+from gradcli.query.options import names_of
+from gradcli.query.plots import AskedPlot
+from gradcli.query.programs import Programs
+
+EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
+SUFFIXES = (".svg", ".png", ".pdf", ".html")
+_MOST = 1_000_000  # points along a name
+_LARGEST = {"width": 10_000, "height": 10_000}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlotInputs:
+    """What there is to read, what is wanted of it, and the programs that are run, whose names of ranges have a value inside of them."""
+
+    inputs: Inputs
+    asked: AskedPlot
+    programs: Programs
+
+
+def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
+    """What ``gradcli plot`` reads: standard input, if nothing else is named. Raises UsageError."""
+    expression: str | None = None
+    bindings: dict[str, str] = {}
+    ranges: dict[str, str] = {}
+    files = list(request.files)
+    for argument in request.arguments:
+        text = composed(argument)
+        if text == "-":
+            files.append("-")
+        elif (binding := BINDING.match(text)) is not None:
+            name, value = binding.groups()
+            if name in bindings or name in ranges:
+                raise UsageError(f"the name '{name}' is bound twice")
+            bind(ranges if ".." in value else bindings, name, value)
+        elif expression is None:
+            expression = text
+        else:
+            raise UsageError(
+                f"two expressions: '{expression.strip()}' and '{text.strip()}'",
+                help="quote the expression as a whole; write a range without spaces around '='",
+            )
+    _refuse_ranges(ranges, bindings)
+    if expression is None and not files:
+        if sys.stdin is None or sys.stdin.closed:
+            raise UsageError("nothing to plot", help=EXAMPLE)
+        if sys.stdin.isatty():
+            say("reading expressions from the terminal; end with Ctrl-D")
+        files.append("-")
+    inputs = Inputs(expression, bindings, files)
+    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
+    box = {name: _ends(name, text, programs) for name, text in ranges.items()}
+    programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
+    return PlotInputs(inputs, AskedPlot(box, _wrt(request), _points(request), _log(request, box)), programs)
+
+
+def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
+    """Raise UsageError for none, or more than a picture has room for."""
+    if not ranges:
+        name = next(iter(bindings), "x")
+        raise UsageError("no name has a range", help=f"write {name}=-3..3" if bindings else EXAMPLE)
+    if len(ranges) > 2:
+        third, *more = list(ranges)[2:]
+        listed = " and ".join([f"'{third}'", *(f"'{name}'" for name in more)])
+        plural = "have ranges" if more else "has a range"
+        raise UsageError(
+            f"{listed} {plural}, but a picture has room for two names", help=f"give {third} a value: {third}=1, or several: {third}=1,2,3"
+        )
+
+
+def _ends(name: str, text: str, programs: Programs) -> Ends:
+    low, high = ends_of(name, text, programs)
+    if low == high:
+        raise UsageError(f"the range '{name}={text}' is a single point", help=f"gradcli eval gives its value: {name}={low!r}")
+    if high - low > sys.float_info.max:
+        raise UsageError(f"the range '{name}={text}' is too wide for floats")
+    return low, high
+
+
+def _wrt(request: PlotRequest) -> tuple[str, ...] | None:
+    names = names_of(request.wrt)
+    if names is not None and not names:
+        raise UsageError("--wrt names nothing", help="write --wrt x,a with names of the expression")
+    return names
+
+
+def _points(request: PlotRequest) -> int | None:
+    if request.points is not None and not 2 <= request.points <= _MOST:
+        raise UsageError(f"--points must be a number from 2 to {_MOST:,}, not {request.points}")
+    return request.points
+
+
+def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
+    """The axes that are logarithmic. Raises UsageError for one that has no logarithm."""
+    if request.log is None:
+        return ""
+    choice("--log", request.log, ("x", "y", "xy"))
+    for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
+        if axis in request.log and low <= 0:
+            raise UsageError(
+                f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no logarithm", help=f"{name}=0.1..10"
+            )
+    return request.log
+
+
+def refuse_idle(request: PlotRequest) -> None:
+    """Raise UsageError for options that nothing would come of, and for files of no known kind."""
+    kind = request.output_format
+    for option in ("width", "height"):
+        size = getattr(request, option)
+        if size is not None and not 20 <= size <= _LARGEST[option] and not (option == "height" and 8 <= size <= _LARGEST[option]):
+            raise UsageError(f"--{option} must be a number from {20 if option == 'width' else 8} to 10,000, not {size}")
+        if size is not None and kind != "text" and request.out is None:
+            raise UsageError(f"--format {kind} has no {option}", help=f"leave --{option} out")
+    if kind != "text" and request.color == "always":
+        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
+    if request.timeout is not None and not request.timeout > 0:
+        raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
+    if request.timeout is not None and not request.check:
+        raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
+    if request.out is not None and not request.out.lower().endswith(SUFFIXES):
+        raise UsageError(f"--out {request.out}: a suffix says what is written", help=f"the suffixes are {', '.join(SUFFIXES)}")

@@ -1,0 +1,108 @@
+"""The axes of pictures of curves, whatever draws them: panels of a value and its derivatives, their views, and round numbers along them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gradcli.inert import one_line
+from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
+
+_LONGEST = 40  # characters of a label
+_MARGIN = 0.04  # above and below what is shown
+_CLIPPED = 1.5  # times the inner part of the heights, beyond it, where curves leave every picture
+_LARGEST = 1e300  # of an axis: what libraries can still calculate with
+_STEPS = (1, 2, 2.5, 5, 10)
+
+
+class Line(NamedTuple):
+    """A curve in a panel; ``number`` tells it apart in all of them."""
+
+    number: int
+    label: str
+    xs: np.ndarray
+    ys: np.ndarray
+    curve: Curve
+
+
+class Panel(NamedTuple):
+    """One set of axes: the value, or a derivative."""
+
+    heading: str
+    lines: list[Line]
+    view: tuple[float, float]
+    marks: list[tuple[int, Mark]]  # with the numbers of their curves
+
+
+def panels(records: Sequence[PlotRecord]) -> list[Panel]:
+    """The panels of curves over one name, those of several expressions together."""
+    curves = [(record, curve) for record in records for curve in record.curves]
+    several = sum(record.error is None for record in records) > 1
+    found = []
+    for heading in dict.fromkeys(heading for record in records for heading in record.headings if record.curves):
+        lines = []
+        for number, (record, curve) in enumerate(curves):
+            if heading in curve.heights:
+                parts = [record.expr] if several else []
+                label = one_line(" ".join([*parts, curve.label]).strip(), _LONGEST)
+                lines.append(Line(number, label, curve.xs, curve.heights[heading], curve))
+        log = any("y" in record.log for record in records) and heading == VALUE
+        marks = [(line.number, mark) for line in lines for mark in line.curve.marks]
+        found.append(Panel(heading, lines, _view(lines, heading, log), marks))
+    return found
+
+
+def _view(lines: Sequence[Line], heading: str, log: bool) -> tuple[float, float]:
+    """The heights that are shown: all, but where curves leave every picture."""
+    lows, highs = [], []
+    for line in lines:
+        finite = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
+        if not finite.size:
+            continue
+        low, high = float(finite.min()), float(finite.max())
+        if heading in line.curve.clipped and not log:
+            table = line.curve.table[heading]
+            first, last = np.quantile(table[np.isfinite(table)], [0.1, 0.9]) if np.isfinite(table).any() else (low, high)
+            room = _CLIPPED * float(last - first)
+            if room > 0:
+                low, high = max(low, float(first) - room), min(high, float(last) + room)
+        lows.append(low)
+        highs.append(high)
+    if not lows:
+        return (0.1, 10.0) if log else (-1.0, 1.0)
+    low, high = min(lows), max(highs)
+    if log:
+        return (low / 1.2, high * 1.2)
+    room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
+    low, high = max(low - room, -_LARGEST), min(high + room, _LARGEST)
+    return (low, high) if low < high else (-_LARGEST, _LARGEST)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two, at most so many, evenly spaced."""
+    if not low < high or most < 1:
+        return []
+    rough = (high - low) / most
+    unit = 10.0 ** math.floor(math.log10(rough))
+    for step in (factor * unit for factor in _STEPS):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first + 1 <= most:
+            digits = max(0, 1 - math.floor(math.log10(step)))
+            return [round(k * step, digits) + 0.0 for k in range(first, last + 1)]
+    return []
+
+
+def log_ticks(low: float, high: float, most: int) -> list[float]:
+    """Powers of ten between two numbers, at most about so many."""
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    step = max(1, -(-(last - first + 1) // most))
+    return [10.0**k for k in range(first, last + 1, step)] or [low, high]
+
+
+def label(number: float) -> str:
+    """A round number on an axis."""
+    text = f"{number:.6g}"
+    return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")

@@ -1,0 +1,203 @@
+"""Pictures of curves and contours in files, by matplotlib, which is imported here alone. The same input gives the same bytes."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import UsageError
+from gradcli.inert import one_line
+from gradcli.report.plot_axes import Panel, label, panels
+from gradcli.report.plot_record import VALUE, Field, PlotRecord
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_DPI = 100
+_WIDTH, _PANEL, _HEAD, _CONTOURS = 800, 280, 60, 640  # pixels
+_ARROWS = 13  # along a side
+_LONGEST = 90  # characters of a title
+
+
+class Theme(NamedTuple):
+    """The colours of a picture."""
+
+    name: str
+    background: str
+    text: str
+    lines: str
+    curves: tuple[str, ...]
+    map: str
+
+
+LIGHT = Theme(
+    "light", "#ffffff", "#1f2328", "#d0d7de",
+    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#5b5b5b", "#a33b20", "#1b7f5c", "#35508f", "#b8860b"),
+    "viridis",
+)  # fmt: skip
+DARK = Theme(
+    "dark", "#0d1117", "#e6edf3", "#30363d",
+    ("#58a6ff", "#ff9f43", "#3ddc97", "#ff8ad4", "#f2cc60", "#7ee0ff", "#c297ff", "#b1bac4", "#ff7b72", "#56d4bc", "#a5b4fc", "#e3b341"),
+    "viridis",
+)  # fmt: skip
+
+
+def insist() -> None:
+    """Raise UsageError where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError("pictures in files need matplotlib, which is not installed", help="pip install 'gradcli[plot]'") from None
+
+
+def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, height: int | None = None, theme: Theme = LIGHT) -> bytes:
+    """The bytes of a file of the kind "svg", "png" or "pdf". Raises UsageError without matplotlib."""
+    insist()
+    import matplotlib
+
+    with warnings.catch_warnings(), matplotlib.rc_context():
+        warnings.simplefilter("ignore")  # characters that a font lacks are boxes
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_settings(theme))
+        made = _figure(records, width, height, theme)
+        out = io.BytesIO()
+        metadata = {"svg": {"Date": None, "Creator": "gradcli"}, "pdf": {"CreationDate": None, "Creator": "gradcli"}}.get(kind, {})
+        made.savefig(out, format=kind, dpi=_DPI, metadata=metadata)
+    return out.getvalue()
+
+
+def _settings(theme: Theme) -> Any:
+    return {
+        "svg.hashsalt": f"gradcli-{theme.name}", "text.parse_math": False, "figure.facecolor": theme.background,
+        "savefig.facecolor": theme.background, "axes.facecolor": theme.background, "axes.edgecolor": theme.lines,
+        "axes.labelcolor": theme.text, "text.color": theme.text, "xtick.color": theme.text, "ytick.color": theme.text,
+        "grid.color": theme.lines, "grid.linewidth": 0.6, "legend.facecolor": theme.background, "legend.edgecolor": theme.lines,
+        "axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "axes.unicode_minus": True, "axes.axisbelow": True,
+    }  # fmt: skip
+
+
+def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None, theme: Theme) -> Figure:
+    from matplotlib.figure import Figure
+
+    found = panels(records)
+    fields = [record for record in records if record.grid is not None]
+    usual = _HEAD + _PANEL * len(found) + _CONTOURS * len(fields)
+    figure = Figure(figsize=((width or _WIDTH) / _DPI, (height or usual) / _DPI), layout="constrained")
+    ratios = [_PANEL] * len(found) + [_CONTOURS] * len(fields)
+    axes: list[Axes] = list(figure.subplots(len(ratios), 1, squeeze=False, height_ratios=ratios)[:, 0])
+    drawn = [record for record in records if record.curves]
+    for place, (panel, ax) in enumerate(zip(found, axes, strict=False)):
+        if place:
+            ax.sharex(axes[0])
+        _panel(ax, panel, drawn[0], theme, last=place == len(found) - 1)
+    if found:
+        axes[0].set_title(_title(drawn), loc="left", fontweight="bold")
+    for record, ax in zip(fields, axes[len(found) :], strict=True):
+        _contours(figure, ax, record, theme)
+    return figure
+
+
+def _title(records: Sequence[PlotRecord]) -> str:
+    return one_line("   ".join(record.expr for record in records), _LONGEST)
+
+
+def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool) -> None:
+    (name, (begin, end)) = next(iter(record.ranges.items()))
+    log = "y" in record.log and panel.heading == VALUE
+    if "x" in record.log:
+        ax.set_xscale("log")
+    if log:
+        ax.set_yscale("log")
+    elif panel.view[0] < 0 < panel.view[1]:
+        ax.axhline(0, color=theme.text, linewidth=0.6, alpha=0.5)
+    ax.grid(True)
+    ax.set_xlim(begin, end)
+    ax.set_ylim(*panel.view)
+    ax.set_ylabel(one_line(panel.heading, 40))
+    if last:
+        ax.set_xlabel(one_line(name, 40))
+    else:
+        ax.tick_params(labelbottom=False)
+    for line in panel.lines:
+        colour = theme.curves[line.number % len(theme.curves)]
+        style = ("-", "--", "-.", ":")[line.number // len(theme.curves) % 4]
+        ax.plot(line.xs, line.ys, color=colour, linestyle=style, linewidth=1.8, label=line.label or None, solid_capstyle="butt")
+    for number, mark in panel.marks:
+        colour = theme.curves[number % len(theme.curves)]
+        if mark.kind == "pole":
+            ax.axvline(mark.at, color=theme.text, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
+        elif mark.kind == "domain" and mark.at != mark.end:
+            if len(panel.lines) == 1:
+                ax.axvspan(mark.at, mark.end, facecolor=theme.lines, alpha=0.35, linewidth=0)
+        elif panel.heading == VALUE:
+            heights = [height for height in dict.fromkeys(mark.value) if math.isfinite(height)]
+            hollow = mark.kind != "kink"
+            if math.isfinite(mark.point):
+                ax.plot([mark.at], [mark.point], linestyle="none", marker="o", markersize=5, color=colour, clip_on=False, zorder=3)
+            ax.plot(
+                [mark.at] * len(heights), heights, linestyle="none", marker="o" if hollow else "D", markersize=5, clip_on=False,
+                markerfacecolor=theme.background if hollow else colour, markeredgecolor=colour, zorder=3,
+            )  # fmt: skip
+    if len(panel.lines) > 1 and panel.heading == VALUE:
+        ax.legend(loc="best", framealpha=0.85, fontsize=9)
+
+
+def _contours(figure: Figure, ax: Axes, record: PlotRecord, theme: Theme) -> None:
+    grid = record.grid
+    assert grid is not None
+    (across, _), (upward, _) = record.ranges.items()
+    values = np.ma.masked_invalid(grid.values)
+    if "x" in record.log:
+        ax.set_xscale("log")
+    if "y" in record.log:
+        ax.set_yscale("log")
+    if grid.levels:
+        low, high = float(values.min()), float(values.max())
+        steps = sorted({low, *grid.levels, high})
+        from matplotlib.colors import BoundaryNorm
+
+        norm = BoundaryNorm(steps, 256)
+        ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap=theme.map, norm=norm, alpha=0.55)
+        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=theme.text, linewidths=0.8, linestyles="solid")
+        ax.clabel(lines, fmt=label, fontsize=8)
+    _arrows(ax, grid, record, theme)
+    ax.set_xlabel(one_line(across, 40))
+    ax.set_ylabel(one_line(upward, 40))
+    ax.set_title(one_line(record.expr, _LONGEST), loc="left", fontweight="bold")
+
+
+def _arrows(ax: Axes, grid: Field, record: PlotRecord, theme: Theme) -> None:
+    """Arrows the way that the value grows, longer where it does so faster, but not in proportion: slopes differ by magnitudes."""
+    if grid.gradient[0] is None or grid.gradient[1] is None:
+        return
+    columns = np.unique(np.linspace(0, len(grid.xs) - 1, _ARROWS + 2).round().astype(int))[1:-1]
+    rows = np.unique(np.linspace(0, len(grid.ys) - 1, _ARROWS + 2).round().astype(int))[1:-1]
+    places = np.ix_(rows, columns)
+    wide, tall = grid.gradient[0][places], grid.gradient[1][places]
+    spans = [
+        math.log(end / begin) if axis in record.log else end - begin
+        for axis, (begin, end) in zip("xy", record.ranges.values(), strict=True)
+    ]
+    if "x" in record.log:
+        wide = wide * grid.xs[columns][None, :]
+    if "y" in record.log:
+        tall = tall * grid.ys[rows][:, None]
+    with np.errstate(all="ignore"):
+        across, up = wide / spans[0], tall / spans[1]
+        size = np.hypot(across, up)
+        most = float(np.nanmax(np.where(np.isfinite(size), size, np.nan))) if np.isfinite(size).any() else 0.0
+        if not most:
+            return
+        share = (0.35 + 0.65 * np.sqrt(size / most)) / np.where(size > 0, size, 1.0)
+    known = np.isfinite(size) & (size > 1e-9 * most)
+    xs, ys = np.meshgrid(grid.xs[columns], grid.ys[rows])
+    ax.quiver(
+        xs[known], ys[known], (across * share)[known], (up * share)[known], angles="uv", color=theme.text, scale=_ARROWS * 1.6,
+        width=0.0028, pivot="mid", alpha=0.9,
+    )  # fmt: skip
