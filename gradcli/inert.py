@@ -168,6 +168,13 @@ def xml_text(text: str) -> str:
     return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
 
 
+def script_text(json: str) -> str:
+    """JSON in a script element, in which nothing is left that HTML would read: neither its end, nor a comment, nor an entity."""
+    for character in "<>&\u2028\u2029":
+        json = json.replace(character, f"\\u{ord(character):04x}")
+    return json
+
+
 # -- other programs ----------------------------------------------------------------------------------------------------
 
 

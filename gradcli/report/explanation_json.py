@@ -48,14 +48,14 @@ def _stories(found: list[Why]) -> dict[str, Any]:
     return {} if not found else {"why": _why(found[0]) if len(found) == 1 else [_why(each) for each in found]}
 
 
-def summary(value: Any) -> Any:
+def summary(value: Any, most: int = LARGEST) -> Any:
     """Numbers, or what is to be said of many: shape, range, norm, and how many are not finite."""
     if value is None:
         return None
     if isinstance(value, tuple):
-        return [summary(part) for part in value]
+        return [summary(part, most) for part in value]
     array = np.asarray(value)
-    if array.size <= LARGEST:
+    if array.size <= most:
         return numbers(array)
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
     with np.errstate(all="ignore"):

@@ -1,0 +1,118 @@
+// What is known of one node: value, adjoint, what arrives, what it passes on, and of a name the paths.
+
+function nodeLink(explained, id, act) {
+  return make("button", { type: "button", class: "link", on: { click: () => act.select(id) } }, `${id} ${explained.label(id, 28)}`);
+}
+
+function nodeDetails(explained, id, act) {
+  const node = explained.node(id);
+  const definition = node.name !== null && node.text !== null && node.name !== node.text ? `${node.name} = ${cut(node.text, 200)}` : explained.label(id, 200);
+  const pictures = explained.data.page.pictures?.[id] ?? {};
+  return [
+    make("h2", {}, `Node ${id}: `, make("code", {}, definition)),
+    make("p", { class: "note" }, kindOf(explained, node)),
+    part("Value", valueOf(node, "value", pictures.value)),
+    part("Adjoint", node.adjoint === null ? make("p", { class: "note" }, withoutAdjoint(node)) : valueOf(node, "adjoint", pictures.adjoint)),
+    node.operands.length ? part("Made of", make("p", {}, spaced(node.operands.map((each) => nodeLink(explained, each, act))))) : null,
+    explained.users.has(id) ? part("Used by", make("p", {}, spaced(explained.users.get(id).map((each) => nodeLink(explained, each, act))))) : null,
+    arriving(explained, node, act),
+    leaving(explained, node, act),
+    pathsOf(explained, node, act),
+  ];
+}
+
+function spaced(links) {
+  return links.flatMap((link, place) => (place ? [" , ".trim() + " ", link] : [link]));
+}
+
+function part(title, ...content) {
+  return [make("h3", {}, title), ...content];
+}
+
+function kindOf(explained, node) {
+  const { operations } = explained.data.page;
+  const said = [node.op + (operations[node.op] ? `: ${operations[node.op]}` : "")];
+  if (node.op === "leaf") said[0] = "a leaf: given, and differentiated by";
+  if (node.op === "frozen") said[0] = "frozen: given, and held";
+  if (node.op === "const") said[0] = "a constant";
+  if (node.function) said.push(`the result of ${node.function}`);
+  if (node.inside !== undefined) said.push(`inside of ${explained.label(node.inside)}`);
+  said.push(node.shape.length ? `shape ${shapeText(node.shape)}` : "one number");
+  const keeps = node.saved.length ? `, keeps ${node.saved.join(", ")}` : "";
+  if (node.grad_fn) said.push(`PyTorch: ${node.grad_fn}${keeps}`);
+  return said.join(" · ");
+}
+
+function withoutAdjoint(node) {
+  if (node.op === "frozen") return "none: it is held";
+  if (node.op === "const") return "none: a constant has no derivative";
+  return "none: no derivative is asked for through this node";
+}
+
+function valueOf(node, what, picture) {
+  const value = node[what];
+  const norm = isSummary(value) ? ` (norm ${entry(value.norm)})` : "";
+  return [make("p", { class: "mono value", title: isSummary(value) ? "" : cut(exact(value), 400) }, brief(value) + norm), heatMap(what, value, picture)];
+}
+
+function arriving(explained, node, act) {
+  const into = explained.into.get(node.id) ?? [];
+  if (node.id === explained.data.result && explained.data.backward.length) return part("Arrives", make("p", {}, "the seed: this is the result"));
+  if (!into.length) return null;
+  const rows = into.map((each) => make("div", { class: "pass" }, "from ", nodeLink(explained, each.node, act), " ", make("span", { class: "mono" }, brief(each.contribution))));
+  const sum = into.length > 1 ? make("p", {}, "together ", make("span", { class: "mono" }, brief(node.adjoint))) : null;
+  return part(into.length > 1 ? `Arrives: ${into.length} contributions, added` : "Arrives", rows, sum);
+}
+
+function leaving(explained, node, act) {
+  const out = explained.outOf.get(node.id) ?? [];
+  if (!out.length) return null;
+  return part("Passes back", out.map((each) => passedTo(explained, node, each, act)));
+}
+
+function passedTo(explained, node, each, act) {
+  const code = (text) => make("code", {}, text);
+  let rule = null;
+  if (each.partial !== null) {
+    const local = brief(each.local);
+    rule = make("p", {}, "local derivative ", code(each.partial), local === each.partial ? null : [" = ", make("span", { class: "mono" }, local)]);
+  } else if (each.rule !== null) rule = make("p", {}, "rule ", code(each.rule));
+  const computed = each.partial === null ? brief(each.contribution) : `${brief(node.adjoint)} · ${brief(each.local)} → ${brief(each.contribution)}`;
+  const summed = each.summed ? make("p", { class: "note" }, each.summed) : null;
+  return make("div", { class: "pass" }, "to ", nodeLink(explained, each.operand, act), rule, make("p", { class: "mono" }, computed), summed);
+}
+
+// A gradient by its paths, the largest first, each with its share; choosing one shows it in the graph.
+function pathsOf(explained, node, act) {
+  const gradient = node.op === "leaf" ? explained.data.gradients[node.name] : undefined;
+  return gradient ? part(`d/d${node.name} by paths`, pathList(explained, gradient, act)) : null;
+}
+
+function pathList(explained, gradient, act) {
+  if (!gradient.paths.length) return [make("p", {}, "no path leads from it to the result")];
+  const largest = Math.max(...gradient.paths.map((path) => magnitude(path.contribution)));
+  const found = gradient.paths.map((path) => onePath(explained, path, largest, act));
+  if (gradient.paths_left_out) {
+    const count = Number(gradient.paths_left_out).toLocaleString("en");
+    found.push(make("p", { class: "note" }, `and ${count} smaller paths, together ${brief(gradient.rest)}`));
+  } else if (flat(gradient.rest).some((each) => asNumber(each) !== 0)) {
+    found.push(make("p", { class: "note" }, `${brief(gradient.rest)} is rounding`));
+  }
+  return found;
+}
+
+function onePath(explained, path, largest, act) {
+  const share = largest > 0 && Number.isFinite(largest) ? (100 * magnitude(path.contribution)) / largest : 0;
+  const bar = make("i", {});
+  bar.style.width = `${Math.max(2, share)}%`;
+  const labels = path.nodes.map((id) => explained.label(id, 30));
+  const route = labels.length > 7 ? [...labels.slice(0, 4), `… ${labels.length - 6} more …`, ...labels.slice(-2)] : labels;
+  const click = (event) => act.path(path.nodes, event.currentTarget);
+  return make(
+    "button",
+    { type: "button", class: "path", "aria-pressed": "false", on: { click } },
+    make("span", { class: "share", "aria-hidden": "true" }, bar),
+    make("span", { class: "mono value" }, brief(path.contribution)),
+    make("span", { class: "route" }, "by ", route.join(" → ")),
+  );
+}

@@ -1,0 +1,210 @@
+// The page: one query at a time, and what connects its text, its graph, its table and its player.
+
+const { queries } = JSON.parse(document.getElementById("data").textContent);
+const spoken = make("div", { class: "hidden", role: "status", "aria-live": "polite" });
+let current = null;
+
+// All views of one query, and what may be done with them.
+function viewOf(data, place) {
+  const root = make("div", { class: "query" });
+  const hasNodes = data.nodes.length > 0;
+  const act = { lit: () => {}, select: () => {}, say: (text) => (spoken.textContent = seen(text)), path: () => {} };
+  if (data.page.error !== null) {
+    put(root, make("section", { class: "panel wide" }, make("h2", {}, "This has no result"), make("pre", { class: "error" }, data.page.error)));
+    return { root, start() {}, stop() {}, search: () => [], print() {} };
+  }
+  if (!hasNodes) {
+    const source = make("pre", { class: "source" }, cut(data.expr, 2000));
+    put(root, make("section", { class: "panel wide" }, source, factList(data)), storyPanel(data, act), derivationPanel(data));
+    if (data.page.nodes) put(root, countPanel(data), gradientsAlone(data));
+    return { root, start() {}, stop() {}, search: () => [], print() {} };
+  }
+  return playedView(new Explained(data), place, root, act);
+}
+
+function gradientsAlone(data) {
+  const rows = Object.entries(data.gradients).map(([name, each]) => make("tr", {}, make("td", { class: "mono" }, name), make("td", { class: "mono" }, brief(each.value))));
+  return rows.length ? make("section", { class: "panel wide" }, make("h2", {}, "Gradient"), make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows)))) : null;
+}
+
+function playedView(explained, place, root, act) {
+  const { data } = explained;
+  const source = sourceText(explained, act);
+  const graph = graphOf(explained, place, act);
+  const table = nodeTable(explained, act);
+  const side = make("aside", { class: "panel side", "aria-label": "The selected node", tabindex: 0 });
+  const state = { selected: null, computed: new Map(), reached: new Map() };
+  explained.steps.forEach((step, at) => {
+    if (step.phase === "forward") state.computed.set(step.node, at);
+    if (step.phase === "backward" && !state.reached.has(step.operand)) state.reached.set(step.operand, at);
+    if (step.phase === "seed") state.reached.set(step.node, at);
+  });
+  for (const node of explained.nodes) if (!state.computed.has(node.id)) state.computed.set(node.id, state.computed.get(explained.users.get(node.id)?.[0]) ?? 0);
+  const views = { source, graph, table, explained };
+
+  act.lit = (ids) => marked(views, "is-lit", ids);
+  act.select = (id) => selected(views, side, state, id, act);
+  act.path = (ids, button) => pathShown(root, views, ids, button);
+  const player = playerOf(explained, (step, at) => stepShown(views, state, step, at, act));
+  const help = "Arrow keys go from part to part of the text, up to the part around, down into it; Enter selects its node.";
+  put(
+    root,
+    make(
+      "div",
+      { class: "left" },
+      make("section", { class: "panel", "aria-label": "The text" }, source.element, make("p", { class: "hidden", id: "source-help" }, help), factList(data)),
+      player.element,
+      make("section", { class: "panel", "aria-label": "The graph" }, make("div", { class: "head" }, make("h2", {}, "Graph"), zoomButtons(graph)), graph.frame),
+    ),
+    side,
+    storyPanel(data, act),
+    gradientPanel(explained, act),
+    derivationPanel(data),
+    readingHelp(),
+    table.element,
+  );
+  const start = () => {
+    if (graph.svg) fitted(graph);
+    player.start();
+  };
+  return { root, start, stop: player.stop, search: (text) => searched(views, text, act), print: () => printed(root, table) };
+}
+
+// The elements of nodes, in the text, the graph and the table.
+function* elementsOf(views, id) {
+  yield* views.source.partsOf.get(id) ?? [];
+  if (views.graph.groups.has(id)) yield views.graph.groups.get(id);
+  if (views.table.rows.has(id)) yield views.table.rows.get(id);
+}
+
+// Exactly these nodes have the class; what had it before is remembered, so that nothing else is touched.
+const marks = new Map();
+function marked(views, name, ids, tone = "") {
+  for (const element of marks.get(name) ?? []) element.classList.remove(name, "forward", "backward");
+  const now = ids.flatMap((id) => [...elementsOf(views, id)]);
+  for (const element of now) element.classList.add(name, ...(tone ? [tone] : []));
+  marks.set(name, now);
+}
+
+function selected(views, side, state, id, act) {
+  state.selected = id;
+  side.replaceChildren(...[nodeDetails(views.explained, id, act)].flat(Infinity).filter((each) => each !== null && each !== undefined));
+  marked(views, "is-selected", [id]);
+  const group = views.graph.groups.get(id);
+  if (group) brought(views.graph, group);
+  act.say(views.explained.spoken(id));
+}
+
+function stepShown(views, state, step, at, act) {
+  const { graph, explained } = views;
+  const isBack = at >= explained.steps.findIndex((each) => each.phase === "seed") && toneOf(step) === "backward";
+  for (const { element, nodes } of graph.all) element.classList.toggle("is-ahead", nodes.every((id) => state.computed.get(id) > at));
+  for (const { element, from, to } of graph.allEdges) {
+    element.classList.toggle("is-ahead", [...from, ...to].some((id) => state.computed.get(id) > at));
+    element.classList.remove("is-now");
+  }
+  graph.frame.classList.toggle("is-back", isBack);
+  const focus = step.phase === "backward" ? [step.node, step.operand] : step.phase === "end" ? leavesOf(explained) : step.node ? [step.node] : [];
+  marked(views, "is-now", focus, toneOf(step));
+  if (step.phase === "backward") for (const edge of graph.edges.get(edgeKey(step.node, step.operand)) ?? []) edge.classList.add("is-now");
+  const shown = step.phase === "backward" ? step.operand : step.node ?? explained.data.result;
+  const say = act.say;
+  act.say = () => {}; // the player tells the step
+  act.select(shown);
+  act.say = say;
+}
+
+function leavesOf(explained) {
+  return explained.nodes.filter((node) => node.op === "leaf").map((node) => node.id);
+}
+
+function pathShown(root, views, ids, button) {
+  const isOn = button.getAttribute("aria-pressed") !== "true";
+  for (const each of root.querySelectorAll(".path")) each.setAttribute("aria-pressed", "false");
+  const onPath = new Set(isOn ? ids : []);
+  const edges = new Set(ids.slice(1).flatMap((id, place) => views.graph.edges.get(edgeKey(ids[place], id)) ?? []));
+  for (const { element, nodes } of views.graph.all) element.classList.toggle("off-path", isOn && !nodes.some((id) => onPath.has(id)));
+  for (const { element } of views.graph.allEdges) {
+    element.classList.toggle("on-path", isOn && edges.has(element));
+    element.classList.toggle("off-path", isOn && !edges.has(element));
+  }
+  button.setAttribute("aria-pressed", String(isOn));
+}
+
+function searched(views, text, act) {
+  const wanted = text.trim().toLowerCase();
+  const { explained } = views;
+  const matches = (node) => [String(node.id), node.name, node.text, node.op, node.grad_fn, node.function].some((each) => (each === String(node.id) ? each === wanted : each?.toLowerCase().includes(wanted)));
+  const found = wanted ? explained.nodes.filter(matches).map((node) => node.id) : [];
+  views.table.show(wanted ? found : null);
+  if (wanted) views.table.element.open = true;
+  marked(views, "is-found", found);
+  return { found, select: act.select };
+}
+
+function printed(root, table) {
+  table.all();
+  for (const details of root.querySelectorAll("details")) details.open = true;
+}
+
+// -- the bar, the theme, printing
+
+function show(place) {
+  current?.stop();
+  for (const name of [...marks.keys()]) marks.delete(name);
+  current = viewOf(queries[place], place);
+  const main = document.getElementById("main");
+  main.replaceChildren(current.root);
+  current.start();
+}
+
+function chooser() {
+  if (queries.length < 2) return;
+  const options = queries.map((data, place) => make("option", { value: place }, `${place + 1}: ${cut(data.expr, 70)}`));
+  const select = make("select", { id: "query", on: { change: () => show(Number(select.value)) } }, options);
+  document.getElementById("queries").append(make("label", { class: "hidden", for: "query" }, "Query"), select);
+}
+
+function themed() {
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const preferred = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  const apply = () => {
+    root.dataset.theme = chosen ?? (preferred.matches ? "dark" : "light");
+    button.textContent = root.dataset.theme === "dark" ? "☀ Light" : "☾ Dark";
+    button.setAttribute("aria-label", `Switch to ${root.dataset.theme === "dark" ? "light" : "dark"} colours`);
+  };
+  preferred.addEventListener("change", apply);
+  button.addEventListener("click", () => {
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    apply();
+  });
+  apply();
+}
+
+function searching() {
+  const field = document.getElementById("wanted");
+  const note = document.getElementById("found");
+  let result = null;
+  let at = -1;
+  field.addEventListener("input", () => {
+    result = current.search(field.value);
+    at = -1;
+    note.textContent = field.value.trim() ? `${(result.found ?? []).length} found` : "";
+  });
+  document.getElementById("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!result?.found?.length) return;
+    at = (at + 1) % result.found.length;
+    result.select(result.found[at]);
+    note.textContent = `${at + 1} of ${result.found.length}`;
+  });
+}
+
+document.body.append(spoken);
+themed();
+chooser();
+searching();
+addEventListener("beforeprint", () => current.print());
+if (queries.length) show(0);
