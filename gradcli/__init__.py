@@ -28,10 +28,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gradcli.api import differentiate, evaluate, parse
+    from gradcli.api import differentiate, evaluate, explain, parse
     from gradcli.errors import GradcliError
 
-__all__ = ["GradcliError", "differentiate", "evaluate", "parse"]
+__all__ = ["GradcliError", "differentiate", "evaluate", "explain", "parse"]
 
 _SUBMODULES = frozenset({"api", "autograd", "errors", "linalg", "nn", "special"})
 

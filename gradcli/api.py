@@ -1,5 +1,6 @@
-"""The Python API: `evaluate`, `differentiate` and `parse`."""
+"""The Python API: `evaluate`, `explain`, `differentiate` and `parse`."""
 
+from gradcli.explain.interface import explain
 from gradcli.query.interface import differentiate, evaluate, parse
 
-__all__ = ["differentiate", "evaluate", "parse"]
+__all__ = ["differentiate", "evaluate", "explain", "parse"]

@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "nn": ("nn", "tensors"),
     "linalg": ("tensors",),
     "special": ("tensors",),
-    "api": ("query.interface",),
+    "api": ("query.interface", "explain.interface"),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
     "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": BELOW_CLI,

@@ -10,6 +10,7 @@ from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
+    from gradcli.query.options import Observer
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.records import Record
 
@@ -54,6 +55,36 @@ def evaluate(
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
+    return evaluated(
+        "evaluate", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
+        dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect, backend=backend, threads=threads, at=at,
+    )  # fmt: skip
+
+
+def evaluated(
+    function: str,
+    expression: str,
+    bindings: Mapping[str, Any],
+    *,
+    seed: Any,
+    check: bool,
+    wrt: str | Iterable[str] | None,
+    freeze: str | Iterable[str],
+    dtype: Any,
+    random_state: int,
+    timeout: float | None,
+    limits: Limits,
+    dialect: str | None,
+    at: Mapping[str, Any] | None,
+    mode: str = "grad",
+    jvp: Mapping[str, Any] | None = None,
+    hvp: Mapping[str, Any] | None = None,
+    formula: bool = False,
+    backend: str = "auto",
+    threads: int | None = None,
+    observer: Observer | None = None,
+) -> Record:
+    """What `evaluate` gives, for a function of that API: its name, and who is shown the queries."""
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import records
     from gradcli.query.options import LONG, Options, names_of
@@ -64,7 +95,7 @@ def evaluate(
     directions = {"jvp": jvp, "hvp": hvp}
     moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
     asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *moving}
-    given.refuse_unknown(bindings, known | asked, given.OPTIONS, "evaluate")
+    given.refuse_unknown(bindings, known | asked, given.OPTIONS, function)
     with given.naming(
         known, at=at, backend=None if backend == "auto" else backend, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits,
         mode=mode, random_state=random_state, threads=threads, timeout=timeout,
@@ -82,8 +113,9 @@ def evaluate(
     options = Options(
         wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
-        backend=who, threads=most,
+        backend=who, threads=most, observer=observer,
     )  # fmt: skip
+    programs.keeps_text = observer is not None
     refuse_unknown_in(expression, options, programs.values, limits)
     program = programs.fresh(state)
     result: Record | None = None
@@ -99,7 +131,7 @@ def evaluate(
     unused = found.unmentioned(programs.values, options)
     if unused:
         keywords = given.bound(None, bindings, known | asked, _by_name)
-        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), given.OPTIONS, "evaluate")
+        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), given.OPTIONS, function)
         result.warnings += unused
     return result
 
