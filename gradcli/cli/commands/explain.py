@@ -39,7 +39,7 @@ def explain(
     ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")] = True,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl", help="The form of the output.")] = "text",
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|html", help="The form of the output.")] = "text",
     digits: Annotated[int, typer.Option(metavar="N", min=1, max=17, help="Round numbers in text to N significant digits.")] = 6,
     dialect: Dialect = None,
     dtype: Precision = "float64",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.cli.write.record_writers import JsonArray, JsonLines, Lossless, RecordWriter, complain
-from gradcli.cli.write.streams import prepare, put_text
+from gradcli.cli.write.streams import prepare, put, put_text
 from gradcli.cli.write.writers import is_styled
 from gradcli.report.explanation import Explanation
 
@@ -22,6 +22,8 @@ def _writer(kind: str, color: str, digits: int) -> RecordWriter:
         from gradcli.report.explanation_json import as_dict
 
         return JsonArray(as_dict) if kind == "json" else JsonLines(as_dict)
+    if kind == "html":
+        return Page(digits)
     if is_styled(color):
         from gradcli.cli.write.terminal import ExplanationTerminal
 
@@ -29,6 +31,24 @@ def _writer(kind: str, color: str, digits: int) -> RecordWriter:
     from gradcli.report.explanation_sheet import text_of
 
     return Texts(lambda explanation: text_of(explanation, digits))
+
+
+class Page:
+    """One page of all explanations, at the end; what is wrong stands on it, and beside the output."""
+
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
+        self.explanations: list[Explanation] = []
+
+    def show(self, explanation: Any) -> None:
+        if explanation.error is not None:
+            complain(explanation.record)
+        self.explanations.append(explanation)
+
+    def end(self) -> None:
+        from gradcli.report.page.assembly import page
+
+        put(page(self.explanations, self.digits))
 
 
 class Texts:

@@ -12,6 +12,7 @@ from gradcli.report.explanation import Explanation
 from gradcli.report.explanation_sheet import text_of
 from gradcli.report.json_text import encoded
 from gradcli.report.page.data import MOST_NODES, page_data
+from gradcli.report.pictures.theme import colours
 from gradcli.report.text import error_text
 
 # In the order in which they are put together: what each uses stands in those before it.
@@ -23,7 +24,7 @@ def page(explanations: Sequence[Explanation], digits: int = 6) -> str:
     """One page of all explanations: whole HTML, in which every text of the user's is data."""
     parts = {
         "title": xml_text(_title(explanations)),
-        "style": "\n".join(map(_asset, _STYLE)),
+        "style": "\n".join([*map(_asset, _STYLE), _dark_pictures()]),
         "plain": xml_text("\n\n".join(_plain(each, digits) for each in explanations)),
         "pictures": "\n".join(f'<template id="picture-{place}">{_picture(each)}</template>' for place, each in enumerate(explanations)),
         "data": script_text(encoded({"digits": digits, "queries": [page_data(each, digits) for each in explanations]})),
@@ -50,6 +51,16 @@ def _picture(explanation: Explanation) -> str:
     from gradcli.report.pictures.svg import svg
 
     return svg(explanation, theme="light", embedded=True)
+
+
+def _dark_pictures() -> str:
+    """Pictures are drawn for light surroundings; where the page is dark, their colours are, too."""
+    chosen = " ".join(f"{name}: {colour};" for name, colour in colours(dark=True))
+    return f':root[data-theme="dark"] svg.gradcli {{ {chosen} }}\n@media print {{ :root[data-theme] svg.gradcli {{ {_light()} }} }}'
+
+
+def _light() -> str:
+    return " ".join(f"{name}: {colour};" for name, colour in colours(dark=False))
 
 
 @cache

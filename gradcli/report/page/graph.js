@@ -6,12 +6,14 @@ function graphOf(explained, place, act) {
   if (template?.content.childElementCount) frame.append(template.content.cloneNode(true));
   else frame.append(plainNodes(explained));
   const svg = frame.querySelector("svg");
-  const graph = { frame, svg, groups: new Map(), edges: new Map(), all: [], allEdges: [] };
+  const graph = { frame, svg, groups: new Map(), boxes: new Map(), edges: new Map(), all: [], allEdges: [] };
   for (const element of frame.querySelectorAll("[data-nodes]")) wireNode(graph, element, explained, act);
+  const passed = passedAt(graph, explained);
   for (const element of frame.querySelectorAll("[data-from]")) {
-    const ends = { element, from: ids(element.dataset.from), to: ids(element.dataset.to) };
-    graph.allEdges.push(ends);
-    for (const from of ends.from) for (const to of ends.to) grouped(graph.edges, edgeKey(from, to), element);
+    const [from, to] = [Number(element.dataset.from), Number(element.dataset.to)];
+    const key = edgeKey(from, to);
+    graph.allEdges.push({ element, from, to, key, passedAt: passed.get(key) ?? Infinity });
+    grouped(graph.edges, key, element);
   }
   if (graph.all.length) graph.all[0].element.tabIndex = 0;
   frame.addEventListener("pointerleave", () => act.lit([]));
@@ -22,6 +24,19 @@ function graphOf(explained, place, act) {
 
 function ids(text) {
   return (text ?? "").split(/\s+/).filter(Boolean).map(Number);
+}
+
+// The step in which the last contribution goes along an edge between boxes; each box is called by its last node.
+function passedAt(graph, explained) {
+  const found = new Map();
+  explained.steps.forEach((step, place) => {
+    if (step.phase === "backward") found.set(edgeBetween(graph, step.node, step.operand), place);
+  });
+  return found;
+}
+
+function edgeBetween(graph, one, other) {
+  return edgeKey(graph.boxes.get(one), graph.boxes.get(other));
 }
 
 function edgeKey(one, other) {
@@ -42,7 +57,10 @@ function wireNode(graph, element, explained, act) {
   element.setAttribute("aria-label", seen(folded + explained.spoken(last)));
   element.tabIndex = -1;
   graph.all.push({ element, nodes });
-  for (const id of nodes) graph.groups.set(id, element);
+  for (const id of nodes) {
+    graph.groups.set(id, element);
+    graph.boxes.set(id, last);
+  }
   element.addEventListener("pointerenter", () => act.lit(nodes));
   element.addEventListener("focus", () => act.lit(nodes));
   element.addEventListener("blur", () => act.lit([]));
@@ -87,7 +105,7 @@ function readied(svg) {
   svg.dataset.width = box?.width || svg.getBoundingClientRect().width || 600;
   svg.dataset.height = box?.height || svg.getBoundingClientRect().height || 400;
   if (!svg.getAttribute("viewBox")) svg.setAttribute("viewBox", `0 0 ${svg.dataset.width} ${svg.dataset.height}`);
-  svg.removeAttribute("role");
+  svg.setAttribute("role", "group");
   zoomed(svg, 1);
 }
 

@@ -36,7 +36,7 @@ function playedView(explained, place, root, act) {
   const state = { selected: null, computed: new Map(), reached: new Map() };
   explained.steps.forEach((step, at) => {
     if (step.phase === "forward") state.computed.set(step.node, at);
-    if (step.phase === "backward" && !state.reached.has(step.operand)) state.reached.set(step.operand, at);
+    if (step.phase === "backward") state.reached.set(step.operand, at); // when the last contribution has arrived
     if (step.phase === "seed") state.reached.set(step.node, at);
   });
   for (const node of explained.nodes) if (!state.computed.has(node.id)) state.computed.set(node.id, state.computed.get(explained.users.get(node.id)?.[0]) ?? 0);
@@ -97,17 +97,19 @@ function selected(views, side, state, id, act) {
 
 function stepShown(views, state, step, at, act) {
   const { graph, explained } = views;
-  const isBack = at >= explained.steps.findIndex((each) => each.phase === "seed") && toneOf(step) === "backward";
-  for (const { element, nodes } of graph.all) element.classList.toggle("is-ahead", nodes.every((id) => state.computed.get(id) > at));
-  for (const { element, from, to } of graph.allEdges) {
-    element.classList.toggle("is-ahead", [...from, ...to].some((id) => state.computed.get(id) > at));
+  for (const { element, nodes } of graph.all) {
+    element.classList.toggle("is-ahead", state.computed.get(nodes.at(-1)) > at);
+    element.classList.toggle("is-unreached", !(state.reached.get(nodes.at(-1)) <= at));
+  }
+  for (const { element, from, to, passedAt } of graph.allEdges) {
+    element.classList.toggle("is-ahead", Math.max(state.computed.get(from) ?? 0, state.computed.get(to) ?? 0) > at);
+    element.classList.toggle("is-unpassed", passedAt > at);
     element.classList.remove("is-now");
   }
-  graph.frame.classList.toggle("is-back", isBack);
   const focus = step.phase === "backward" ? [step.node, step.operand] : step.phase === "end" ? leavesOf(explained) : step.node ? [step.node] : [];
   marked(views, "is-now", focus, toneOf(step));
-  if (step.phase === "backward") for (const edge of graph.edges.get(edgeKey(step.node, step.operand)) ?? []) edge.classList.add("is-now");
-  const shown = step.phase === "backward" ? step.operand : step.node ?? explained.data.result;
+  if (step.phase === "backward") for (const edge of graph.edges.get(edgeBetween(graph, step.node, step.operand)) ?? []) edge.classList.add("is-now");
+  const shown = { backward: step.operand, end: leavesOf(explained)[0], start: explained.data.result }[step.phase] ?? step.node;
   const say = act.say;
   act.say = () => {}; // the player tells the step
   act.select(shown);
@@ -115,14 +117,14 @@ function stepShown(views, state, step, at, act) {
 }
 
 function leavesOf(explained) {
-  return explained.nodes.filter((node) => node.op === "leaf").map((node) => node.id);
+  return explained.nodes.filter((node) => node.op === "leaf" && node.name in explained.data.gradients).map((node) => node.id);
 }
 
 function pathShown(root, views, ids, button) {
   const isOn = button.getAttribute("aria-pressed") !== "true";
   for (const each of root.querySelectorAll(".path")) each.setAttribute("aria-pressed", "false");
   const onPath = new Set(isOn ? ids : []);
-  const edges = new Set(ids.slice(1).flatMap((id, place) => views.graph.edges.get(edgeKey(ids[place], id)) ?? []));
+  const edges = new Set(ids.slice(1).flatMap((id, place) => views.graph.edges.get(edgeBetween(views.graph, ids[place], id)) ?? []));
   for (const { element, nodes } of views.graph.all) element.classList.toggle("off-path", isOn && !nodes.some((id) => onPath.has(id)));
   for (const { element } of views.graph.allEdges) {
     element.classList.toggle("on-path", isOn && edges.has(element));

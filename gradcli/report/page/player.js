@@ -10,7 +10,7 @@ function playerOf(explained, show) {
   const button = (name, label, click) => make("button", { type: "button", class: name, "aria-label": label, title: label, on: { click } });
   const play = button("play", "Play", () => (timer === null ? begin() : pause()));
   const back = put(button("previous", "Previous step", () => stepped(-1)), "◀");
-  const next = put(button("next", "Next step", () => stepped(1)), "▶▏".slice(0, 1));
+  const next = put(button("next", "Next step", () => stepped(1)), "▶");
   const slider = make("input", { type: "range", min: 0, max: last, value: 0, step: 1, "aria-label": "Step", on: { input: () => moved(Number(slider.value)) } });
   const count = make("span", { class: "count" });
   const pace = make("select", { "aria-label": "Speed" }, Object.keys(PACE).map((name) => make("option", { value: name, selected: name === "normal" }, name)));
@@ -45,10 +45,10 @@ function playerOf(explained, show) {
     labelled();
   }
   function labelled() {
-    const name = timer !== null ? "Pause" : place === last ? "Play again" : "Play";
+    const name = timer !== null ? "Pause" : "Play";
     play.setAttribute("aria-label", name);
     play.title = name;
-    play.textContent = timer !== null ? "❚❚ Pause" : place === last ? "↻ Again" : "▶ Play";
+    play.textContent = timer !== null ? "❚❚ Pause" : "▶ Play";
   }
   function stepped(by) {
     moved(place + by);
@@ -75,5 +75,5 @@ function playerOf(explained, show) {
     );
     show(step, place);
   }
-  return { element, start: () => moved(0), stop: pause, to: moved, get place() { return place; } };
+  return { element, start: () => moved(last), stop: pause, to: moved, get place() { return place; } };
 }
