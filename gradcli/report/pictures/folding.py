@@ -87,7 +87,7 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
             if len(set(groups.values())) <= most:
                 break
         else:
-            groups = _near_the_result(explanation, groups, most)
+            groups = _near_the_result(explanation, groups, FEW)
     return _drawn(explanation, groups)
 
 
@@ -116,8 +116,9 @@ def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
 
 
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
-    named = node.op in _NAMED
-    return None if named or node.statement is None or node.id == explanation.result else ("line", node.statement)
+    """The lines before that of the result."""
+    named, last = node.op in _NAMED, explanation.node(explanation.result).statement
+    return None if named or node.statement is None or node.statement == last else ("line", node.statement)
 
 
 def _leaves(explanation: Explanation, node: ExplainedNode) -> Any:
@@ -212,6 +213,8 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
         detail = f"{node.function}, {detail}"
     if names:
         detail, adjoint = f"{len(counted):,} names", None
+    if group == explanation.result and node.text is None:  # of a very long expression
+        text = explanation.record.expr
     role = node.op if node.op in ("leaf", "frozen", "const") else "folded" if several else "operation"
     if explanation.result in ids:
         role = "result"
