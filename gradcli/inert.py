@@ -65,6 +65,15 @@ def one_line(text: str, limit: int) -> str:
     return clipped(printable(re.sub("[ \t\r\n]+", " ", text[: 8 * limit]).strip(" ")), limit)
 
 
+def ends_of(text: str, limit: int) -> str:
+    """Text on a single line, of which a long one keeps both ends: sums that go on differ in their last terms."""
+    last = limit // 3
+    if len(text) > 16 * limit:
+        text = f"{text[: 8 * limit]}…{text[-8 * limit :]}"
+    whole = printable(" ".join(text.split()))
+    return whole if len(whole) <= limit else f"{whole[: limit - last - 1]}…{whole[-last:]}"
+
+
 def display_width(text: str) -> int:
     """The columns of printable text in a terminal: wide characters take two, marks on others none."""
     if text.isascii():
@@ -170,9 +179,14 @@ def xml_text(text: str) -> str:
 
 def script_text(json: str) -> str:
     """JSON in a script element, in which nothing is left that HTML would read: neither its end, nor a comment, nor an entity."""
-    for character in "<>&\u2028\u2029":
+    for character in "<>&":
         json = json.replace(character, f"\\u{ord(character):04x}")
-    return json
+    return script(json)
+
+
+def script(text: str) -> str:
+    """A script whose strings say the same in ASCII, which every encoding of a page has."""
+    return text if text.isascii() else "".join(c if c.isascii() else _in_json(c) for c in text)
 
 
 # -- other programs ----------------------------------------------------------------------------------------------------
@@ -231,6 +245,7 @@ def _missing_from_latex(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("gradcli.json", _missing_from_json)
 codecs.register_error("gradcli.latex", _missing_from_latex)
 LACKING: dict[str, Any] = {
-    **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex", "junit": "xmlcharrefreplace",
+    **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex",
+    **dict.fromkeys(("junit", "html"), "xmlcharrefreplace"),
 }  # fmt: skip
 """How the formats write what an encoding other than UTF-8 does not have, by their names; the others as Python does, ``\\xe9``."""

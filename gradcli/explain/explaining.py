@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import Source
-from gradcli.explain.local import LocalFormulas, texts_of
+from gradcli.explain.local import LocalFormulas, pieces_of
 from gradcli.explain.merged import merged
 from gradcli.explain.paths import paths
 from gradcli.explain.places import NOWHERE, Place, places
@@ -73,7 +73,7 @@ class _Explaining:
         names = self._names()
         nodes = [self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()]
         explanation = Explanation(self.record, Source(text.text, self.record.file), nodes, result=self.ids[self.same[self.root]])
-        explanation.backward = self._backward({node: each.name or each.text for node, each in zip(self.ids, nodes, strict=True)})
+        explanation.backward = self._backward(dict(zip(self.ids, nodes, strict=True)))
         explanation.gradients = self._gradients()
         return explanation
 
@@ -127,9 +127,11 @@ class _Explaining:
         kept = tuple("result" if place == 0 else _saved_as(node, place - 1) for place in keeps)
         return node_name(op, operands, node.static), kept
 
-    def _backward(self, texts: Mapping[Expr, str | None]) -> list[Contribution]:
+    def _backward(self, nodes: Mapping[Expr, ExplainedNode]) -> list[Contribution]:
         """The edges of the sweep, in its order."""
-        made = LocalFormulas(self.scope.limits, texts_of(self.ids, texts), [*self.scope.names, *self.scope.functions])
+        texts = {node: each.name or each.text for node, each in nodes.items()}
+        spellings = {node: each.spelling for node, each in nodes.items() if each.name is None}
+        made = LocalFormulas(self.scope.limits, pieces_of(self.ids, texts, spellings), [*self.scope.names, *self.scope.functions])
         found = []
         for passed in self.sweep.passed:
             node, operand = self.same[passed.node], self.same[passed.operand]

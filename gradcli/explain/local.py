@@ -13,6 +13,7 @@ from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.graph.sweep import contributions, scaled
 from gradcli.limits import Limits
+from gradcli.ops.text import ATOM, BINDING, EXPRESSION, UNARY, Piece
 
 _LARGEST = 40  # nodes of a formula that is shown
 _LONGEST = 40  # characters of an operand's text that stands in a formula; else it is called by its number
@@ -27,7 +28,7 @@ class LocalFormulas:
     In ``rule`` the adjoint that arrives is called "adjoint"; an operand without a short text is "v" and its number.
     """
 
-    def __init__(self, limits: Limits, texts: Mapping[Expr, str], taken: Sequence[str]) -> None:
+    def __init__(self, limits: Limits, texts: Mapping[Expr, Piece], taken: Sequence[str]) -> None:
         self._limits, self._texts, self._taken = limits, texts, taken
         self._known: dict[_Key, _Made] = {}
         self._adjoints: dict[Expr, Expr] = {}
@@ -47,13 +48,8 @@ class LocalFormulas:
         }
         return self._written(partial, names), self._written(rule, names)
 
-    def _written(self, made: Expr | None, names: Mapping[Expr, str]) -> str | None:
-        if made is None:
-            return None
-        alone = names.get(made)  # an operand as it is, which needs no brackets
-        if alone is not None:
-            return alone.removeprefix("(").removesuffix(")") if alone.startswith("(") else alone
-        return formula(made, limit=_LARGEST, names=names, taken=self._taken)
+    def _written(self, made: Expr | None, names: Mapping[Expr, Piece]) -> str | None:
+        return None if made is None else formula(made, limit=_LARGEST, names=names, taken=self._taken)
 
 
 def _kind(operand: Expr | None) -> Any:
@@ -94,26 +90,23 @@ def _simple(made: Any, graph: Graph) -> Expr | None:
     return textbook(made if isinstance(made, Expr) else graph.constant(made))
 
 
-def texts_of(ids: Mapping[Expr, int], written: Mapping[Expr, str | None]) -> dict[Expr, str]:
-    """What nodes are called in formulas: their own text, in brackets where it is no name or number, or their numbers."""
+def pieces_of(ids: Mapping[Expr, int], written: Mapping[Expr, str | None], spellings: Mapping[Expr, str | None]) -> dict[Expr, Piece]:
+    """What nodes are called in formulas: their own text, which holds together as its operator does, or their numbers."""
     found = {}
     for node, id in ids.items():
         text = written.get(node)
         if text is None or len(text) > _LONGEST or "\n" in text:
-            found[node] = f"v{id}"
+            found[node] = Piece((f"v{id}", ATOM))
         else:
-            found[node] = text if text.isidentifier() or text.isdecimal() or _is_call(text) else f"({text})"
+            found[node] = Piece((text, _power(node, text, spellings.get(node))))
     return found
 
 
-def _is_call(text: str) -> bool:
-    """Whether a text is one call, as ``sin(x)`` is and ``sin(x)*cos(y)`` is not."""
-    name, opening, rest = text.partition("(")
-    if not opening or not name.replace(".", "_").isidentifier():
-        return False
-    depth = 1
-    for place, character in enumerate(rest):
-        depth += (character in "([") - (character in ")]")
-        if not depth:
-            return place == len(rest) - 1
-    return False
+def _power(node: Expr, text: str, spelling: str | None) -> int:
+    """How tightly a node's text holds together: by its operator, if it has one."""
+    if text.isidentifier() or text.isdecimal():
+        return ATOM
+    operator = spelling or ""
+    if operator in BINDING:
+        return UNARY if len(node.operands) == 1 else BINDING[operator]
+    return EXPRESSION if operator in ("if", "not", "~", "|", "-") else ATOM

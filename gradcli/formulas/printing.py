@@ -14,16 +14,18 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NEGATION, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
 
 
-def formula(root: Expr, *, limit: int | None = None, names: Mapping[Expr, str] | None = None, taken: Collection[str] = ()) -> str | None:
+def formula(
+    root: Expr, *, limit: int | None = None, names: Mapping[Expr, str | Piece] | None = None, taken: Collection[str] = ()
+) -> str | None:
     """The text of a node, or None where the language has none of at most ``limit`` nodes.
 
-    names   texts of nodes that are called by a name
+    names   texts of nodes that are called by a name, or stand for a piece of text
     taken   names bound in the program, which no longer mean constants or operations
     """
     order = reachable([root])
     if limit is not None and tree_size(order) > limit:
         return None
-    labels: dict[Expr, Any] = {node: Piece((label, ATOM)) for node, label in (names or {}).items()}
+    labels: dict[Expr, Any] = {node: label if isinstance(label, Piece) else Piece((label, ATOM)) for node, label in (names or {}).items()}
     try:
         text: str = interpret(order, Written(taken), labels)[root][0]
     except Unprintable:

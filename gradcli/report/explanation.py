@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import Source
+from gradcli.errors import GradcliError, Source
 from gradcli.report.records import Failure, Record
 
 Span = tuple[int, int]  # of a text: begin and end, in characters
@@ -171,6 +171,12 @@ class Explanation:
     @property
     def error(self) -> Failure | None:
         return self.record.error
+
+    def fail(self, error: GradcliError) -> Explanation:
+        """The explanation, with an error in the place of everything."""
+        self.record.fail(error)
+        self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = [], [], {}, {}, [], 0
+        return self
 
     def node(self, id: int) -> ExplainedNode:
         return self.nodes[id - 1]

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import text_lines
-from gradcli.inert import display_width, padded, printable, shown
+from gradcli.inert import display_width, ends_of, padded, printable, shown
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
-from gradcli.report.sheet import array_text, judgement, sheet_of
+from gradcli.report.number_text import rounded
+from gradcli.report.pictures.folding import drawing
+from gradcli.report.sheet import judgement, sheet_of
 
-_LISTED = 8  # entries of an array that stand in a line
 _LABEL = 36  # columns of a node's text
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
-_ROUNDING = 4  # units in the last place of the sum of magnitudes, up to which a rest is rounding
 
 
 class Part(NamedTuple):
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 Line = list[Part]
 
 
-def text_of(explanation: Explanation, digits: int, width: int | None = None) -> str:
+def text_of(explanation: Explanation, digits: int) -> str:
     """An explanation for pipes and files, ending in a newline."""
     return shown("\n".join("".join(part.text for part in line).rstrip() for line in lines_of(explanation, digits))) + "\n"
 
@@ -48,13 +48,28 @@ class _Sheet:
     def lines(self) -> list[Line]:
         explanation = self.explanation
         title = [[Part(printable(line), "heading")] for line in text_lines(explanation.record.expr, keepends=False)]
-        if len(explanation.nodes) <= _MOST:
-            body = [*self._forward(), *self._backward()]
-        else:
-            body = [[Part(f"  {len(explanation.nodes):,} nodes, {len(explanation.backward):,} contributions: --format json lists them")]]
+        few = len(explanation.nodes) <= _MOST
+        body = [*self._forward(), *self._backward()] if few else self._folded()
         below = [*self._gradients(), *self._facts()]
         note = f"  numbers are rounded to {self.digits} digits; --digits 17 shows all"
         return [*title, *body, *below, *([[Part(note)]] if self.rounded else [])]
+
+    def _folded(self) -> Iterator[Line]:
+        """Many nodes as fewer: by function, call and line."""
+        drawn = drawing(self.explanation, _MOST)
+        yield []
+        count = f"  {drawn.nodes:,} nodes as {len(drawn.boxes)}: --format json lists them all" if drawn.is_folded else ""
+        yield [Part("forward and backward", "heading"), Part(count)]
+        titles, details = _width((box.title for box in drawn.boxes), _LABEL), _width((box.detail for box in drawn.boxes), 24)
+        values = _width((box.value for box in drawn.boxes), 30)
+        for box in drawn.boxes:
+            yield [
+                Part(f"  {box.key:>{len(str(drawn.nodes))}}  ", "id"),
+                Part(padded(box.title, titles) + "  ", "name" if box.role == "leaf" else "text"),
+                Part(padded(box.detail, details) + "  "),
+                Part(padded(box.value, values), "number"),
+                Part(f"  adjoint {box.adjoint}" if box.adjoint else ""),
+            ]
 
     # -- forward ------------------------------------------------------------------------------------------------
 
@@ -77,12 +92,12 @@ class _Sheet:
 
     def _label(self, node: ExplainedNode) -> str:
         """What a node is called: its name, or its text, on one line and cut where it is long."""
-        return _cut(node.name or node.text or f"· {node.op}")
+        return ends_of(node.name or node.text or f"· {node.op}", _LABEL)
 
     def _definition(self, node: ExplainedNode) -> str:
         """The same, with what a name stands for."""
         named = node.name is not None and node.text is not None and node.name != node.text
-        return _cut(f"{node.name} = {node.text}") if named else self._label(node)
+        return ends_of(f"{node.name} = {node.text}", _LABEL) if named else self._label(node)
 
     @staticmethod
     def _operation(node: ExplainedNode) -> str:
@@ -187,33 +202,9 @@ class _Sheet:
                 yield [Part(f"  {label:<9}"), Part(fact)]
 
     def _number(self, value: Any) -> str:
-        """A number, or an array of a few; of more their shape and range."""
-        if value is None:
-            return ""
-        if isinstance(value, tuple):
-            return "(" + ", ".join(map(self._number, value)) + ")"
-        array = np.asarray(value)
-        if array.size > _LISTED:
-            return self._range(array)
-        text = array_text(array, self.digits).removeprefix("≈").strip()
-        self.rounded |= array.dtype.kind == "f" and array_text(array, self.digits).startswith("≈")
-        return " ".join(text.split())
-
-    def _range(self, array: np.ndarray) -> str:
-        shape = "×".join(map(str, array.shape))
-        if array.dtype.kind != "f":
-            return f"{shape} of {array.dtype.name}"
-        finite = array[np.isfinite(array)]
-        if not finite.size:
-            return f"{shape}, none finite"
-        ends = [f"{float(end):.3g}" for end in (finite.min(), finite.max())]
-        bad = array.size - finite.size
-        return f"{shape}, {ends[0]} to {ends[1]}" + (f", {bad} not finite" if bad else "")
-
-
-def _cut(text: str) -> str:
-    whole = printable(" ".join(text[: 4 * _LABEL].split()))
-    return whole if len(whole) <= _LABEL else whole[: _LABEL - 1] + "…"
+        text, lost = rounded(value, self.digits)
+        self.rounded |= lost
+        return text
 
 
 def _width(texts: Iterable[str], most: int) -> int:

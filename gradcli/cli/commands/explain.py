@@ -18,6 +18,8 @@ from gradcli.errors import UsageError
 
 app = typer.Typer(**STYLE)
 
+DIGITS = 6  # to which text rounds numbers
+
 
 @app.command(
     "explain",
@@ -39,8 +41,14 @@ def explain(
     ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")] = True,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
-    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|html", help="The form of the output.")] = "text",
-    digits: Annotated[int, typer.Option(metavar="N", min=1, max=17, help="Round numbers in text to N significant digits.")] = 6,
+    output_format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="|".join(EXPLAIN_FORMATS), help="The form of the output (text, or as FILE's suffix says)."),
+    ] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to FILE instead of standard output.")] = None,
+    digits: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=17, help="Round numbers in text to N significant digits (6).")
+    ] = None,
     dialect: Dialect = None,
     dtype: Precision = "float64",
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
@@ -54,10 +62,12 @@ def explain(
 
     Reads programs from standard input without an expression and without -f.
     """
+    from gradcli.cli.inputs.option_values import explanation_format
+
     request = ExplainRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, save=[],
-        timeout=timeout, output_format=output_format, dtype=dtype, random_state=random_state, fail_fast=fail_fast, limit=limit or [],
-        dialect=dialect, quiet=False, color=color, check=check, digits=digits, out=None,
+        timeout=timeout, output_format=explanation_format(output_format, out), dtype=dtype, random_state=random_state,
+        fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=False, color=color, check=check, digits=digits, out=out,
     )  # fmt: skip
     return partial(run, request)
 
@@ -75,7 +85,7 @@ def run(request: ExplainRequest) -> int:
     inputs = eval_inputs(request)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     explanations = Explanations(inputs, programs, options, request.random_state or 0)
-    writer = explanation_writer(request.output_format, request.color, request.digits)
+    writer = explanation_writer(request.output_format, request.color, request.digits or DIGITS, request.out)
     codes, said = set(), FINE
     try:
         for explanation in explanations.all():

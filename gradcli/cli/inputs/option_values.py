@@ -6,6 +6,7 @@ An option that nothing would come of beside the others is refused by its name ra
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -83,12 +84,25 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     )  # fmt: skip
 
 
+_SUFFIXES = {
+    ".svg": "svg", ".html": "html", ".htm": "html", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".tex": "latex",
+    ".json": "json", ".jsonl": "jsonl",
+}  # fmt: skip
+
+
+def explanation_format(given: str | None, out: str | None) -> str:
+    """The form of explanations: what is asked for, or what the suffix of the file says."""
+    return given or _SUFFIXES.get("" if out is None else os.path.splitext(out)[1].lower(), "text")
+
+
 def explain_options(request: ExplainRequest) -> Options:
     """What ``gradcli explain`` computes. Raises UsageError."""
     _refuse_nothing(request)
     _refuse_no_time(request)
-    if request.output_format != "text" and request.color == "always":
+    if (request.output_format != "text" or request.out is not None) and request.color == "always":
         raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
+    if request.output_format in ("json", "jsonl") and request.digits is not None:
+        raise UsageError(f"--format {request.output_format} has all digits: --digits is about what people read", help="leave --digits out")
     if not request.check and request.timeout is not None:
         raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
     return Options(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from gradcli.inert import one_line, script_text, xml_text
+from gradcli.inert import one_line, script, script_text, xml_text
 from gradcli.report.explanation import Explanation
 from gradcli.report.explanation_sheet import text_of
 from gradcli.report.json_text import encoded
@@ -28,7 +28,7 @@ def page(explanations: Sequence[Explanation], digits: int = 6) -> str:
         "plain": xml_text("\n\n".join(_plain(each, digits) for each in explanations)),
         "pictures": "\n".join(f'<template id="picture-{place}">{_picture(each)}</template>' for place, each in enumerate(explanations)),
         "data": script_text(encoded({"digits": digits, "queries": [page_data(each, digits) for each in explanations]})),
-        "program": '"use strict";\n(() => {\n' + "\n".join(map(_asset, _PROGRAM)) + "\n})();",
+        "program": script("\n".join(['"use strict";', "(() => {", *map(_asset, _PROGRAM), "})();"])),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
 

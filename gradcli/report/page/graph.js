@@ -117,7 +117,7 @@ function zoomed(svg, scale) {
 }
 
 // As wide as the frame, but no smaller than can be read, and no larger than drawn.
-function fitted(graph, smallest = 0.6) {
+function fitted(graph, smallest = 0.85) {
   const wide = (graph.frame.clientWidth - 4) / graph.svg.dataset.width;
   zoomed(graph.svg, Math.min(1, Math.max(smallest, wide)));
 }

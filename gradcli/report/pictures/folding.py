@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gradcli.inert import one_line
+from gradcli.inert import ends_of, one_line
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.number_text import short, size
 
@@ -219,7 +219,7 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     if explanation.result in ids:
         role = "result"
     return Box(
-        group, ids, role, one_line(text, _TITLE), one_line(text, 2_000), detail, "" if names or is_number else _number(node.value),
+        group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if names or is_number else _number(node.value),
         _number(adjoint),
         None if adjoint is None else size(adjoint),
     )  # fmt: skip
