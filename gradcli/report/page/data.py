@@ -32,7 +32,9 @@ def page_data(explanation: Explanation, digits: int) -> dict[str, Any]:
     page["counts"] = Counter(each.op for each in explanation.nodes).most_common()
     if is_whole:
         page["operations"] = {each.op: well_formed(each.operation) for each in explanation.nodes if each.operation}
-        page["spellings"] = {each.id: well_formed(each.spelling) for each in explanation.nodes if each.spelling is not None}
+        page["spellings"] = {
+            str(each.id): well_formed(each.spelling) for each in explanation.nodes if each.spelling is not None and each.operands
+        }
         _fit(explanation, data)
         page["pictures"] = _pictures(explanation)
     return data | {"page": page}
@@ -72,14 +74,14 @@ def _held(value: Any, written: Any, most: int) -> Any:
     return summary(value, most) if most < _size(value) else written
 
 
-def _pictures(explanation: Explanation) -> dict[int, dict[str, Any]]:
+def _pictures(explanation: Explanation) -> dict[str, dict[str, Any]]:
     """Of arrays too large to be written out: what their heat maps show."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for node in explanation.nodes:
         if isinstance(node.value, tuple) or _size(node.value) <= LARGEST:
             continue
         parts = {"value": node.value, "adjoint": node.adjoint}
-        found[node.id] = {name: _picture(np.asarray(array)) for name, array in parts.items() if _size(array) > LARGEST}
+        found[str(node.id)] = {name: _picture(np.asarray(array)) for name, array in parts.items() if _size(array) > LARGEST}
     return found
 
 
@@ -92,7 +94,10 @@ def _picture(array: np.ndarray) -> dict[str, Any]:
     with np.errstate(all="ignore"):
         sums = np.add.reduceat(np.add.reduceat(matrix.astype(float), rows[:-1], axis=0), columns[:-1], axis=1)
         means = sums / np.outer(np.diff(rows), np.diff(columns))
-    return {"means": [[number(float(f"{mean:.6g}")) for mean in row] for row in means.tolist()], "block": int(np.diff(rows).max() * np.diff(columns).max())}
+    return {
+        "means": [[number(float(f"{mean:.6g}")) for mean in row] for row in means.tolist()],
+        "block": int(np.diff(rows).max() * np.diff(columns).max()),
+    }
 
 
 def _folded(vector: np.ndarray) -> np.ndarray:

@@ -13,16 +13,31 @@ function nodeDetails(explained, id, act) {
     make("p", { class: "note" }, kindOf(explained, node)),
     part("Value", valueOf(node, "value", pictures.value)),
     part("Adjoint", node.adjoint === null ? make("p", { class: "note" }, withoutAdjoint(node)) : valueOf(node, "adjoint", pictures.adjoint)),
-    node.operands.length ? part("Made of", make("p", {}, spaced(node.operands.map((each) => nodeLink(explained, each, act))))) : null,
-    explained.users.has(id) ? part("Used by", make("p", {}, spaced(explained.users.get(id).map((each) => nodeLink(explained, each, act))))) : null,
+    node.operands.length ? part("Made of", links(explained, node.operands, act)) : null,
+    explained.users.has(id) ? part("Used by", links(explained, explained.users.get(id), act)) : null,
     arriving(explained, node, act),
     leaving(explained, node, act),
     pathsOf(explained, node, act),
   ];
 }
 
+const LISTED_PARTS = 12; // links or contributions that are shown at once
+
+// The first of many, and the rest where it is asked for.
+function folded(parts, arranged, word) {
+  if (parts.length <= LISTED_PARTS + 3) return arranged(parts);
+  const rest = parts.slice(LISTED_PARTS);
+  const more = make("details", {}, make("summary", {}, `and ${plural(rest.length, `more ${word}`)}`), arranged(rest));
+  return [arranged(parts.slice(0, LISTED_PARTS)), more];
+}
+
+function links(explained, ids, act) {
+  const linked = [...new Set(ids)].map((each) => nodeLink(explained, each, act));
+  return folded(linked, (some) => make("p", {}, spaced(some)), "node");
+}
+
 function spaced(links) {
-  return links.flatMap((link, place) => (place ? [" , ".trim() + " ", link] : [link]));
+  return links.flatMap((link, place) => (place ? [", ", link] : [link]));
 }
 
 function part(title, ...content) {
@@ -61,7 +76,7 @@ function arriving(explained, node, act) {
   if (!into.length) return null;
   const rows = into.map((each) => make("div", { class: "pass" }, "from ", nodeLink(explained, each.node, act), " ", make("span", { class: "mono" }, brief(each.contribution))));
   const sum = into.length > 1 ? make("p", {}, "together ", make("span", { class: "mono" }, brief(node.adjoint))) : null;
-  return part(into.length > 1 ? `Arrives: ${into.length} contributions, added` : "Arrives", rows, sum);
+  return part(into.length > 1 ? `Arrives: ${into.length} contributions, added` : "Arrives", sum, folded(rows, (some) => some, "contribution"));
 }
 
 function leaving(explained, node, act) {
