@@ -20,7 +20,8 @@ from gradcli.cli.inputs.positionals import Inputs
 from gradcli.errors import Source
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
-from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation, Path as Route
+from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
+from gradcli.report.explanation import Path as Route
 from gradcli.report.page.assembly import page
 from gradcli.report.page.data import MOST_NODES, page_data
 from gradcli.report.records import Record

@@ -132,6 +132,20 @@ def test_what_is_ahead_is_not_shown_yet(small: Any) -> None:
     assert small.locator(".picture .adjoint").first.is_visible()
 
 
+def test_details_tell_what_is_known_by_now(small: Any) -> None:
+    side = small.locator(".side")
+    slider(small).press("Home")
+    small.locator('.picture [data-nodes="1"]').click()
+    assert "comes with step 13, in the backward pass" in side.inner_text()
+    assert side.locator(".pass, .path").count() == 0
+    for _ in range(12):
+        slider(small).press("ArrowRight")
+    assert "1 of 2 so far" in side.inner_text()
+    slider(small).press("ArrowRight")
+    assert "2 contributions, added" in side.inner_text()
+    assert side.locator(".path").count() == 2
+
+
 def test_text_and_graph_light_up_each_other(small: Any) -> None:
     small.locator(".part", has_text="tanh(x)").last.hover()
     lit = [each.get_attribute("data-nodes") for each in small.locator(".picture .is-lit").all()]

@@ -4,20 +4,22 @@ function nodeLink(explained, id, act) {
   return make("button", { type: "button", class: "link", on: { click: () => act.select(id) } }, `${id} ${explained.label(id, 28)}`);
 }
 
-function nodeDetails(explained, id, act) {
+// What is known when the player has come to step `at`: what is still to come is not told.
+function nodeDetails(explained, id, act, at) {
   const node = explained.node(id);
+  const isReached = (explained.reached.get(id) ?? 0) <= at;
   const definition = node.name !== null && node.text !== null && node.name !== node.text ? `${node.name} = ${cut(node.text, 200)}` : explained.label(id, 200);
   const pictures = explained.data.page.pictures?.[id] ?? {};
   return [
     make("h2", {}, `Node ${id}: `, make("code", {}, definition)),
     make("p", { class: "note" }, kindOf(explained, node)),
     part("Value", valueOf(node, "value", pictures.value)),
-    part("Adjoint", node.adjoint === null ? make("p", { class: "note" }, withoutAdjoint(node)) : valueOf(node, "adjoint", pictures.adjoint)),
+    part("Adjoint", adjointOf(explained, node, pictures.adjoint, isReached)),
     node.operands.length ? part("Made of", links(explained, node.operands, act)) : null,
     explained.users.has(id) ? part("Used by", links(explained, explained.users.get(id), act)) : null,
-    arriving(explained, node, act),
-    leaving(explained, node, act),
-    pathsOf(explained, node, act),
+    arriving(explained, node, act, at),
+    leaving(explained, node, act, at),
+    isReached ? pathsOf(explained, node, act) : null,
   ];
 }
 
@@ -70,17 +72,27 @@ function valueOf(node, what, picture) {
   return [make("p", { class: "mono value", title: isSummary(value) ? "" : cut(exact(value), 400) }, brief(value) + norm), heatMap(what, value, picture)];
 }
 
-function arriving(explained, node, act) {
-  const into = explained.into.get(node.id) ?? [];
-  if (node.id === explained.data.result && explained.data.backward.length) return part("Arrives", make("p", {}, "the seed: this is the result"));
-  if (!into.length) return null;
-  const rows = into.map((each) => make("div", { class: "pass" }, "from ", nodeLink(explained, each.node, act), " ", make("span", { class: "mono" }, brief(each.contribution))));
-  const sum = into.length > 1 ? make("p", {}, "together ", make("span", { class: "mono" }, brief(node.adjoint))) : null;
-  return part(into.length > 1 ? `Arrives: ${into.length} contributions, added` : "Arrives", sum, folded(rows, (some) => some, "contribution"));
+function adjointOf(explained, node, picture, isReached) {
+  const note = (text) => make("p", { class: "note" }, text);
+  if (node.adjoint === null) return note(withoutAdjoint(node));
+  return isReached ? valueOf(node, "adjoint", picture) : note(`comes with step ${explained.reached.get(node.id)}, in the backward pass`);
 }
 
-function leaving(explained, node, act) {
-  const out = explained.outOf.get(node.id) ?? [];
+function arriving(explained, node, act, at) {
+  const all = explained.into.get(node.id) ?? [];
+  const into = all.filter((each) => explained.passedAt.get(each) <= at);
+  if (node.id === explained.data.result && explained.data.backward.length) {
+    return explained.reached.get(node.id) <= at ? part("Arrives", make("p", {}, "the seed: this is the result")) : null;
+  }
+  if (!into.length) return null;
+  const rows = into.map((each) => make("div", { class: "pass" }, "from ", nodeLink(explained, each.node, act), " ", make("span", { class: "mono" }, brief(each.contribution))));
+  const soFar = into.length < all.length ? make("p", { class: "note" }, `${into.length} of ${all.length} so far`) : null;
+  const sum = into.length > 1 && !soFar ? make("p", {}, "together ", make("span", { class: "mono" }, brief(node.adjoint))) : null;
+  return part(into.length > 1 ? `Arrives: ${into.length} contributions, added` : "Arrives", soFar, sum, folded(rows, (some) => some, "contribution"));
+}
+
+function leaving(explained, node, act, at) {
+  const out = (explained.outOf.get(node.id) ?? []).filter((each) => explained.passedAt.get(each) <= at);
   if (!out.length) return null;
   return part("Passes back", out.map((each) => passedTo(explained, node, each, act)));
 }

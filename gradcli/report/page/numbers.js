@@ -71,12 +71,3 @@ function magnitude(value) {
   if (isSummary(value)) return Math.abs(asNumber(value.norm));
   return flat(value).reduce((sum, each) => sum + Math.abs(asNumber(each)), 0);
 }
-
-// What has been added up so far: entry by entry, of equal shapes.
-function added(left, right) {
-  if (left === null) return right;
-  if (isSummary(left) || isSummary(right)) return null;
-  if (Array.isArray(left)) return left.map((each, place) => added(each, right[place]));
-  const sum = asNumber(left) + asNumber(right);
-  return Number.isFinite(sum) ? sum : Number.isNaN(sum) ? "nan" : sum > 0 ? "inf" : "-inf";
-}

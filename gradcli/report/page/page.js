@@ -33,11 +33,9 @@ function playedView(explained, place, root, act) {
   const graph = graphOf(explained, place, act);
   const table = nodeTable(explained, act);
   const side = make("aside", { class: "panel side", "aria-label": "The selected node", tabindex: 0 });
-  const state = { selected: null, computed: new Map(), reached: new Map() };
+  const state = { at: 0, computed: new Map(), reached: explained.reached };
   explained.steps.forEach((step, at) => {
     if (step.phase === "forward") state.computed.set(step.node, at);
-    if (step.phase === "backward") state.reached.set(step.operand, at); // when the last contribution has arrived
-    if (step.phase === "seed") state.reached.set(step.node, at);
   });
   for (const node of explained.nodes) if (!state.computed.has(node.id)) state.computed.set(node.id, state.computed.get(explained.users.get(node.id)?.[0]) ?? 0);
   const views = { source, graph, table, explained };
@@ -47,16 +45,16 @@ function playedView(explained, place, root, act) {
   act.path = (ids, button) => pathShown(root, views, ids, button);
   const player = playerOf(explained, (step, at) => stepShown(views, state, step, at, act));
   const help = "Arrow keys go from part to part of the text, up to the part around, down into it; Enter selects its node.";
+  const left = make(
+    "div",
+    { class: "left" },
+    make("section", { class: "panel", "aria-label": "The text" }, source.element, make("p", { class: "hidden", id: "source-help" }, help), factList(data)),
+    player.element,
+    make("section", { class: "panel", "aria-label": "The graph" }, make("div", { class: "head" }, make("h2", {}, "Graph"), zoomButtons(graph)), graph.frame),
+  );
   put(
     root,
-    make(
-      "div",
-      { class: "left" },
-      make("section", { class: "panel", "aria-label": "The text" }, source.element, make("p", { class: "hidden", id: "source-help" }, help), factList(data)),
-      player.element,
-      make("section", { class: "panel", "aria-label": "The graph" }, make("div", { class: "head" }, make("h2", {}, "Graph"), zoomButtons(graph)), graph.frame),
-    ),
-    side,
+    make("div", { class: "stage" }, left, side),
     storyPanel(data, act),
     gradientPanel(explained, act),
     derivationPanel(data),
@@ -87,8 +85,7 @@ function marked(views, name, ids, tone = "") {
 }
 
 function selected(views, side, state, id, act) {
-  state.selected = id;
-  side.replaceChildren(...[nodeDetails(views.explained, id, act)].flat(Infinity).filter((each) => each !== null && each !== undefined));
+  side.replaceChildren(...[nodeDetails(views.explained, id, act, state.at)].flat(Infinity).filter((each) => each !== null && each !== undefined));
   marked(views, "is-selected", [id]);
   const group = views.graph.groups.get(id);
   if (group) brought(views.graph, group);
@@ -97,6 +94,7 @@ function selected(views, side, state, id, act) {
 
 function stepShown(views, state, step, at, act) {
   const { graph, explained } = views;
+  state.at = at;
   for (const { element, nodes } of graph.all) {
     element.classList.toggle("is-ahead", state.computed.get(nodes.at(-1)) > at);
     element.classList.toggle("is-unreached", !(state.reached.get(nodes.at(-1)) <= at));

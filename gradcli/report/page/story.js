@@ -17,6 +17,15 @@ class Explained {
     }
     for (const node of this.nodes) for (const id of new Set(node.operands)) grouped(this.users, id, node.id);
     this.steps = stepsOf(this);
+    this.passedAt = new Map(); // the step of each contribution
+    this.reached = new Map(); // the step in which a node has its whole adjoint
+    this.steps.forEach((step, at) => {
+      if (step.phase === "seed") this.reached.set(step.node, at);
+      if (step.phase === "backward") {
+        this.passedAt.set(step.passed, at);
+        this.reached.set(step.operand, at);
+      }
+    });
   }
 
   node(id) {
@@ -25,7 +34,7 @@ class Explained {
 
   label(id, most = 36) {
     const node = this.node(id);
-    return cut(node.name ?? node.text ?? `· ${node.op}`, most);
+    return cut(node.name ?? node.text ?? node.op, most);
   }
 
   // What a screen reader is told of a node.
