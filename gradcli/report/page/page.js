@@ -107,11 +107,20 @@ function stepShown(views, state, step, at, act) {
   const focus = step.phase === "backward" ? [step.node, step.operand] : step.phase === "end" ? leavesOf(explained) : step.node ? [step.node] : [];
   marked(views, "is-now", focus, toneOf(step));
   if (step.phase === "backward") for (const edge of graph.edges.get(edgeBetween(graph, step.node, step.operand)) ?? []) edge.classList.add("is-now");
+  const part = step.node ? views.source.partsOf.get(step.phase === "backward" ? step.operand : step.node)?.[0] : null;
+  if (part) scrolledTo(views.source.element, part);
   const shown = { backward: step.operand, end: leavesOf(explained)[0], start: explained.data.result }[step.phase] ?? step.node;
   const say = act.say;
   act.say = () => {}; // the player tells the step
   act.select(shown);
   act.say = say;
+}
+
+// A part into view within the text alone.
+function scrolledTo(pre, part) {
+  const [box, outer] = [part.getBoundingClientRect(), pre.getBoundingClientRect()];
+  if (box.top < outer.top) pre.scrollTop += box.top - outer.top - 8;
+  else if (box.bottom > outer.bottom) pre.scrollTop += Math.min(box.bottom - outer.bottom + 8, box.top - outer.top);
 }
 
 function leavesOf(explained) {
