@@ -6,6 +6,7 @@ import json
 import re
 import tarfile
 import zipfile
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
+from gradcli.report.explanation_json import as_dict
+from gradcli.report.explanation_sheet import text_of
 from gradcli.report.page.assembly import page
 from gradcli.report.page.data import MOST_NODES, page_data
 from gradcli.report.records import Record
@@ -159,6 +162,16 @@ def test_a_large_graph_is_a_summary() -> None:
     assert len(nodes) > MOST_NODES
     assert (data["nodes"], data["page"]["counts"]) == ([], [["sin", 99_999], ["leaf", 1]])
     assert len(text) < 200_000
+
+
+def test_counts_of_paths_are_exact_whatever_their_size() -> None:
+    """2**15000 has 4,516 digits, more than Python writes by itself."""
+    explanation = named("x")
+    explanation.gradients["x"].left_out = 2**15_000
+    digits = as_dict(explanation)["gradients"]["x"]["paths_left_out"]
+    assert (len(digits), Decimal(digits)) == (4516, Decimal(2**15_000))
+    assert "and about 10**4515 smaller paths" in text_of(explanation, 6)
+    assert page([explanation])
 
 
 def test_the_parts_of_the_program_are_short_and_have_no_handlers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _gradient(gradient: ExplainedGradient) -> dict[str, Any]:
     return {
         "value": summary(gradient.value),
         "paths": [{"nodes": list(path.nodes), "contribution": summary(path.contribution)} for path in gradient.paths],
-        "paths_left_out": left_out if left_out < _EXACT else str(left_out),
+        "paths_left_out": left_out if left_out < _EXACT else f"{Decimal(left_out):f}",
         "rest": summary(gradient.rest),
     }
 

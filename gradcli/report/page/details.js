@@ -120,7 +120,8 @@ function pathList(explained, gradient, act) {
   const largest = Math.max(...gradient.paths.map((path) => magnitude(path.contribution)));
   const found = gradient.paths.map((path) => onePath(explained, path, largest, act));
   if (gradient.paths_left_out) {
-    const count = Number(gradient.paths_left_out).toLocaleString("en");
+    const digits = String(gradient.paths_left_out);
+    const count = digits.length <= 15 ? Number(digits).toLocaleString("en") : `about 10**${digits.length - 1}`;
     found.push(make("p", { class: "note" }, `and ${count} smaller paths, together ${brief(gradient.rest)}`));
   } else if (flat(gradient.rest).some((each) => asNumber(each) !== 0)) {
     found.push(make("p", { class: "note" }, `${brief(gradient.rest)} is rounding`));
