@@ -23,7 +23,7 @@ _ROWS, _COLUMNS = 24, 32  # of the picture of a large array
 def page_data(explanation: Explanation, digits: int) -> dict[str, Any]:
     """An explanation for the page: ``page`` holds what `as_dict` does not have."""
     is_whole = len(explanation.nodes) <= MOST_NODES
-    data = as_dict(explanation if is_whole else replace(explanation, nodes=[], backward=[]))
+    data = as_dict(explanation if is_whole else _without_nodes(explanation))
     data.pop("meta", None)
     page: dict[str, Any] = {"nodes": len(explanation.nodes), "contributions": len(explanation.backward), "whole": is_whole}
     page["error"] = None if explanation.error is None else well_formed(error_text(explanation.record)).rstrip("\n")
@@ -38,6 +38,11 @@ def page_data(explanation: Explanation, digits: int) -> dict[str, Any]:
         _fit(explanation, data)
         page["pictures"] = _pictures(explanation)
     return data | {"page": page}
+
+
+def _without_nodes(explanation: Explanation) -> Explanation:
+    gradients = {name: replace(each, paths=[]) for name, each in explanation.gradients.items()}
+    return replace(explanation, nodes=[], backward=[], gradients=gradients)
 
 
 def _facts(explanation: Explanation, digits: int) -> dict[str, Any]:

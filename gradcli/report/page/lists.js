@@ -19,7 +19,7 @@ function storyPanel(data, act) {
   const stories = data.why === undefined ? [] : [data.why].flat();
   return stories.map((why) => {
     const [first, ...rest] = why.text.split("\n");
-    const at = why.node ? make("button", { type: "button", on: { click: () => act.select(why.node) } }, `Show node ${why.node}`) : null;
+    const at = why.node && data.nodes.length ? make("button", { type: "button", on: { click: () => act.select(why.node) } }, `Show node ${why.node}`) : null;
     const repair = why.repair ? make("p", {}, "Write ", make("code", {}, why.repair)) : null;
     return make("section", { class: "panel wide" }, make("h2", {}, `Why ${why.of} is what it is`), make("p", {}, make("strong", {}, first)), rest.map((line) => make("p", {}, line)), repair, at);
   });
