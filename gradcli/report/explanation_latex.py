@@ -10,8 +10,8 @@ from gradcli.notation import name as spelled
 from gradcli.report.explanation import Explanation
 from gradcli.report.number_text import short
 
-_DIGITS = 6
-_LONGEST = 40  # characters of a text in a table
+_DIGITS = 5
+_LONGEST = 30  # characters of a text in a table
 _MOST = 200  # nodes that are listed
 _SIGNS = {
     "×": r"$\times$", "→": r"$\to$", "…": r"\dots{}", "·": r"$\cdot$", "²": r"${}^2$", "³": r"${}^3$", "√": r"$\surd$", "∂": r"$\partial$",
@@ -44,25 +44,25 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 
 
 def _forward(explanation: Explanation) -> Iterator[str]:
-    yield r"\begin{tabular}{rllll}"
+    yield r"{\footnotesize\begin{tabular}{rllll}"
     yield r"node & text & operation & value & adjoint \\ \hline"
     for node in explanation.nodes:
         operands = " ".join(map(str, node.operands))
         operation = _plain(f"{node.function or node.op} {operands}".strip())
         yield f"{node.id} & {_text(node.label)} & {operation} & {_number(node.value)} & {_number(node.adjoint)} " + r"\\"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}}"
     yield ""
 
 
 def _backward(explanation: Explanation) -> Iterator[str]:
     if not explanation.backward:
         return
-    yield r"\begin{tabular}{rrlll}"
+    yield r"{\footnotesize\begin{tabular}{rrlll}"
     yield r"from & to & local derivative & & contribution \\ \hline"
     for each in explanation.backward:
         formula = _text(each.partial if each.partial is not None else each.rule or "")
         yield f"{each.node} & {each.operand} & {formula} & {_number(each.local)} & {_number(each.passed)} " + r"\\"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}}"
     yield ""
 
 
@@ -90,4 +90,4 @@ def _plain(text: str) -> str:
 
 
 def _number(value: Any) -> str:
-    return _plain(short(value, _DIGITS, 4)) if value is not None else ""
+    return _plain(short(value, _DIGITS, 3)) if value is not None else ""
