@@ -177,6 +177,18 @@ def xml_text(text: str) -> str:
     return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
 
 
+def script_text(json: str) -> str:
+    """JSON in a script element, in which nothing is left that HTML would read: neither its end, nor a comment, nor an entity."""
+    for character in "<>&":
+        json = json.replace(character, f"\\u{ord(character):04x}")
+    return script(json)
+
+
+def script(text: str) -> str:
+    """A script whose strings say the same in ASCII, which every encoding of a page has."""
+    return text if text.isascii() else "".join(c if c.isascii() else _in_json(c) for c in text)
+
+
 # -- other programs ----------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +245,7 @@ def _missing_from_latex(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("gradcli.json", _missing_from_json)
 codecs.register_error("gradcli.latex", _missing_from_latex)
 LACKING: dict[str, Any] = {
-    **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex", "junit": "xmlcharrefreplace",
+    **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex",
+    **dict.fromkeys(("junit", "html"), "xmlcharrefreplace"),
 }  # fmt: skip
 """How the formats write what an encoding other than UTF-8 does not have, by their names; the others as Python does, ``\\xe9``."""

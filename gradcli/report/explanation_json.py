@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,14 @@ def _stories(found: list[Why]) -> dict[str, Any]:
     return {} if not found else {"why": _why(found[0]) if len(found) == 1 else [_why(each) for each in found]}
 
 
-def summary(value: Any) -> Any:
+def summary(value: Any, most: int = LARGEST) -> Any:
     """Numbers, or what is to be said of many: shape, range, norm, and how many are not finite."""
     if value is None:
         return None
     if isinstance(value, tuple):
-        return [summary(part) for part in value]
+        return [summary(part, most) for part in value]
     array = np.asarray(value)
-    if array.size <= LARGEST:
+    if array.size <= most:
         return numbers(array)
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
     with np.errstate(all="ignore"):
@@ -103,7 +104,7 @@ def _gradient(gradient: ExplainedGradient) -> dict[str, Any]:
     return {
         "value": summary(gradient.value),
         "paths": [{"nodes": list(path.nodes), "contribution": summary(path.contribution)} for path in gradient.paths],
-        "paths_left_out": left_out if left_out < _EXACT else str(left_out),
+        "paths_left_out": left_out if left_out < _EXACT else f"{Decimal(left_out):f}",
         "rest": summary(gradient.rest),
     }
 

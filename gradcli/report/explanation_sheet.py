@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -194,7 +195,7 @@ class _Sheet:
 
     def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
         if gradient.left_out:
-            more = f"     and {gradient.left_out:,} smaller paths, together "
+            more = f"     and {_count(gradient.left_out)} smaller paths, together "
             yield [Part(more), Part(self._number(gradient.rest), "number")]
         elif gradient.paths and np.any(np.asarray(gradient.rest) != 0) and np.all(np.isfinite(gradient.rest)):
             yield [Part("     "), Part(self._number(gradient.rest), "number"), Part(" is rounding")]
@@ -226,3 +227,8 @@ def _story(why: Why) -> list[Line]:
 
 def _width(texts: Iterable[str], most: int) -> int:
     return min(most, max(map(display_width, texts), default=0))
+
+
+def _count(number: int) -> str:
+    """A count of paths, which grows exponentially with the depth of a graph."""
+    return f"{number:,}" if number < 10**15 else f"about 10**{Decimal(number).adjusted()}"

@@ -50,6 +50,10 @@ def _document(kind: str, digits: int) -> Document:
         from gradcli.report.pictures.svg import svg
 
         return lambda found: svg(found[0])
+    if kind == "html":
+        from gradcli.report.page.assembly import page
+
+        return lambda found: page(found, digits)
     if kind == "dot":
         from gradcli.report.pictures.dot import dot
 
@@ -97,7 +101,7 @@ class Collected:
     def show(self, explanation: Any) -> None:
         if explanation.error is not None:
             complain(explanation.record)
-            if self.kind not in ("json", "jsonl"):
+            if self.kind not in ("json", "jsonl", "html"):
                 return
         if self.kind in _OF_ONE and self.found:
             first = self.found[0].record

@@ -1,0 +1,331 @@
+"""The page of an explanation in a real browser: played, by keyboard alone, in both themes, and with hostile texts.
+
+Skipped where there is no Chromium, or no playwright to drive it (``pip install playwright``; its own browsers are not needed).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_explanation_page import TEXTS, explain, named
+
+from gradcli.report.explanation import Explanation, Step, Why
+from gradcli.report.page.assembly import page as page_of
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next((found for found in map(shutil.which, BROWSERS) if found), None)
+driver = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is not installed")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with driver.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
+    """Open the page of explanations; what it says to the console, asks for, or wants to be answered is a failure."""
+    complaints: list[str] = []
+    contexts = []
+
+    def look(explanations: list[Explanation], **options: Any) -> Any:
+        path = tmp_path / f"{len(contexts)}.html"
+        path.write_text(page_of(explanations), "utf-8")
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda said: complaints.append(f"console: {said.text}"))
+        tab.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+        tab.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        tab.on("request", lambda asked: complaints.append(asked.url) if asked.url not in (path.as_uri(), "data:,") else None)
+        tab.goto(path.as_uri())
+        return tab
+
+    yield look
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def small(opened: Open) -> Any:
+    return opened(explain("sum(tanh(x)*x + y)", x=[1, 2, 3], y=2))
+
+
+def telling(tab: Any) -> str:
+    return tab.locator(".telling").inner_text()
+
+
+def slider(tab: Any) -> Any:
+    return tab.get_by_role("slider", name="Step")
+
+
+def test_it_opens_at_the_gradient(small: Any) -> None:
+    assert "Gradient" in telling(small)
+    facts = small.locator(".facts").inner_text()
+    assert "value 11.6748" in facts
+    assert "d/dy 3" in facts
+    assert small.locator(".picture svg").count() == 1
+    assert small.title() == "sum(tanh(x)*x + y), explained by gradcli"
+
+
+def test_every_step_forward_and_back_by_the_keys_of_the_slider(small: Any) -> None:
+    """By hand: tanh(x) * x at 1 is 0.761594, and tanh passes back x times 1 - tanh(x)**2."""
+    bar = slider(small)
+    bar.focus()
+    small.keyboard.press("Home")
+    assert "Start" in telling(small)
+    told = [bar.get_attribute("aria-valuetext")]
+    for _ in range(int(bar.get_attribute("max"))):
+        small.keyboard.press("ArrowRight")
+        told.append(bar.get_attribute("aria-valuetext"))
+    assert len(set(told)) == len(told) == 6 + 6 + 3  # nodes, contributions; start, seed, end
+    assert [text.split(". ")[0].split(", ")[1] for text in told] == ["Start", *["Forward"] * 6, *["Backward"] * 7, "Gradient"]
+    small.keyboard.press("ArrowLeft")
+    small.keyboard.press("ArrowLeft")
+    assert "1 of 2 to the adjoint of x" in telling(small)
+    assert "[1, 1, 1] · [0.761594, 0.964028, 0.995055] → [0.761594, 0.964028, 0.995055]" in telling(small)
+
+
+def test_the_step_is_announced_once(small: Any) -> None:
+    region = small.locator(".telling")
+    assert region.get_attribute("aria-live") == "polite"
+    slider(small).focus()
+    assert region.get_attribute("aria-live") == "off"  # the slider says it
+    small.get_by_role("button", name="Previous step").focus()
+    assert region.get_attribute("aria-live") == "polite"
+    before = telling(small)
+    small.keyboard.press("Enter")
+    assert telling(small) != before
+
+
+def test_it_plays_and_pauses(small: Any) -> None:
+    small.get_by_label("Speed").select_option("fast")
+    small.get_by_role("button", name="Play", exact=True).press("Enter")
+    assert slider(small).input_value() == "0"  # from the end it begins anew
+    driver.expect(slider(small)).to_have_value(re.compile("[2-9]|1."), timeout=20_000)
+    small.get_by_role("button", name="Pause").press("Enter")
+    stopped = slider(small).input_value()
+    small.wait_for_timeout(900)
+    assert slider(small).input_value() == stopped
+
+
+def test_what_is_ahead_is_not_shown_yet(small: Any) -> None:
+    slider(small).focus()
+    small.keyboard.press("Home")
+    assert small.locator(".picture .is-ahead[data-nodes]").count() == 6
+    assert not small.locator(".picture .adjoint").first.is_visible()
+    small.keyboard.press("End")
+    assert small.locator(".picture .is-ahead").count() == 0
+    assert small.locator(".picture .adjoint").first.is_visible()
+
+
+def test_details_tell_what_is_known_by_now(small: Any) -> None:
+    side = small.locator(".side")
+    slider(small).press("Home")
+    small.locator('.picture [data-nodes="1"]').click()
+    assert "comes with step 13, in the backward pass" in side.inner_text()
+    assert side.locator(".pass, .path").count() == 0
+    for _ in range(12):
+        slider(small).press("ArrowRight")
+    assert "1 of 2 so far" in side.inner_text()
+    slider(small).press("ArrowRight")
+    assert "2 contributions, added" in side.inner_text()
+    assert side.locator(".path").count() == 2
+
+
+def test_text_and_graph_light_up_each_other(small: Any) -> None:
+    small.locator(".part", has_text="tanh(x)").last.hover()
+    lit = [each.get_attribute("data-nodes") for each in small.locator(".picture .is-lit").all()]
+    assert lit == ["3"]
+    small.locator('.picture [data-nodes="4"]').hover()
+    assert small.locator(".part.is-lit").inner_text() == "tanh(x)*x"
+
+
+def test_all_of_it_by_keyboard_alone(small: Any) -> None:
+    """Tab reaches every part in order; arrow keys go through the text and the graph; Enter selects."""
+    stops = []
+    for _ in range(14):
+        small.keyboard.press("Tab")
+        stops.append(
+            small.evaluate("document.activeElement.closest('.skip,#wanted,#theme,.source,.player,.zoom,.picture,.side')?.className")
+        )
+    places = [place for i, place in enumerate(stops) if place != (stops[i - 1] if i else None)]
+    order = ["skip", "", "source", "panel player", "zoom", "picture", "panel side"]
+    found = [place.replace(" backward", "") for place in places if place is not None]
+    assert list(dict.fromkeys(found)) == order
+    small.locator(".source").focus()
+    for _ in range(3):
+        small.keyboard.press("ArrowRight")
+    assert small.locator(".part.is-lit").inner_text() == "tanh(x)*x"
+    small.keyboard.press("Enter")
+    assert small.locator(".side h2").inner_text() == "Node 4: tanh(x)*x"
+    assert "node 4, tanh(x)*x, mul" in small.locator("[role=status]").last.inner_text()
+    small.locator('.picture [data-nodes="4"]').focus()
+    small.keyboard.press("ArrowUp")
+    assert small.evaluate("document.activeElement.dataset.nodes") == "3"
+    small.keyboard.press("Enter")
+    assert small.locator(".side h2").inner_text() == "Node 3: tanh(x)"
+    side = small.locator(".side").inner_text()
+    assert "local derivative sech(x)**2" in side
+    assert "TanhBackward0" in side
+
+
+def test_paths_of_a_name(small: Any) -> None:
+    side = small.locator(".side")
+    assert side.locator(".path").count() == 2  # of x: by the factor, and by tanh
+    side.locator(".path").last.press("Enter")
+    assert small.locator(".picture [data-nodes].off-path").count() == 1  # y
+    assert side.locator(".path").last.get_attribute("aria-pressed") == "true"
+    side.locator(".path").last.press("Enter")
+    assert small.locator(".picture .off-path").count() == 0
+
+
+def test_heat_maps_are_read_by_keys_and_pointer(opened: Open) -> None:
+    tab = opened(explain("sum(x**2)", x=np.arange(300.0).reshape(15, 20)))
+    heat = tab.locator(".side .heat").first
+    assert "Heat map of the value, 15×20, from 0 to 299" in heat.get_attribute("aria-label")
+    heat.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        tab.keyboard.press(key)
+    assert tab.locator(".side [aria-live]").first.inner_text() == "[1, 1] = 21"
+    heat.locator("td").nth(45).hover()
+    assert tab.locator(".side [aria-live]").first.inner_text() == "[2, 5] = 45"
+    tab.get_by_text("All its numbers").first.click()
+    assert "298, 299]]" in tab.locator(".side pre").first.inner_text()
+
+
+def test_search(small: Any) -> None:
+    small.get_by_label("Search nodes").fill("tanh")
+    assert small.locator("#found").inner_text() == "4 found"  # tanh(x), and what is made of it by its text
+    assert small.locator(".nodes tbody tr").count() == 4
+    small.keyboard.press("Enter")
+    assert small.locator("#found").inner_text() == "1 of 4"
+    assert small.locator(".side h2").inner_text() == "Node 3: tanh(x)"
+
+
+def test_several_queries_have_a_choice(opened: Open) -> None:
+    tab = opened([*explain("x*3", x=2), *explain("x + (", x=2)])
+    assert "d/dx 3" in tab.locator(".facts").inner_text()
+    tab.get_by_label("Query").select_option("1")
+    assert "error" in tab.locator(".error").inner_text()
+
+
+def test_stories_and_derivations(opened: Open) -> None:
+    found = explain("relu(x)*x", x=-2)[0]
+    found.why = [Why("x", "zero", ["it is 0: relu is flat below 0", "at -2"], node=2)]
+    found.steps = {"x": [Step("product", "d/dx(relu(x))*x + relu(x)"), Step("relu", "where(x > 0, 1, 0)*x + relu(x)")]}
+    found.record.warnings.append("a kink is near")
+    text = opened([found]).locator("main").inner_text()
+    for part in ("Why x is what it is", "it is 0: relu is flat below 0", "d/dx, rule by rule", "product", "Warning: a kink is near"):
+        assert part in text
+
+
+def test_hostile_texts_do_nothing(opened: Open) -> None:
+    """No dialog, no message, no request; and what cannot be seen is written out."""
+    kept = ("a script", "an end", "a comment", "a bracket", "a template", "an override", "separators", "lines", "selectors", "halves")
+    tab = opened([named(TEXTS[name]) for name in kept])
+    for place, name in enumerate(kept):
+        tab.get_by_label("Query").select_option(str(place))
+        tab.get_by_role("button", name="Previous step").click()
+        shown = tab.locator("main").inner_text()
+        assert not set(shown) & set("\u202e\u2066\u2069\u2028\u2029\x85\U000e0100"), name
+        assert tab.locator("main script, main img").count() == 0
+    tab.get_by_label("Query").select_option("0")
+    assert tab.locator(".source").inner_text() == "<script>alert(1)</script>"
+
+
+CONTRAST = """() => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  const rgb = (colour, under) => {
+    pen.fillStyle = `rgb(${under})`; pen.fillRect(0, 0, 1, 1);
+    pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (c) => c.map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    const line = []; for (let up = e; up; up = up.parentElement) line.unshift(getComputedStyle(up).backgroundColor);
+    return line.reduce((under, colour) => rgb(colour, under), [255, 255, 255]);
+  };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const has = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!has || !e.checkVisibility() || e.closest("svg, option, :disabled") || ["SCRIPT", "STYLE"].includes(e.tagName)) continue;
+    const ground = behind(e);
+    const [a, b] = [light(ground), light(rgb(getComputedStyle(e).color, ground))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push(`${e.tagName}.${e.className} ${e.textContent.slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return low;
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_have_contrast(opened: Open, theme: str) -> None:
+    found = explain("sum(x*w)", x=[[-1, 0.5, 1], [float("nan"), 0.2, -0.6]], w=3)
+    found[0].record.warnings.append("a warning")
+    tab = opened(found, color_scheme=theme)
+    assert tab.locator("html").get_attribute("data-theme") == theme
+    for key in ("End", "ArrowLeft", "Home", "ArrowRight"):
+        slider(tab).press(key)
+        assert tab.evaluate(CONTRAST) == []
+
+
+def test_the_theme_is_changed_by_its_button(opened: Open) -> None:
+    tab = opened(explain("x**2", x=3), color_scheme="light")
+    box = ".picture .box"
+    light = tab.locator(box).first.evaluate("e => getComputedStyle(e).fill")
+    tab.get_by_role("button", name="Switch to dark colours").click()
+    assert tab.locator("html").get_attribute("data-theme") == "dark"
+    assert tab.locator(box).first.evaluate("e => getComputedStyle(e).fill") != light
+
+
+def test_less_motion(opened: Open) -> None:
+    duration = "e => getComputedStyle(e).transitionDuration"
+    still = opened(explain("x**2", x=3), reduced_motion="reduce")
+    assert still.locator(".picture [data-nodes]").first.evaluate(duration) == "0s"
+
+
+def test_a_phone_has_no_sideways_scrolling(opened: Open) -> None:
+    tab = opened(explain("sum(tanh(x)*x + y + exp(x*y)*sin(x)*cos(x))", x=[1, 2, 3], y=2))
+    tab.set_viewport_size({"width": 390, "height": 844})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_printed(small: Any) -> None:
+    small.emulate_media(media="print")
+    small.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert not small.locator(".player").is_visible()
+    assert small.locator(".nodes").is_visible()
+
+
+def test_without_scripts_it_is_text(opened: Open) -> None:
+    tab = opened(explain("x*y", x=2, y=3), java_script_enabled=False)
+    assert "the adjoint of a node is the derivative" in tab.locator("noscript pre").inner_text()
+
+
+def test_a_thousand_nodes_stay_usable(opened: Open) -> None:
+    """The graph is folded, and the table makes its rows when they are asked for."""
+    text = "x" + "".join(f" + sin(x*{i})*{i}" for i in range(1, 170))
+    tab = opened(explain(text, x=0.3))
+    nodes = int(tab.locator("details.wide summary").last.inner_text().split()[1].replace(",", ""))
+    assert nodes > 800
+    assert tab.locator(".nodes tbody tr").count() == 200
+    assert tab.evaluate("document.querySelectorAll('*').length") < 6 * nodes + 3_000  # of which the text has one a node, the rows 13
+    for key in ("Home", "PageUp", "End"):
+        slider(tab).press(key)
+    assert "Gradient" in telling(tab)
