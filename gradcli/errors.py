@@ -275,6 +275,12 @@ class OutputError(GradcliError):
     code = "output"
 
 
+class UnsupportedInTargetError(GradcliError):
+    """What is to be exported needs a function that the language or library does not have."""
+
+    code = "unsupported-in-target"
+
+
 class UsageError(GradcliError):
     code = "usage"
 

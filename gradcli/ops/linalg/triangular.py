@@ -60,6 +60,9 @@ solve_triangular: Op = structural(
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
     carries=perturbation.triangular_solution,
+    numpy=lambda shapes, upper, unitriangular: f"linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})" if len(shapes[0]) == 2 else "",
+    torch=lambda shapes, upper, unitriangular: f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})" if len(shapes[1]) >= 2 else "",
+    jax=lambda shapes, upper, unitriangular: f"jax.scipy.linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})" if len(shapes[0]) == 2 else "",
 )  # fmt: skip
 
 
@@ -134,6 +137,7 @@ read = structural(
     doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
     carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
+    numpy=lambda shapes, upper, mirrored: "" if mirrored else "np.triu({0})" if upper else "np.tril({0})",
 )  # fmt: skip
 
 
