@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gradcli.exports.subject import Subject
 from gradcli.graph.nodes import reachable
@@ -12,7 +12,7 @@ from gradcli.inert import clipped
 _WIDTH = 100
 
 
-def described(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
+def described(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, str]) -> list[str]:
     """Lines of a docstring or a comment."""
     first = subject.text.strip().split("\n")
     lines = [f"Value and gradient of {clipped(first[0], 300)}" if len(first) == 1 else "Value and gradient of"]
@@ -27,7 +27,6 @@ def described(subject: Subject, identifiers: Mapping[str, str]) -> list[str]:
         lines.append(f"{called}: {shape}, {what}{held}")
     shape = f"shape {subject.value.shape}" if subject.value.shape else "a number"
     lines.append(f"value: {shape}" + (f"; gradients are of its product with {subject.seed}" if subject.seed else ""))
-    kinks = conventions(subject)
     if kinks:
         lines += ["", "Where there is no derivative, one is chosen:"]
         for kink in kinks:
@@ -48,5 +47,6 @@ def conventions(subject: Subject) -> list[str]:
     for node in reachable([subject.value]):
         if node.op is not None and subject.gradients:
             for kink in node.op.kinks:
-                found[f"{node.op.name}, {kink.place}: {kink.convention}"] = None
+                if node.op.public:
+                    found[f"{node.op.name}, {kink.place}: {kink.convention}"] = None
     return list(found)

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_HEAD = re.compile(r"^(?:def|function|static (?:inline )?(?:double|int)|export function)\s+(\w+)\(", re.MULTILINE)
+_HEAD = re.compile(r"^(?:def|function|static double)\s+(\w+)\(", re.MULTILINE)
 
 
 @cache

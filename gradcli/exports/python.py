@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.exports.arrays import ArrayTarget
-from gradcli.exports.description import described
+from gradcli.exports.description import conventions, described
 from gradcli.exports.naming import Names
 from gradcli.exports.statements import Statements, wrapped
 from gradcli.exports.subject import Subject, writable
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import BOOL, INT
+from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.inert import printable
+
+
+_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")  # which functions of PyTorch do not take
 
 
 class _Text(Statements):
@@ -30,8 +34,12 @@ class _Text(Statements):
         shapes = [None if operand is None else operand.shape for operand in node.operands]
         text = self.target.template(op, [o is not None for o in operands], shapes, node.static)
         if self.target.tensor:
+            if node.operands and node.operands[0] is not None and node.operands[0].kind == FLOAT and "condition" in op.operands[:1]:
+                text = text.replace("{0}", "({0:sum} != 0)")
             for place, operand in enumerate(o for o in operands if o is not None):
-                if operand[0].lstrip("-")[:1].isdigit() or operand[0] in ("torch.nan", "torch.inf", "-torch.inf"):
+                if operand[0] in ("True", "False"):
+                    text = text.replace(f"{{{place}}}", f"torch.tensor({operand[0]})")
+                elif _NUMBER.match(operand[0]):
                     text = text.replace(f"{{{place}}}", f"_tensor({{{place}}})")
         return text
 
@@ -95,6 +103,7 @@ class PythonModule:
 
     def _function(self, subject: Subject) -> str:
         target = self.target
+        kinks = conventions(subject)
         subject = writable(subject, target.name, self._writes)
         names = Names(target.reserved, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
@@ -105,7 +114,7 @@ class PythonModule:
             lines.append(target.decorated)
         signature = ", ".join(["*", *known.values()]) if known else ""
         lines += wrapped(f"def {subject.function}({signature}):")
-        lines += _docstring(described(subject, {p.name: known[p.leaf] for p in subject.parameters}))
+        lines += _docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
         body = [f"{known[p.leaf]} = {self._taken(p.leaf, known[p.leaf], subject.precision)}" for p in subject.parameters]
         body += text.lines
         pairs = zip(subject.gradients.items(), gradients, strict=True)

@@ -57,7 +57,7 @@ angle = elementwise(
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
     between=(),
     c="g_angle({0})",
-    numpy="np.where({0:atom} < 0, np.pi, 0.0)",
+    numpy="np.where({0:atom} < 0, np.pi, 0.0)", torch="torch.where({0:atom} < 0, _tensor(torch.pi), _tensor(0.0))",
 )
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),

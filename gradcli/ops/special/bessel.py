@@ -146,7 +146,7 @@ i0e_slope: Op = elementwise(
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
     doc="The n-th derivative of exp(-x)*i0(x) but for its factor, as 1F1(n + 1/2, n + 1, -2*x): nothing cancels at large x.",
     between=(),
-    numpy=lambda shapes, n: f"special.hyp1f1({n + 0.5!r}, {n + 1.0!r}, -2.0 * {{0:atom}})",
+    numpy=lambda shapes, n: f"special.hyp1f1({n + 0.5!r}, {n + 1.0!r}, -2.0 * np.minimum({{0}}, 1e18))",
     torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
     jax=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )

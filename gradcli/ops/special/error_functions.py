@@ -99,10 +99,10 @@ erfcx_integral: Op = elementwise(
 )
 erfcx = elementwise(
     "erfcx", "x", scipy_special("erfcx"), lambda m, x: m.exp(x * x) * m.erfc(x), lambda out, x: -2 * erfcx_integral(x, n=1),
-    saves=("x",), doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600,
+    saves=("x",), doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600, scalar="g_erfcx({0})",
     between=(),
     numpy="special.erfcx({0})",
-    jax="",
+    jax="_erfcx({0})",
 )
 erfinv = elementwise(
     "erfinv", "x", scipy_special("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
@@ -123,6 +123,6 @@ erfcinv = elementwise(
     doc="The inverse of erfc, accurate near 0.", ulps=8,
     between=(0.0, 2.0),
     numpy="special.erfcinv({0})",
-    torch="(-np.sqrt(0.5) * special.ndtri({0:atom} / 2.0))",
-    jax="(-np.sqrt(0.5) * special.ndtri({0:atom} / 2.0))",
+    torch="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
+    jax="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
 )

@@ -58,7 +58,7 @@ exprel: Op = elementwise(
     ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
     between=(),
-    numpy=lambda shapes, n: f"(special.hyp1f1({n + 1.0!r}, {n + 2.0!r}, {{0}}) / {n + 1.0!r})" if n else "special.exprel({0})",
+    numpy=lambda shapes, n: f"_exprel_slope({{0}}, {n}, {float(math.factorial(n))!r})" if n else "special.exprel({0})",
     torch="",
     jax="",
 )

@@ -67,6 +67,7 @@ polygamma: Op = elementwise(
     between=(0.0,),
     above=0.0,
     numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
+    torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
 digamma = elementwise(
     "digamma",
