@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.exports.naming import Names
 from gradcli.exports.statements import LONGEST, OPERATORS
-from gradcli.exports.subject import Subject
+from gradcli.exports.subject import Subject, lacking
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
@@ -238,18 +238,18 @@ class Loops:
         """Entries in other places: by a table of where each comes from."""
         op = node.op
         assert op is not None
-        name = self.names.new()
-        source = self.array_of(node.operand) if node.operand.shape else None
         table = moves(node)
-        if table is None or source is None and op.outputs != 1:
-            raise LookupError(op.name)
+        if table is None:
+            raise lacking(self.syntax.name, [op])
         places, adds = table
-        entry = source if source is not None else self.array_of(node.operand)
+        entry = self.array_of(node.operand) if node.operand.shape else self.value(node.operand)[0]
+        name = self.names.new()
         size = math.prod(node.shape)
         index = self.names.new("k")
         if not adds:
             if not node.shape:
-                self.add(self.syntax.scalar(name, self.syntax.entry(entry, str(int(places[0]) + self.syntax.first))))
+                first = str(int(places[0]) + self.syntax.first)
+                self.add(self.syntax.scalar(name, self.syntax.entry(entry, first) if node.operand.shape else entry))
                 return name
             self._declare(name, size)
             taken = self._chosen(places, index)

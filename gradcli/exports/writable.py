@@ -21,7 +21,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
 
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
-            return op.loops.parts is None and (op.loops.axes is not None or op.outputs == 1)
+            return op.loops.axes is not None or moves(node) is not None
         if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.prefix == "-" or op.rewriting.algebra == "choice":
             return True
         if node.kind == "int":

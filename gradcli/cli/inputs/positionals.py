@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.request import CheckRequest, EvalRequest
+from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.opening import STANDARD_INPUT, is_handed_over, read_within
@@ -63,7 +63,7 @@ def is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
-def eval_inputs(request: EvalRequest) -> Inputs:
+def eval_inputs(request: Request) -> Inputs:
     """What ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
     expression: str | None = None
     bindings: dict[str, str] = {}
