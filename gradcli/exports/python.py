@@ -114,12 +114,12 @@ class PythonModule:
             lines.append(target.decorated)
         signature = ", ".join(["*", *known.values()]) if known else ""
         lines += wrapped(f"def {subject.function}({signature}):")
-        lines += _docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
+        lines += docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
         body = [f"{known[p.leaf]} = {self._taken(p.leaf, known[p.leaf], subject.precision)}" for p in subject.parameters]
         body += text.lines
         pairs = zip(subject.gradients.items(), gradients, strict=True)
         body.append(f"value = {self._given(subject.value, value, subject.precision)}")
-        entries = [f"{_quoted(name)}: {self._given(node, piece, subject.precision)}" for (name, node), piece in pairs]
+        entries = [f"{quoted(name)}: {self._given(node, piece, subject.precision)}" for (name, node), piece in pairs]
         body.append("return value, {" + ", ".join(entries) + "}")
         for line in body:
             lines += wrapped("    " + line)
@@ -137,11 +137,11 @@ class PythonModule:
         return f"_tensor({text})" if self.target.tensor else self.target.array.format(f"{text}, dtype={self.target.floats.format(precision)}")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return repr(name) if name.isprintable() else ascii(name)
 
 
-def _docstring(lines: Sequence[str]) -> list[str]:
+def docstring(lines: Sequence[str]) -> list[str]:
     """Lines between triple quotes, which nothing of the user's text ends."""
     safe = [printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines]
     return [f'    """{safe[0]}', *(f"    {line}".rstrip() for line in safe[1:]), '    """']

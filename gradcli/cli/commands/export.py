@@ -80,7 +80,8 @@ def run(request: ExportRequest) -> int:
     inputs = eval_inputs(request)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     exporting = Exporting(inputs, programs, export_options(request), request.random_state or 0)
-    codes, found = {FINE}, list[Subject]()
+    codes = {FINE}
+    found: "list[Subject]" = []
     for subject, error in exporting.subjects():
         if error is not None:
             if inputs.expression is not None:
