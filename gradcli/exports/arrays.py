@@ -51,7 +51,8 @@ class ArrayTarget:
         if isinstance(form, Mapping):
             form = form.get(tuple(given), "")
         text = form if isinstance(form, str) else form(shapes, **static)
-        return _PREFIX.sub(lambda prefix: self.prefixes[prefix[1]], text)
+        found = _PREFIX.sub(lambda prefix: self.prefixes[prefix[1]], text)
+        return found.replace("torch.array(", "torch.tensor(")
 
     @staticmethod
     def _form(op: Op) -> Exported:

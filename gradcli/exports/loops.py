@@ -19,6 +19,7 @@ from gradcli.exports.naming import Names
 from gradcli.exports.statements import LONGEST, OPERATORS
 from gradcli.exports.subject import Subject, lacking
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.arrays.shapes import numpy_index
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.axes import Axis, Item, fold_of
@@ -428,10 +429,6 @@ def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
         return None
     if "index" in node.static and "shape" in node.static and op.facts.linear:
         shape = node.static["shape"]
-        places = np.arange(math.prod(shape)).reshape(shape)[_index(node.static["index"])]
+        places = np.arange(math.prod(shape)).reshape(shape)[numpy_index(node.static["index"])]
         return np.broadcast_to(places, node.operand.shape).ravel().astype(np.int64), True
     return None
-
-
-def _index(index: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(slice(*part) if isinstance(part, tuple) else np.asarray(part) if hasattr(part, "shape") else part for part in index)

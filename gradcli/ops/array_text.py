@@ -71,8 +71,7 @@ def _part(part: Any) -> str:
         return "..."
     if part is None or (isinstance(part, (int, np.integer)) and not isinstance(part, bool)):
         return "None" if part is None else str(int(part))
-    array = np.asarray(part)
-    return "[" + ", ".join(map(repr, array.tolist())) + "]" if array.ndim == 1 else repr(array.tolist())
+    return f"np.array({part.array.tolist()!r})"
 
 
 def runs_backwards(index: Sequence[Any]) -> bool:
