@@ -15,7 +15,7 @@ from gradcli.exports.library import called, functions
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Exported
 
-_PREFIX = re.compile(r"\b(np|special|linalg)\.")
+_PREFIX = re.compile(r"(?<![\w.])(np|special|linalg)\.")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ArrayTarget:
         form = self._form(op) if own is None else own
         if isinstance(form, Mapping):
             form = form.get(tuple(given), "")
-        text = form if isinstance(form, str) else form(shapes, **static)
+        text = form if isinstance(form, str) else form(shapes, **static) if form is not None else ""
         found = _PREFIX.sub(lambda prefix: self.prefixes[prefix[1]], text)
         return found.replace("torch.array(", "torch.tensor(")
 

@@ -16,11 +16,60 @@ from gradcli.exports.subject import Subject
 from gradcli.exports.writable import loopable
 from gradcli.inert import printable
 
-_WORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return short
-signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex _Imaginary bool true false asm typeof free
-malloc main NAN INFINITY DBL_MAX NULL errno value k
-""".split()
+_WORDS = [
+    "auto",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "_Bool",
+    "_Complex",
+    "_Imaginary",
+    "bool",
+    "true",
+    "false",
+    "asm",
+    "typeof",
+    "free",
+    "malloc",
+    "main",
+    "NAN",
+    "INFINITY",
+    "DBL_MAX",
+    "NULL",
+    "errno",
+    "value",
+    "k",
+]
 _ON_STACK = 4096  # entries of arrays that are no more than variables
 
 
@@ -88,7 +137,9 @@ class CFile:
         if freed:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
-        comment = [printable(line).replace("*/", "* /").replace("/*", "/ *").replace("\\", "\\\\") for line in described(subject, kinks, called_)]
+        comment = [
+            printable(line).replace("*/", "* /").replace("/*", "/ *").replace("\\", "\\\\") for line in described(subject, kinks, called_)
+        ]
         comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
         lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
         lines += wrapped(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")

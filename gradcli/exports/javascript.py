@@ -19,11 +19,67 @@ from gradcli.exports.writable import loopable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
 
-_WORDS = """
-await break case catch class const continue debugger default delete do else enum export extends false finally for function if implements import
-in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while
-with yield arguments eval undefined NaN Infinity Math Number Object Array flat nested value grad
-""".split()
+_WORDS = [
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "arguments",
+    "eval",
+    "undefined",
+    "NaN",
+    "Infinity",
+    "Math",
+    "Number",
+    "Object",
+    "Array",
+    "flat",
+    "nested",
+    "value",
+    "grad",
+]
 _FLAT = """function flat(x) { // the entries of a nested array in order
     return Array.isArray(x) ? x.flat(Infinity) : Array.from(x);
 }"""
@@ -95,7 +151,9 @@ class JavaScriptModule:
         keys = [name if own[name] == name else f"{_key(name)}: {own[name]}" for name in own]
         comment = [printable(line).replace("*/", "* /") for line in described(subject, kinks, own)]
         lines = ["/**", *(f" * {line}".rstrip() for line in comment), " */"]
-        lines += wrapped(f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{")
+        lines += wrapped(
+            f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
+        )
         lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
         for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
             lines += wrapped(line)

@@ -18,11 +18,56 @@ from gradcli.exports.writable import loopable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
 
-_WORDS = """
-baremodule begin break catch const continue do else elseif end export false finally for function global if import let local macro module
-quote return struct true try using while mutable abstract primitive type where in isa missing nothing Inf NaN pi im Float64 Array flat
-shaped value zeros
-""".split()
+_WORDS = [
+    "baremodule",
+    "begin",
+    "break",
+    "catch",
+    "const",
+    "continue",
+    "do",
+    "else",
+    "elseif",
+    "end",
+    "export",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "global",
+    "if",
+    "import",
+    "let",
+    "local",
+    "macro",
+    "module",
+    "quote",
+    "return",
+    "struct",
+    "true",
+    "try",
+    "using",
+    "while",
+    "mutable",
+    "abstract",
+    "primitive",
+    "type",
+    "where",
+    "in",
+    "isa",
+    "missing",
+    "nothing",
+    "Inf",
+    "NaN",
+    "pi",
+    "im",
+    "Float64",
+    "Array",
+    "flat",
+    "shaped",
+    "value",
+    "zeros",
+]
 _FLAT = """# The entries of an array in the order of rows, and back.
 flat(x) = vec(permutedims(x, ndims(x):-1:1))
 shaped(entries, shape) = permutedims(reshape(entries, reverse(shape)), length(shape):-1:1)"""
@@ -56,7 +101,11 @@ class _Julia(Syntax):
         return f"for {index} in 0:{extent - 1}"
 
     def choice(self, condition: str, x: str, y: str) -> str:
-        return f"{condition} != 0 ? {x} : {y}" if condition.replace("_", "").isalnum() or condition.endswith("]") else f"{condition} ? {x} : {y}"
+        return (
+            f"{condition} != 0 ? {x} : {y}"
+            if condition.replace("_", "").isalnum() or condition.endswith("]")
+            else f"{condition} ? {x} : {y}"
+        )
 
 
 class JuliaFile:

@@ -15,10 +15,9 @@ from gradcli.exports.naming import Names
 from gradcli.exports.statements import Statements, wrapped
 from gradcli.exports.subject import Subject, writable
 from gradcli.graph.nodes import Expr
+from gradcli.inert import printable
 from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
-from gradcli.inert import printable
-
 
 _NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")  # which functions of PyTorch do not take
 
@@ -87,16 +86,12 @@ class PythonModule:
     def _converted(self, precision: str) -> str:
         if not self.target.tensor:
             return ""
-        return (
-            "def _tensor(x):\n"
-            '    """What PyTorch\'s functions take."""\n'
-            f"    return torch.as_tensor(x, dtype=torch.{precision})"
-        )
+        return f'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return torch.as_tensor(x, dtype=torch.{precision})'
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         from gradcli.exports.statements import OPERATORS
 
-        if op.text.infix in OPERATORS and op.rewriting.algebra != "chain" or op.text.infix == "**" or op.text.prefix == "-":
+        if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.infix == "**" or op.text.prefix == "-":
             return True
         shapes = [None if operand is None else operand.shape for operand in operands]
         return bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
@@ -134,7 +129,9 @@ class PythonModule:
         """A result, which is an array also where nothing was computed."""
         if not node.is_constant or node.shape:
             return text
-        return f"_tensor({text})" if self.target.tensor else self.target.array.format(f"{text}, dtype={self.target.floats.format(precision)}")
+        return (
+            f"_tensor({text})" if self.target.tensor else self.target.array.format(f"{text}, dtype={self.target.floats.format(precision)}")
+        )
 
 
 def quoted(name: str) -> str:

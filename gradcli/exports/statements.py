@@ -77,6 +77,9 @@ class Statements(Transcription[Any]):
             return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
         template = self.template(node, op, operands)
         given = [operand for operand in operands if operand is not None]
+        if template == "{0}":
+            same: tuple[str, int] = (given[0][0], given[0][1])
+            return same
         for place, operand in enumerate(given):
             if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
                 name = self.names.new()

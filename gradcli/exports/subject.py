@@ -106,6 +106,7 @@ class _Composing(_Plain):
         self.writes = writes
         self.changed = False
         self.lacking: dict[str, Op] = {}
+        self.unwritten: list[Expr] = []
 
     def part(self, node: Expr, whole: Any, place: int) -> Expr:
         if isinstance(whole, tuple):
@@ -122,6 +123,7 @@ class _Composing(_Plain):
             return super().operation(node, op, operands)
         found: Expr = made(*operands, **node.static)
         self.changed = True
+        self.unwritten.append(node)
         return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(_broadcast(), (found,), {"shape": node.shape})
 
 
@@ -199,7 +201,7 @@ def _keeps_size(op: Op, node: Expr) -> bool:
         return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
     if op.kind == "structural":
         return op.rewriting.reshapes or op.rewriting.repeats or op.facts.linear
-    return op.domain is EVERYWHERE and op.facts.linear or op.kind == "flat" or (op.kind == "piecewise" and op.domain is EVERYWHERE)
+    return op.kind == "flat" or op.domain is EVERYWHERE
 
 
 def _is_nonzero(node: Expr) -> bool:
@@ -226,6 +228,7 @@ def writable(subject: Subject, target: str, writes: Writes) -> Subject:
 
 
 def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
+    domain = _Composing(subject.value.graph, writes)
     for _ in range(_ROUNDS):
         domain = _Composing(subject.value.graph, writes)
         found = _interpreted(subject, domain)
@@ -234,7 +237,7 @@ def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
         if not domain.changed:
             return found
         subject = found
-    return subject
+    raise lacking(target, [node.op for node in domain.unwritten if node.op is not None])
 
 
 def lacking(target: str, ops: Sequence[Op]) -> UnsupportedInTargetError:

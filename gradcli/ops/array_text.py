@@ -74,6 +74,21 @@ def _part(part: Any) -> str:
     return f"np.array({part.array.tolist()!r})"
 
 
+def labels_text(subscripts: str) -> str:
+    """Subscripts of einsum in the letters that all libraries have."""
+    free = iter(letter for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in subscripts)
+    spelled = {letter: next(free) for letter in dict.fromkeys(subscripts) if not letter.isascii()}
+    return "".join(spelled.get(letter, letter) for letter in subscripts)
+
+
+def fits_along(shapes: Sequence[Any], axis: int) -> bool:
+    """Whether an array and what addresses it along an axis are alike along the others."""
+    if not shapes[0]:
+        return False
+    place = axis % len(shapes[0])
+    return all(m == n for i, (m, n) in enumerate(zip(shapes[0], shapes[1], strict=True)) if i != place)
+
+
 def runs_backwards(index: Sequence[Any]) -> bool:
     """Whether a slice has a negative step, which PyTorch refuses."""
     return any(isinstance(part, tuple) and part[2] is not None and part[2] < 0 for part in index)

@@ -118,5 +118,5 @@ to_int = elementwise(
     "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0, extended=Whole("moving.WHOLE_NUMBERS"),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
     numpy="np.asarray({0}, np.int64)",
-    torch="{0:base}.to(torch.int64)",
+    torch="torch.as_tensor({0}).to(torch.int64)",
 )  # fmt: skip

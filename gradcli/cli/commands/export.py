@@ -74,6 +74,7 @@ def run(request: ExportRequest) -> int:
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
     from gradcli.cli.write.streams import put, say
     from gradcli.exports.targets import target_of
+    from gradcli.report.records import Failure
 
     limits = limits_of(request, ("text",))
     target = target_of(request.to)
@@ -81,11 +82,11 @@ def run(request: ExportRequest) -> int:
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     exporting = Exporting(inputs, programs, export_options(request), request.random_state or 0)
     codes = {FINE}
-    found: "list[Subject]" = []
+    found: list[Subject] = []
     for subject, error in exporting.subjects():
         if error is not None:
             if inputs.expression is not None:
-                helped(error, "export", inputs)
+                helped(Failure.of(error), "export", inputs)
             say(error.render())
             codes.add(code_of(error))
         elif subject is not None:

@@ -88,7 +88,7 @@ adjugate = structural(
     work=for_rows(power=4), ulps=64, extended=Whole("pseudoinverses.ADJUGATE"),
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
     carries=perturbation.adjugate,
-    numpy="(np.linalg.det({0})[..., None, None] * np.linalg.inv({0}))",
+    numpy="_adjugate({0})",
 )  # fmt: skip
 
 

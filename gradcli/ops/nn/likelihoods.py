@@ -191,7 +191,7 @@ class_labels = elementwise(
     static={"classes": 1, "ignored": None}, indices=frozenset({"x"}), public=False, ulps=0,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
-    torch=lambda shapes, classes, ignored: "" if ignored is not None else "{0:base}.to(torch.int64)",
+    torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
 )  # fmt: skip
 
 

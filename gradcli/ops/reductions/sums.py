@@ -240,13 +240,23 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 
+def _norm_composed(x: Any, axis: Any, keepdims: bool, ord: float | None) -> Any:
+    if ord in (None, 2, 2.0):
+        return _norm_of_entries(x, axis=axis, keepdims=keepdims, ord=ord)
+    if ord == math.inf or ord == -math.inf:
+        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
+    if not ord:
+        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
     carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
+    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries, composed=_norm_composed,
 )
 
 

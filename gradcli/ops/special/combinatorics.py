@@ -19,7 +19,6 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
@@ -129,8 +128,8 @@ beta = elementwise(
     domain=of(x="(0, inf)", y="(0, inf)").within(), doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     between=((0.0,), (0.0,)), above=0.0,
     numpy="special.beta({0}, {1})",
-    torch="",
-    composed=lambda x, y: exp(lgamma(x) + lgamma(y) - lgamma(x + y)),
+    torch="_beta({0}, {1})",
+    jax="_beta({0}, {1})",
 )
 betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
@@ -150,9 +149,8 @@ binomial = elementwise(
     aliases=("binom", "comb"), domain=of(n="(-1, inf)").where(lambda n, k: -1 < k < n + 1, "-1 < k < n + 1").within(),
     doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
     numpy="special.binom({0}, {1})",
-    torch="",
-    jax="",
-    composed=lambda n, k: exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)),
+    torch="_binomial({0}, {1})",
+    jax="_binomial({0}, {1})",
 )
 factorial = composite(
     "factorial", "x", lambda x: gamma(x + 1),

@@ -145,6 +145,7 @@ li = elementwise(
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
     between=(0.0, 1.0),
     numpy="special.expi(np.log({0}))",
+    jax="np.where({0:atom} == 0, 0.0, special.expi(np.log({0})))",
     torch="",
 )
 
