@@ -75,8 +75,9 @@ class ArrayTarget:
 
 
 NUMPY = ArrayTarget(
-    "numpy", attrgetter("numpy"), {"np": "np.", "special": "special.", "linalg": "linalg."}, "np.array({})", "np.{}", "np.int64", "np.bool_",
-    False, (("", "import numpy as np"), (r"\bspecial\.", "from scipy import special"), (r"\blinalg\.solve_t", "from scipy import linalg")),
+    "numpy", attrgetter("numpy"), {"np": "np.", "special": "special.", "linalg": "linalg."}, "np.array({})", "np.{}",
+    "np.int64", "np.bool_", False, (("", "import numpy as np"), (r"\bspecial\.", "from scipy import special"),
+     (r"(?<!\.)linalg\.", "from scipy import linalg")),
     decorated='@np.errstate(all="ignore")',
 )  # fmt: skip
 TORCH = ArrayTarget(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,60 +17,16 @@ from gradcli.exports.subject import Subject
 from gradcli.exports.writable import loopable
 from gradcli.inert import printable
 
-_WORDS = [
-    "auto",
-    "break",
-    "case",
-    "char",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "extern",
-    "float",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "_Bool",
-    "_Complex",
-    "_Imaginary",
-    "bool",
-    "true",
-    "false",
-    "asm",
-    "typeof",
-    "free",
-    "malloc",
-    "main",
-    "NAN",
-    "INFINITY",
-    "DBL_MAX",
-    "NULL",
-    "errno",
-    "value",
-    "k",
-]
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        auto break case char const continue default do double else enum extern float for goto if inline int long
+        register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+        _Bool _Complex _Imaginary bool true false asm typeof free malloc main NAN INFINITY DBL_MAX NULL errno value k
+        """,
+    )
+)
 _ON_STACK = 4096  # entries of arrays that are no more than variables
 
 
@@ -137,12 +94,15 @@ class CFile:
         if freed:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
-        comment = [
-            printable(line).replace("*/", "* /").replace("/*", "/ *").replace("\\", "\\\\") for line in described(subject, kinks, called_)
-        ]
+        comment = [_inert(line) for line in described(subject, kinks, called_)]
         comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
         lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
         lines += wrapped(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
         for line in [*loops.lines, *freed, f"    return {total};"]:
             lines += wrapped(line)
         return "\n".join([*lines, "}"])
+
+
+def _inert(text: str) -> str:
+    """A line inside of a comment, which it does not end, nor joins with the next one; no trigraphs."""
+    return printable(text).replace("*/", "* /").replace("/*", "/ *").replace("\\", "\\\\").replace("??", "? ?")

@@ -19,67 +19,17 @@ from gradcli.exports.writable import loopable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
 
-_WORDS = [
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "debugger",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "let",
-    "new",
-    "null",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-    "arguments",
-    "eval",
-    "undefined",
-    "NaN",
-    "Infinity",
-    "Math",
-    "Number",
-    "Object",
-    "Array",
-    "flat",
-    "nested",
-    "value",
-    "grad",
-]
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        await break case catch class const continue debugger default delete do else enum export extends false finally
+        for function if implements import in instanceof interface let new null package private protected public return
+        static super switch this throw true try typeof var void while with yield arguments eval undefined NaN Infinity
+        Math Number Object Array flat nested value grad
+        """,
+    )
+)
 _FLAT = """function flat(x) { // the entries of a nested array in order
     return Array.isArray(x) ? x.flat(Infinity) : Array.from(x);
 }"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,56 +19,16 @@ from gradcli.exports.writable import loopable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
 
-_WORDS = [
-    "baremodule",
-    "begin",
-    "break",
-    "catch",
-    "const",
-    "continue",
-    "do",
-    "else",
-    "elseif",
-    "end",
-    "export",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "global",
-    "if",
-    "import",
-    "let",
-    "local",
-    "macro",
-    "module",
-    "quote",
-    "return",
-    "struct",
-    "true",
-    "try",
-    "using",
-    "while",
-    "mutable",
-    "abstract",
-    "primitive",
-    "type",
-    "where",
-    "in",
-    "isa",
-    "missing",
-    "nothing",
-    "Inf",
-    "NaN",
-    "pi",
-    "im",
-    "Float64",
-    "Array",
-    "flat",
-    "shaped",
-    "value",
-    "zeros",
-]
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        baremodule begin break catch const continue do else elseif end export false finally for function global if
+        import let local macro module quote return struct true try using while mutable abstract primitive type where in
+        isa missing nothing Inf NaN pi im Float64 Array flat shaped value zeros
+        """,
+    )
+)
 _FLAT = """# The entries of an array in the order of rows, and back.
 flat(x) = vec(permutedims(x, ndims(x):-1:1))
 shaped(entries, shape) = permutedims(reshape(entries, reverse(shape)), length(shape):-1:1)"""

@@ -34,7 +34,7 @@ class LatexFile:
         kinks = conventions(subject)
         subject = plain(subject)
         roots = simplify(subject.roots, subject.value.graph)
-        shared = _Shared(roots, {node: label for node, label in subject.labels.items()})
+        shared = _Shared(roots, subject.labels)
         table = interpret(reachable(roots), shared)
         texts = [table[root][0] for root in roots]
         names = [name(parameter.name) for parameter in subject.parameters]

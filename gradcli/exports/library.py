@@ -24,7 +24,7 @@ def functions(file: str) -> dict[str, str]:
 
 @cache
 def builtins(file: str) -> dict[str, str]:
-    """The functions that a language has itself: what a text calls them, and what they are called there. The file's first lines list them."""
+    """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
     text = resources.files("gradcli.exports").joinpath("library").joinpath(file).read_text("utf-8")
     found = {}
     for line in re.findall(r"^(?://|#) has (.*)$", text, re.MULTILINE):

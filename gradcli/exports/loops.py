@@ -209,7 +209,7 @@ class Loops:
         assert node is not None
         name = self.array_of(node)
         if not node.shape:
-            return Piece((name if node in self.leaves else name, ATOM))
+            return Piece((name, ATOM))
         parts = []
         for part, extent in zip(item.parts, node.shape, strict=True):
             if part is None:

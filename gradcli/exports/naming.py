@@ -41,10 +41,13 @@ def identifier(name: str, *, unicode: bool) -> str:
         return name
     if _ASCII.match(name):
         return name
-    found = "".join(
-        c if _ASCII.match("_" + c) else c if unicode and ("_" + c).isidentifier() and _is_plain(c) else _spelled(c) for c in name
-    )
+    found = "".join(c if _is_kept(c, unicode) else _spelled(c) for c in name)
     return found if _ASCII.match(found[:1]) or (unicode and found.isidentifier()) else "_" + found
+
+
+def _is_kept(character: str, unicode: bool) -> bool:
+    within = "_" + character
+    return bool(_ASCII.match(within)) or (unicode and within.isidentifier() and _is_plain(character))
 
 
 def _is_plain(character: str) -> bool:

@@ -247,7 +247,9 @@ scatter_add = structural(
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
     axes=looping.unindexed,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
-    torch=lambda shapes, index, shape: "" if runs_backwards(index) else f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
+    torch=lambda shapes, index, shape: "" if runs_backwards(index) else (
+        f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})"
+    ),
 )  # fmt: skip
 
 

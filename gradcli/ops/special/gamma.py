@@ -236,6 +236,10 @@ def _softplus_in_c(beta: float, threshold: float) -> str:
     return curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
 
 
+def _softplus_in_numpy(beta: float, threshold: float) -> str:
+    return f"_softplus({{0}}, {beta!r})" if threshold == math.inf else f"_softplus({{0}}, {beta!r}, {threshold!r})"
+
+
 softplus: Op = elementwise(
     "softplus",
     "x",
@@ -267,7 +271,7 @@ softplus: Op = elementwise(
         )
     ),
     c=_softplus_in_c,
-    numpy=lambda shapes, beta, threshold: f"_softplus({{0}}, {float(beta)!r})" if threshold == math.inf else f"_softplus({{0}}, {float(beta)!r}, {float(threshold)!r})",
+    numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
     moderate=True,
 )
 
