@@ -82,7 +82,7 @@ NUMPY = ArrayTarget(
 )  # fmt: skip
 TORCH = ArrayTarget(
     "torch", attrgetter("torch"), {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."}, "torch.tensor({})", "torch.{}",
-    "torch.int64", "torch.bool", True, ((r"\bnumpy\.s_", "import numpy"), ("", "import torch")),
+    "torch.int64", "torch.bool", True, ((r"\bnumpy\.", "import numpy"), ("", "import torch")),
 )  # fmt: skip
 JAX = ArrayTarget(
     "jax", attrgetter("jax"), {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, "jnp.array({})", "jnp.{}",

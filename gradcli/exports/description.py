@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from gradcli.exports.subject import Subject
-from gradcli.graph.nodes import reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import clipped
+from gradcli.plans.folding import constant_of
 
 _WIDTH = 100
 
@@ -45,8 +46,14 @@ def conventions(subject: Subject) -> list[str]:
     """The convention at each kink of the operations that the value is made of."""
     found: dict[str, None] = {}
     for node in reachable([subject.value]):
-        if node.op is not None and subject.gradients:
+        if node.op is not None and subject.gradients and not _is_plain_power(node):
             for kink in node.op.kinks:
                 if node.op.public:
                     found[f"{node.op.name}, {kink.place}: {kink.convention}"] = None
     return list(found)
+
+
+def _is_plain_power(node: Expr) -> bool:
+    """Whether an exponent is a number other than 0, with which a power has no kink."""
+    exponent = node.operands[-1] if node.op is not None and node.op.facts.exponents else None
+    return exponent is not None and constant_of(exponent) not in (None, 0.0)

@@ -18,7 +18,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
 
 _LONGEST = 240  # characters of a formula that is not given a name of its own
-_SHORT = 20  # and of one that is repeated rather
+_SHORT = 40  # and of one that is repeated rather
 
 
 class LatexFile:

@@ -18,11 +18,15 @@ import numpy as np
 from gradcli.exports.naming import Names
 from gradcli.exports.statements import LONGEST, OPERATORS
 from gradcli.exports.subject import Subject, lacking
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.ops import looping
 from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
-from gradcli.plans.axes import Axis, Item, fold_of
+from gradcli.ops.writing import axes_of
+from gradcli.plans.axes import Axis, Item, View, fold_of
+from gradcli.plans.indices import Indices
 from gradcli.plans.reading import Reader
 
 _LETTERS = "ijklmnpqrsuvw"
@@ -400,11 +404,31 @@ class _Inside(Piece):
         return super().__format__(wanted) if wanted else (self[0] if self[1] == ATOM else f"({self[0]})")
 
 
+class _Indices(Indices):
+    """Sums also of what is repeated along axes: as often as it is, which large arrays never are."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.graph = graph
+
+    def folded(self, view: View, fold: looping.Fold, axis: Any, keepdims: bool) -> View:
+        repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
+        gone = axes_of(axis, len(view.places))
+        if not repeated or fold is not looping.SUM:
+            return super().folded(view, fold, axis, keepdims)
+        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
+        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
+        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
+        count = math.prod(place.extent for place in over if place not in view.item.axes)
+        number = self._number(self.graph.constant(float(count)))
+        return View(self.map_items(arithmetic.mul, (number, item), {}, item.kind, (True, True)), places)
+
+
 class _Reader(Reader):
     """Every node in index form that has one; what moves entries otherwise is copied."""
 
     def __init__(self, order: Sequence[Expr]) -> None:
-        super().__init__(order, in_c=False, merging=False)
+        super().__init__(order, in_c=False, merging=False, indices=_Indices(order[-1].graph))
 
     def _takes_products(self, node: Expr) -> bool:
         return True

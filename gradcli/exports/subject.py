@@ -105,7 +105,7 @@ class _Composing(_Plain):
         super().__init__(graph)
         self.writes = writes
         self.changed = False
-        self.lacking: dict[str, Op] = {}
+        self.lacking: dict[Op, None] = {}
         self.unwritten: list[Expr] = []
 
     def part(self, node: Expr, whole: Any, place: int) -> Expr:
@@ -119,7 +119,7 @@ class _Composing(_Plain):
             return super().operation(node, op, operands)
         made = op.text.composed or op.loops.parts
         if made is None:
-            self.lacking[op.name] = op
+            self.lacking[op] = None
             return super().operation(node, op, operands)
         found: Expr = made(*operands, **node.static)
         self.changed = True
@@ -233,7 +233,7 @@ def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
         domain = _Composing(subject.value.graph, writes)
         found = _interpreted(subject, domain)
         if domain.lacking:
-            raise lacking(target, list(domain.lacking.values()))
+            raise lacking(target, list(domain.lacking))
         if not domain.changed:
             return found
         subject = found

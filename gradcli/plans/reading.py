@@ -100,10 +100,10 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], *, in_c: bool, merging: bool = True) -> None:
+    def __init__(self, order: Sequence[Expr], *, in_c: bool, merging: bool = True, indices: Indices | None = None) -> None:
         """``in_c``: whether operations must have a text in C, or any on entries will do; ``merging``: whether axes become fewer."""
         self.in_c = in_c
-        self.indices = Indices()
+        self.indices = Indices() if indices is None else indices
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
         for node in order:

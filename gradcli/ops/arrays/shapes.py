@@ -225,7 +225,9 @@ getitem = structural(
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
     axes=looping.indexed,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
-    torch=lambda shapes, index: "" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]",
+    torch=lambda shapes, index: (
+        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
+    ),
 )  # fmt: skip
 
 
@@ -247,9 +249,7 @@ scatter_add = structural(
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
     axes=looping.unindexed,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
-    torch=lambda shapes, index, shape: "" if runs_backwards(index) else (
-        f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})"
-    ),
+    torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
 
 

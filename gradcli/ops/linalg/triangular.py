@@ -74,7 +74,7 @@ solve_triangular: Op = structural(
     examples=("solve_triangular(A, b, lower=True)",),
     carries=perturbation.triangular_solution,
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
-    torch=lambda shapes, upper, unitriangular: _solved_in_torch(shapes, upper, unitriangular),
+    torch=_solved_in_torch,
     jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
 )  # fmt: skip
 
