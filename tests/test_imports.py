@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
-        "exports", "plans.folding", "plans.reading", "plans.axes", "formulas", "reference.symbolic", "graph", "ops", "errors", "notation",
+        "exports", "plans.folding", "plans.reading", "plans.axes", "plans.indices", "formulas", "reference.symbolic", "graph", "ops", "errors", "notation",
         "inert",
     ),
     "report": ("report", "storage", "errors", "notation", "inert"),

@@ -117,4 +117,4 @@ class JavaScriptModule:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_$][\w$]*", name, re.ASCII) else json.dumps(name)
+    return name if name.isidentifier() else json.dumps(name)

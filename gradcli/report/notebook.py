@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.inert import clipped, html_text
 from gradcli.notation import array, name
 
-if TYPE_CHECKING:
-    from gradcli.report.derivative_record import DerivativeRecord
-    from gradcli.report.explanation import Explanation
-    from gradcli.report.records import Record
-
 _LONGEST = 400  # characters of a cell
 _MOST = 1_000  # rows of a table
 
 
-def record_in_html(record: Record) -> str:
+def record_in_html(record: Any) -> str:
     """The value, and each gradient with its formula and the verdict on it."""
     if record.error is not None:
         return _block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
@@ -32,7 +27,7 @@ def record_in_html(record: Record) -> str:
     return _block(record.expr, _table(("", "value", "formula", "check"), rows) + notes)
 
 
-def record_in_latex(record: Record) -> str:
+def record_in_latex(record: Any) -> str:
     """The value and the gradients, with their formulas where there are any."""
     lines = [f"f &= {array(np.asarray(record.value), None)}"] if record.value is not None else []
     for by, gradient in (record.grad or {}).items():
@@ -42,7 +37,7 @@ def record_in_latex(record: Record) -> str:
     return _aligned(lines)
 
 
-def derivatives_in_html(record: DerivativeRecord) -> str:
+def derivatives_in_html(record: Any) -> str:
     """Each derivative's names and formula."""
     if record.error is not None:
         return _block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
@@ -50,7 +45,7 @@ def derivatives_in_html(record: DerivativeRecord) -> str:
     return _block(record.expr, _table(("by", "derivative"), rows))
 
 
-def derivatives_in_latex(record: DerivativeRecord) -> str:
+def derivatives_in_latex(record: Any) -> str:
     """The derivatives as equations."""
     lines = []
     for path, formula in record.formulas.items():
@@ -61,7 +56,7 @@ def derivatives_in_latex(record: DerivativeRecord) -> str:
     return _aligned(lines)
 
 
-def explanation_in_html(explanation: Explanation) -> str:
+def explanation_in_html(explanation: Any) -> str:
     """Its nodes in forward order, with values and adjoints."""
     rows = [
         (
