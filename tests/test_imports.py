@@ -39,8 +39,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
-        "exports", "plans.folding", "plans.reading", "plans.axes", "plans.indices", "formulas", "reference.symbolic", "graph", "ops", "errors", "notation",
-        "inert",
+        "exports", "plans.folding", "plans.reading", "plans.axes", "plans.indices", "formulas", "reference.symbolic",
+        "graph", "ops", "errors",
+        "notation", "inert",
     ),
     "report": ("report", "storage", "errors", "notation", "inert"),
     "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),

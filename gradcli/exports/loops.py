@@ -8,68 +8,23 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from gradcli.exports.index_form import IndexForm, moves
 from gradcli.exports.naming import Names
 from gradcli.exports.statements import LONGEST, OPERATORS
 from gradcli.exports.subject import Subject, lacking
-from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops import looping
-from gradcli.ops.arrays.shapes import numpy_index
-from gradcli.ops.elementwise import arithmetic
-from gradcli.ops.spec import Op
+from gradcli.exports.syntax import Syntax, in_words
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
-from gradcli.ops.writing import axes_of
-from gradcli.plans.axes import Axis, Item, View, fold_of
-from gradcli.plans.indices import Indices
-from gradcli.plans.reading import Reader
+from gradcli.plans.axes import Axis, Item, fold_of
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
 _HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
-
-
-class Syntax(ABC):
-    """What the languages differ in."""
-
-    name: str
-    first = 0  # the index of the first entry
-
-    @abstractmethod
-    def number(self, value: float) -> str: ...
-    @abstractmethod
-    def table(self, name: str, values: np.ndarray) -> list[str]: ...
-    @abstractmethod
-    def array(self, name: str, size: int) -> str: ...
-    @abstractmethod
-    def scalar(self, name: str, text: str) -> str: ...
-    @abstractmethod
-    def variable(self, name: str, text: str) -> str: ...
-    @abstractmethod
-    def assigned(self, place: str, text: str) -> str: ...
-    @abstractmethod
-    def loop(self, index: str, extent: int) -> str: ...
-    @abstractmethod
-    def choice(self, condition: str, x: str, y: str) -> str: ...
-
-    closing = "}"
-    as_number = "(double)"
-
-    def entry(self, name: str, index: str) -> str:
-        return f"{name}[{index}]"
-
-
-def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers: C's, with numbers in decimals."""
-    text = op.text.in_c(present, **static)
-    if not text and op.text.scalar:
-        text = op.text.scalar if isinstance(op.text.scalar, str) else op.text.scalar(**static)
-    return text
 
 
 class Loops:
@@ -80,7 +35,7 @@ class Loops:
         self.lines: list[str] = []
         self.depth = 0
         self.order = reachable(subject.roots)
-        self.reader = _Reader(self.order)
+        self.reader = IndexForm(self.order)
         self.text: dict[Item, Piece] = {}
         self.stored: dict[Item, tuple[str, tuple[Axis, ...]]] = {}
         self.whole: dict[Expr, str] = dict(leaves)
@@ -402,57 +357,3 @@ class _Inside(Piece):
 
     def __format__(self, wanted: str) -> str:
         return super().__format__(wanted) if wanted else (self[0] if self[1] == ATOM else f"({self[0]})")
-
-
-class _Indices(Indices):
-    """Sums also of what is repeated along axes: as often as it is, which large arrays never are."""
-
-    def __init__(self, graph: Graph) -> None:
-        super().__init__()
-        self.graph = graph
-
-    def folded(self, view: View, fold: looping.Fold, axis: Any, keepdims: bool) -> View:
-        repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
-        gone = axes_of(axis, len(view.places))
-        if not repeated or fold is not looping.SUM:
-            return super().folded(view, fold, axis, keepdims)
-        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
-        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
-        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
-        count = math.prod(place.extent for place in over if place not in view.item.axes)
-        number = self._number(self.graph.constant(float(count)))
-        return View(self.map_items(arithmetic.mul, (number, item), {}, item.kind, (True, True)), places)
-
-
-class _Reader(Reader):
-    """Every node in index form that has one; what moves entries otherwise is copied."""
-
-    def __init__(self, order: Sequence[Expr]) -> None:
-        super().__init__(order, in_c=False, merging=False, indices=_Indices(order[-1].graph))
-
-    def _takes_products(self, node: Expr) -> bool:
-        return True
-
-
-def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
-    """Where each entry of a result comes from, as flat places of its operand; or where each entry of the operand is added to."""
-    op = node.op
-    assert op is not None
-    if op.outputs != 1 or len(node.operands) != 1:
-        return None
-    if op.result == "same":
-        n = math.prod(node.operand.shape)
-        source = np.arange(n, dtype=np.float64).reshape(node.operand.shape)
-        try:
-            places = np.asarray(op.forward(source, **node.static)).ravel()
-        except (ValueError, TypeError, IndexError):
-            return None
-        whole = places.astype(np.int64)
-        if op.facts.linear and (np.asarray(op.forward(source + 1, **node.static)).ravel() == places + 1).all():
-            return whole, False
-        return None
-    if "index" in node.static and "shape" in node.static and op.facts.linear:
-        shape = node.static["shape"]
-        places = np.arange(math.prod(shape)).reshape(shape)[numpy_index(node.static["index"])]
-        return np.broadcast_to(places, node.operand.shape).ravel().astype(np.int64), True
-    return None
