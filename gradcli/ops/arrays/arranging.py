@@ -100,6 +100,7 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
         shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
         numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
+        jax=lambda shapes, k: f"jnp.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
     )  # fmt: skip
     return op
 
