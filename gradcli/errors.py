@@ -16,6 +16,7 @@ The tree (each class has a stable ``code`` that scripts may match)::
     │   └── UnknownFieldError unknown-field     a field that records do not have
     ├── NativeError           native            there is no compiler that works, or it cannot compile
     ├── OutputError           output            a result that cannot be written
+    ├── UnsupportedInTargetError                unsupported-in-target: a language that lacks a function
     ├── UsageError            usage             options that contradict each other; as InputTypeError, a TypeError, too
     └── InternalError         internal          an exception that nobody foresaw: a bug of gradcli's, or no memory (containment.py)
 
@@ -273,6 +274,12 @@ class NativeError(GradcliError, RuntimeError):
 
 class OutputError(GradcliError):
     code = "output"
+
+
+class UnsupportedInTargetError(GradcliError):
+    """What is to be exported needs a function that the language or library does not have."""
+
+    code = "unsupported-in-target"
 
 
 class UsageError(GradcliError):

@@ -56,6 +56,14 @@ def _disarmed(found: re.Match[str]) -> str:
     return "\\x23" if found[0] == "#" else f"{found[1]}\\x3a"
 
 
+def html_text(text: str) -> str:
+    """Lines of text in HTML, also in quotes of an attribute."""
+    seen = "\n".join(map(printable, text.split("\n")))
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"), ("$", "&#x24;")):
+        seen = seen.replace(character, entity)
+    return seen
+
+
 def clipped(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

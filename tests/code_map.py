@@ -14,8 +14,8 @@ ROOT = Path(gradcli.__file__).parent
 GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"  # of the checkout, whichever gradcli is installed
 BEGIN, END = "<!-- code map -->\n", "<!-- end of the code map -->"
 ROOMS = (  # from the lowest up
-    "storage", "ops", "graph", "formulas", "plans", "language", "tensors", "reference", "report", "files", "batch", "check", "plots",
-    "query", "explanations", "cli", "autograd", "nn",
+    "storage", "ops", "graph", "formulas", "plans", "language", "tensors", "reference", "exports", "report", "files", "batch", "check",
+    "plots", "query", "explanations", "cli", "autograd", "nn",
 )  # fmt: skip
 
 

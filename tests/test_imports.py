@@ -19,7 +19,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib")
 BELOW_CLI = (
     "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
-    "plots", "query", "files", "report", "storage",
+    "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -38,6 +38,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "language": ("language", "graph", "ops", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
+    "exports": (
+        "exports", "plans.folding", "plans.reading", "plans.axes", "plans.indices", "formulas", "reference.symbolic",
+        "graph", "ops", "errors",
+        "notation", "inert",
+    ),
     "report": ("report", "storage", "errors", "notation", "inert"),
     "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),

@@ -75,6 +75,13 @@ class BoundRequest(Request):
     lipschitz: bool
 
 
+class ExportRequest(Request):
+    """Those of ``gradcli export``."""
+
+    to: str
+    out: str | None
+
+
 class CheckRequest(Request):
     """Those of ``gradcli check``."""
 

@@ -61,6 +61,7 @@ class Facts(Fixed):
     selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
     turns      of a truth: where it turns, and the program takes another branch
     sees_nan   whether the result may be a number although an operand is NaN
+    moderate   whether a smooth function is of moderate size wherever its operands are: a zero times it is zero
     constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
     commutes   whether its two operands may change places
     folds      the operation of two operands by which a reduction puts its entries together
@@ -81,6 +82,7 @@ class Facts(Fixed):
     selects: bool = False
     turns: Kink | None = None
     sees_nan: bool = False
+    moderate: bool = False
     constant: Function | None = None
     commutes: bool = False
     folds: str = ""

@@ -39,6 +39,7 @@ output = structural(
     vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
     written="{x}[{place}]",
     doc="One result of an operation that has several.",
+    numpy=lambda shapes, place: f"{{0:base}}[{place}]",
 )  # fmt: skip
 derivative = structural(
     "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
@@ -61,6 +62,8 @@ to_float = elementwise(
     transparent=True, simpler=_whole, on_floats="float({})", floats=True,
     carries=steady,
     c="((real){0})",
+    numpy="np.asarray({0}, np.float64)",
+    torch="_tensor({0})",
 )  # fmt: skip
 
 
@@ -114,4 +117,6 @@ def _to_int(x: Any) -> Any:
 to_int = elementwise(
     "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0, extended=Whole("moving.WHOLE_NUMBERS"),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
+    numpy="np.asarray({0}, np.int64)",
+    torch="torch.as_tensor({0}).to(torch.int64)",
 )  # fmt: skip

@@ -74,6 +74,7 @@ class Form:
 Written = str | Form | Callable[..., tuple[str, int]]
 ByStatic = Written | Mapping[tuple[Any, ...] | EllipsisType, Written]
 InC = str | Callable[..., str]
+Exported = str | Callable[..., str] | Mapping[tuple[bool, ...], str] | None
 
 
 class Text(Fixed):
@@ -95,6 +96,12 @@ class Text(Fixed):
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
                  of which are given. It calls functions of plans/native/double.h and float.h only, each of which has all of them
+    scalar       the same in exported code alone, where there is no ``c``: it may call functions that only some languages have
+    numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
+                 template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
+                 shapes and the static parameters that gives one. By default the call of the ufunc that ``forward`` is; empty: none
+    torch, jax   the same for these libraries; by default NumPy's under their names
+    composed     ``composed(*operands, **static)``: the same made of other operations, for exports where it has no text of its own
     """
 
     infix: str = ""
@@ -109,6 +116,11 @@ class Text(Fixed):
     bare: str = ""
     math: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
+    scalar: InC = ""
+    numpy: Exported = None
+    torch: Exported = None
+    jax: Exported = None
+    composed: Callable[..., Any] | None = None
 
     def in_c(self, given: Sequence[bool], **static: Any) -> str:
         """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""

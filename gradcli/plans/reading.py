@@ -100,17 +100,18 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], *, in_c: bool) -> None:
-        """``in_c``: whether operations must have a text in C, or any on entries will do."""
+    def __init__(self, order: Sequence[Expr], *, in_c: bool, merging: bool = True, indices: Indices | None = None) -> None:
+        """``in_c``: whether operations must have a text in C, or any on entries will do; ``merging``: whether axes become fewer."""
         self.in_c = in_c
-        self.indices = Indices()
+        self.indices = Indices() if indices is None else indices
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
         for node in order:
             if node.op is not None:
                 self._read(node, node.op)
         self.indices.join_reads()
-        merge_axes(self.indices.items, list(self.views.values()))
+        if merging:
+            merge_axes(self.indices.items, list(self.views.values()))
 
     def _read(self, node: Expr, op: Op) -> None:
         begin = len(self.indices.items)
@@ -123,7 +124,7 @@ class Reader:
         is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
         if op.outputs != 1 or not (is_written if op.elementwise else op.loops.axes):
             raise NoLoop
-        if op.rewriting.adds == "products" and not _is_small(node):
+        if op.rewriting.adds == "products" and not self._takes_products(node):
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
@@ -138,6 +139,10 @@ class Reader:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
         raise NoLoop
+
+    def _takes_products(self, node: Expr) -> bool:
+        """Whether a product of matrices is read as loops: a large one is BLAS's."""
+        return _is_small(node)
 
     def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
         if op.elementwise:

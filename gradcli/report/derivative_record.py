@@ -52,6 +52,18 @@ class DerivativeRecord:
     error: Failure | None = None
     meta: dict[str, Any] | None = None
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from gradcli.report.notebook import derivatives_in_html
+
+        return derivatives_in_html(self)
+
+    def _repr_latex_(self) -> str:
+        """What notebooks show that want formulas."""
+        from gradcli.report.notebook import derivatives_in_latex
+
+        return derivatives_in_latex(self)
+
     @property
     def partial(self) -> bool:
         """Whether the derivatives are partial ones: the expression has several names."""

@@ -180,3 +180,9 @@ class Explanation:
 
     def node(self, id: int) -> ExplainedNode:
         return self.nodes[id - 1]
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from gradcli.report.notebook import explanation_in_html
+
+        return explanation_in_html(self)

@@ -114,6 +114,18 @@ class Record:
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from gradcli.report.notebook import record_in_html
+
+        return record_in_html(self)
+
+    def _repr_latex_(self) -> str:
+        """What notebooks show that want formulas."""
+        from gradcli.report.notebook import record_in_latex
+
+        return record_in_latex(self)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return () if type(self.value) is np.float64 else np.shape(self.value)

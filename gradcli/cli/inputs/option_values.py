@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, ExplainRequest, Request
+from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, ExplainRequest, ExportRequest, Request
 from gradcli.errors import UsageError, suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
@@ -61,6 +61,11 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value:
         raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
     return name.strip(), value
+
+
+def export_options(request: ExportRequest) -> Options:
+    """What ``gradcli export`` differentiates."""
+    return Options(wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=False, formula=False)
 
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:

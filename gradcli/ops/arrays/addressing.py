@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops import looping
+from gradcli.ops.array_text import fits_along
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Kink
@@ -43,6 +44,8 @@ take_along: Op = structural(
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
     backward="Gather", extended=Whole("moving.TAKEN_ALONG"), axes=looping.picked,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
+    numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
+    torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
 )  # fmt: skip
 
 
@@ -59,6 +62,7 @@ add_along: Op = structural(
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
     public=False, ulps=4, rounding="terms", carries=added,
     axes=looping.put, extended=Whole("moving.ADDED_ALONG"), doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+    numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
 )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ roll: Op = structural(
     result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
     doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
     extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",),
+    numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 
 
@@ -98,6 +99,8 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
         name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
         shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
+        numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
+        jax=lambda shapes, k: f"jnp.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
     )  # fmt: skip
     return op
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops import pytorch
+from gradcli.ops.array_text import listed
 from gradcli.ops.arrays import extended
 from gradcli.ops.arrays.shapes import ASKED, getitem
 from gradcli.ops.registry import structural
@@ -49,4 +50,5 @@ concatenate = structural(
     shape=_concatenate_shape, static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
     integral=True, extended=extended.JOINED, doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
     edges=True, misfit=pytorch.uncatenable, on_objects=True,
+    numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip

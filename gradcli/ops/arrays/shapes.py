@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops import looping, pytorch
+from gradcli.ops.array_text import listed, order_text, runs_backwards, subscript_text, summed_text
 from gradcli.ops.arrays import extended
 from gradcli.ops.arrays.index_shapes import indexed_shape
 from gradcli.ops.calling.prefixes import TORCH
@@ -97,6 +98,7 @@ reshape = structural(
     examples=("reshape(x, (2, -1))",), ulps=0, backward="View", shares="view", misfit=pytorch.unreshapable,
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
     axes=looping.reshaped,
+    numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
 
@@ -126,6 +128,7 @@ broadcast_to = structural(
     integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
     axes=looping.repeated, simpler=same_shape, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
+    numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
 
 
@@ -148,6 +151,7 @@ sum_to: Op = structural(
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     extended=Whole("moving.SUMMED"),
     backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True, axes=looping.summed_to,
+    numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip
 
 
@@ -165,6 +169,8 @@ transpose = structural(
     doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     on_objects=True, simpler=_simpler_transpose, axes=looping.transposed,
+    numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
+    torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
 
 
@@ -178,6 +184,7 @@ swapaxes: Op = structural(
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
     backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"}, on_objects=True,
     simpler=_simpler_swap, extended=extended.EXCHANGED, axes=looping.exchanged,
+    numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
 
 
@@ -217,6 +224,10 @@ getitem = structural(
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
     axes=looping.indexed,
+    numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
+    torch=lambda shapes, index: (
+        f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
+    ),
 )  # fmt: skip
 
 
@@ -237,6 +248,8 @@ scatter_add = structural(
     backward="Index", extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
     axes=looping.unindexed,
+    numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
+    torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
 
 
@@ -260,6 +273,7 @@ stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True, misfit=pytorch.unstackable,
+    numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
 
 
@@ -276,6 +290,7 @@ flip: Op = structural(
     "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
     shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
     doc="The entries in reverse order along axes.", extended=extended.REVERSED,
+    numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 
 

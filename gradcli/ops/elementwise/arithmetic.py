@@ -108,6 +108,7 @@ chain = elementwise(
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
     c="g_chain({0}, {1})",
+    numpy="_chain({0}, {1})",
 )
 
 
@@ -146,6 +147,7 @@ rint = _flat(
     "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
     lambda x: not _integer(x) and _integer(2 * x), "rint",
     c="g_rint({0})",
+    torch="torch.round({0})",
 )  # fmt: skip
 
 abs_ = elementwise(

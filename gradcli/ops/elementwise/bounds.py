@@ -130,6 +130,11 @@ clip = elementwise(
         (True, True, True): "g_minimum(g_maximum({0}, {1}), {2})", (True, True, False): "g_maximum({0}, {1})",
         (True, False, True): "g_minimum({0}, {1})", (True, False, False): "({0})",
     },
+    numpy={
+        (True, True, True): "np.clip({0}, {1}, {2})",
+        (True, True, False): "np.maximum({0}, {1})",
+        (True, False, True): "np.minimum({0}, {1})",
+    },
 )
 clamp_min = composite(
     "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",

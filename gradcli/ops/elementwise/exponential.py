@@ -102,6 +102,7 @@ rsqrt = elementwise(
     means=lambda x: x**-0.5,
     between=(0.0,),
     c="(1 / g_sqrt({0}))",
+    numpy="(1.0 / np.sqrt({0}))",
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
@@ -109,6 +110,7 @@ cbrt = elementwise(
     called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
     between=(),
     c="g_cbrt({0})",
+    torch="_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
@@ -173,6 +175,7 @@ xlogy = elementwise(
     extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=3,
     between=((), (0.0,)),
     c="g_xlogy({0}, {1})",
+    numpy="special.xlogy({0}, {1})",
 )
 xlog1py = elementwise(
     "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
@@ -183,6 +186,7 @@ xlog1py = elementwise(
     extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
     between=((), (-1.0,)),
     c="g_xlog1py({0}, {1})",
+    numpy="special.xlog1py({0}, {1})",
 )
 
 
@@ -206,6 +210,7 @@ exp_square: Op = elementwise(
     doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4, means=lambda x, c: exp(c * x**2),
     carries=lambda m, out, x, e, c: grown(m, out, abs(c) * (2 * m.abs(x) + e) * e),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
+    numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
 )
 math_log = composite(
     "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,

@@ -57,10 +57,12 @@ angle = elementwise(
     kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
     between=(),
     c="g_angle({0})",
+    numpy="np.where({0:atom} < 0, np.pi, 0.0)", torch="torch.where({0:atom} < 0, _tensor(torch.pi), _tensor(0.0))",
 )
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
     None, None, kind="flat", public=False, ulps=0, doc="What the next float after x, towards y, has beyond x.",
+    numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 nextafter = composite(
     "nextafter", "x y", lambda x, y: x + gap(x, y), backward="Nextafter",
@@ -109,6 +111,7 @@ nan_to_num = elementwise(
     examples=("nan_to_num(1/x, posinf=10)",),
     carries=steady,
     c=_nan_to_num_in_c,
+    numpy=lambda shapes, nan, posinf, neginf: f"np.nan_to_num({{0}}, nan={nan!r}, posinf={posinf!r}, neginf={neginf!r})",
 )
 
 
@@ -121,6 +124,7 @@ binary_exponent = elementwise(
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
     carries=exponent,
+    numpy="np.frexp({0})[1]",
 )
 
 

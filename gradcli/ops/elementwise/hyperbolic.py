@@ -37,6 +37,7 @@ tanh: Op = elementwise(
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
     carries=bent,
     c="g_tanh({0})",
+    moderate=True,
 )  # fmt: skip
 
 
@@ -52,6 +53,8 @@ sech: Op = elementwise(
     parity="even", means=lambda x: 1 / cosh(x), bare="asech({})",
     between=(0.0,),
     c="g_sech({0})",
+    numpy="_sech({0})",
+    moderate=True,
 )
 
 
@@ -67,6 +70,7 @@ csch: Op = elementwise(
     parity="odd", means=lambda x: 1 / sinh(x), bare="acsch({})",
     between=(0.0,),
     c="g_csch({0})",
+    numpy="_csch({0})",
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),
@@ -74,12 +78,14 @@ coth: Op = elementwise(
     parity="odd", means=lambda x: cosh(x) / sinh(x), bare="acoth({})",
     between=(0.0,),
     c="g_coth({0})",
+    numpy="(1.0 / np.tanh({0}))",
 )
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / sqrt(1 + x**2), aliases=("arcsinh",),
     saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
     between=(),
     c="g_asinh({0})",
+    moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),
@@ -100,6 +106,7 @@ asech = elementwise(
     doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4, bare="sech({})",
     between=(0.0, 1.0),
     c="g_asech({0})",
+    numpy="_asech({0})",
 )
 acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
@@ -107,6 +114,7 @@ acsch = elementwise(
     doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4, bare="csch({})",
     between=(0.0,),
     c="g_asinh(1 / {0})",
+    numpy="np.arcsinh(1.0 / {0:atom})",
 )
 acoth = elementwise(
     "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x),
@@ -115,4 +123,5 @@ acoth = elementwise(
     domain=of(x="(-inf, -1)") | of(x="(1, inf)"), doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4, bare="coth({})",
     between=(0.0,),
     c="g_acoth({0})",
+    numpy="_acoth({0})",
 )

@@ -23,6 +23,7 @@ lerp = elementwise(
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",), backward=pytorch.by_last("Lerp"),
     carries=mixed,
     c="g_lerp({0}, {1}, {2})",
+    numpy="({0:sum} + {2:atom} * ({1:sum} - {0:term}))",
 )
 
 

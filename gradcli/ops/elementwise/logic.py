@@ -82,11 +82,11 @@ isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x
 isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number, c="g_isfinite({0})")
 isposinf = _truth(
     "isposinf", "x", np.isposinf, lambda m, x: not m.isfinite(x) and x > 0, "Is +infinity.", carries=no_number,
-    c="({0} > g_largest())",
+    c="({0} > g_largest())", numpy="np.isposinf({0})",
 )  # fmt: skip
 isneginf = _truth(
     "isneginf", "x", np.isneginf, lambda m, x: not m.isfinite(x) and x < 0, "Is -infinity.", carries=no_number,
-    c="({0} < -g_largest())",
+    c="({0} < -g_largest())", numpy="np.isneginf({0})",
 )  # fmt: skip
 
 
@@ -154,4 +154,5 @@ where = elementwise(
     ulps=0,
     carries=chosen,
     c="g_where({0}, {1}, {2})",
+    numpy="np.where({0}, {1}, {2})",
 )

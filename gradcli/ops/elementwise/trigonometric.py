@@ -22,6 +22,7 @@ sin: Op = elementwise(
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
+    moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), called="cosine", doc="The cosine.", ulps=5,
@@ -29,6 +30,7 @@ cos: Op = elementwise(
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
+    moderate=True,
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), called="tangent", doc="The tangent.",
@@ -43,6 +45,7 @@ sec: Op = elementwise(
     parity="even", means=lambda x: 1 / cos(x), bare="asec({})",
     carries=inverse_of_steady,
     c="(1 / g_cos({0}))",
+    numpy="(1.0 / np.cos({0}))",
 )
 csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
@@ -50,6 +53,7 @@ csc: Op = elementwise(
     parity="odd", means=lambda x: 1 / sin(x), bare="acsc({})",
     carries=inverse_of_steady,
     c="(1 / g_sin({0}))",
+    numpy="(1.0 / np.sin({0}))",
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
@@ -57,6 +61,7 @@ cot: Op = elementwise(
     parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
     carries=tangent,
     c="(1 / g_tan({0}))",
+    numpy="(1.0 / np.tan({0}))",
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
@@ -78,6 +83,7 @@ atan = elementwise(
     math="atan", doc="The inverse tangent.", ulps=3, parity="odd", bare="tan({})",
     between=(),
     c="g_atan({0})",
+    moderate=True,
 )
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
@@ -86,6 +92,7 @@ asec = elementwise(
     domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse secant, acos(1/x).", ulps=4, bare="sec({})",
     between=(-1.0, 1.0),
     c="g_asec({0})",
+    numpy="_asec({0})",
 )
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
@@ -94,6 +101,7 @@ acsc = elementwise(
     domain=of(x="(-inf, -1]") | of(x="[1, inf)"), doc="The inverse cosecant, asin(1/x).", ulps=5, bare="csc({})",
     between=(-1.0, 1.0),
     c="g_acsc({0})",
+    numpy="_acsc({0})",
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
@@ -101,6 +109,7 @@ acot = elementwise(
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4, bare="cot({})",
     carries=inverse_tangent,
     c="g_atan(1 / {0})",
+    numpy="np.arctan(1.0 / {0:atom})",
 )
 atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
@@ -112,6 +121,7 @@ atan2 = elementwise(
     doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
     carries=turning,
     c="g_atan2({0}, {1})",
+    moderate=True,
 )
 
 _HYPOT_IN_JAX = (
@@ -127,6 +137,7 @@ hypot = elementwise(
     algebraic=True, branches=True, commutes=True,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     c="g_hypot({0}, {1})",
+    moderate=True,
 )
 deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")
 rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), backward="Rad2Deg", doc="Radians as degrees.")

@@ -41,6 +41,8 @@ vector_product: Op = structural(
     backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"), doc="The vector product of vectors along the last axis.",
     carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
     rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
+    numpy="np.cross({0}, {1})",
+    torch="torch.linalg.cross({0}, {1})",
 )  # fmt: skip
 
 

@@ -63,6 +63,7 @@ cholesky = structural(
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
     carries=perturbation.cholesky_factor,
+    numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
 cholesky_ex = composite(

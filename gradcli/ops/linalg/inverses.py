@@ -56,6 +56,7 @@ inv = structural(
     latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
     extended=Whole("equations.INV"),
     carries=perturbation.inverse,
+    numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ adjugate = structural(
     work=for_rows(power=4), ulps=64, extended=Whole("pseudoinverses.ADJUGATE"),
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
     carries=perturbation.adjugate,
+    numpy="_adjugate({0})",
 )  # fmt: skip
 
 
@@ -142,6 +144,7 @@ det = structural(
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
     carries=perturbation.determinant,
+    numpy="np.linalg.det({0})",
 )  # fmt: skip
 
 
@@ -156,6 +159,7 @@ slogdet = structural(
     doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
     extended=Whole("equations.SLOGDET"),
     carries=perturbation.log_determinant,
+    numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 
 

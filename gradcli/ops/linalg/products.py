@@ -84,6 +84,7 @@ matmul = structural(
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
     carries=multilinear, axes=looping.matrix_product,
+    numpy="({0:term} @ {1:power})",
 )  # fmt: skip
 
 
@@ -118,6 +119,8 @@ dot = structural(
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
     carries=multilinear, axes=looping.dot,
+    numpy="np.dot({0}, {1})",
+    torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
 )  # fmt: skip
 
 
@@ -132,6 +135,8 @@ outer = structural(
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
     extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
     on_objects=True, carries=multilinear, axes=looping.table_of_products,
+    numpy="np.outer({0}, {1})",
+    torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
 
 
@@ -163,6 +168,8 @@ trace = structural(
     "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
     linear=True, integral=True, rounding="terms", ulps=4, extended=Whole("moving.TRACE"),
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
+    numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
+    torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
 
 

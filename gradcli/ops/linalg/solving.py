@@ -47,6 +47,7 @@ solve: Op = structural(
     domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
     carries=perturbation.solution,
+    numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
 

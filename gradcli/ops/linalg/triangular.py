@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,18 @@ def _solve_triangular_vjp(
     return by_x, back
 
 
+def _solved(library: str, shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+    if len(shapes[0]) != 2:
+        return ""
+    return f"{library}.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
+
+
+def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+    if len(shapes[1]) < 2:
+        return ""
+    return f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})"
+
+
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
@@ -60,6 +73,9 @@ solve_triangular: Op = structural(
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
     carries=perturbation.triangular_solution,
+    numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
+    torch=_solved_in_torch,
+    jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
 )  # fmt: skip
 
 
@@ -134,6 +150,7 @@ read = structural(
     doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
     carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
+    numpy=lambda shapes, upper, mirrored: "" if mirrored else "np.triu({0})" if upper else "np.tril({0})",
 )  # fmt: skip
 
 

@@ -31,6 +31,9 @@ silu = elementwise(
     lambda out, x: sigmoid(x) * (1 + x * sigmoid(-x)), saves=("x",), ulps=4, aliases=("swish",), doc="x*sigmoid(x).",
     between=(-1.2784645427610738,),
     c="g_silu({0})",
+    numpy="({0:atom} * special.expit({0}))",
+    torch="({0:atom} * torch.sigmoid({0}))",
+    moderate=True,
 )
 
 
@@ -44,6 +47,8 @@ mish = elementwise(
     symbolic=lambda s, x: x * s.tanh(s.log(1 + s.exp(x))), saves=("x",), ulps=6, doc="x*tanh(softplus(x)).",
     between=(-1.1924312145697388,),
     c="g_mish({0})",
+    numpy="({0:atom} * np.tanh(_softplus({0}, 1.0)))",
+    moderate=True,
 )
 
 
@@ -71,6 +76,8 @@ gelu = elementwise(
     examples=("gelu(x, approximate='tanh')",),
     between=(-0.7517915246935645, -0.7524614220710163),
     c=lambda approximate: {"none": "g_gelu({0})", "tanh": "g_gelu_by_tanh({0})"}.get(approximate, ""),
+    numpy=lambda shapes, approximate: "({0:atom} * special.ndtr({0}))" if approximate == "none" else "_gelu_by_tanh({0})",
+    moderate=True,
 )
 
 
@@ -93,6 +100,7 @@ hardshrink = elementwise(
     doc="x where its size is more than lambd, 0 elsewhere.",
     between=(),
     c=lambda lambd: f"g_hardshrink({{0}}, {number_in_c(lambd)})",
+    numpy=lambda shapes, lambd: f"np.where(np.abs({{0}}) <= {lambd!r}, 0.0, {{0}})",
 )
 softshrink = elementwise(
     "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
@@ -102,6 +110,7 @@ softshrink = elementwise(
     rounds=lambda m, out, x, lambd: m.abs(out) + abs(lambd),
     between=(),
     c=lambda lambd: "" if lambd < 0 else f"g_softshrink({{0}}, {number_in_c(lambd)})",
+    numpy=lambda shapes, lambd: f"({{0:term}} - np.clip({{0}}, {-lambd!r}, {lambd!r}))",
 )
 
 
@@ -124,6 +133,8 @@ tanhshrink = elementwise(
     saves=("x",), ulps=6, backward="Sub", doc="x - tanh(x).",
     between=(),
     c="g_tanhshrink({0})",
+    numpy="_tanhshrink({0})",
+    moderate=True,
 )
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
@@ -132,6 +143,7 @@ softsign = elementwise(
     doc="x/(1 + |x|).",
     between=(),
     c="g_softsign({0})",
+    numpy="({0:atom} / (1.0 + np.abs({0})))",
 )
 threshold = composite(
     "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),

@@ -59,6 +59,7 @@ bernoulli_nll = structural(
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
     examples=("bernoulli_nll([0.2, 0.7], [0, 1])",), carries=_bernoulli_carries,
+    composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
     rounds=lambda m, out, x, y: 12 * (m.abs(y) * m.minimum(m.abs(m.log(x)), 100.0) + m.abs(1 - y) * m.minimum(m.abs(m.log1p(-x)), 100.0)),
 )  # fmt: skip
 binary_cross_entropy = loss(
@@ -189,6 +190,8 @@ class_labels = elementwise(
     "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
     static={"classes": 1, "ignored": None}, indices=frozenset({"x"}), public=False, ulps=0,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
+    numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
+    torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
 )  # fmt: skip
 
 

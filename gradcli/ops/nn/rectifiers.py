@@ -32,6 +32,8 @@ relu = elementwise(
     doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
     between=(),
     c="g_maximum({0}, 0)",
+    numpy="np.maximum({0}, 0.0)",
+    torch="torch.relu({0})",
 )
 
 
@@ -63,6 +65,7 @@ hardtanh = elementwise(
     rounds=lambda m, out, x, min_val, max_val: m.where(m.equal(out, x), 0.0, m.abs(out)),  # that of its ends
     between=(),
     c=_hardtanh_in_c,
+    numpy=lambda shapes, min_val, max_val: f"np.clip({{0}}, {min_val!r}, {max_val!r})",
 )
 relu6 = composite(
     "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), backward="Hardtanh", kinks=hardtanh.kinks,
@@ -77,6 +80,7 @@ hardsigmoid = elementwise(
     doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
     between=(),
     c="(g_minimum(g_maximum({0} + 3, 0), 6) / 6)",
+    numpy="(np.clip({0:sum} + 3.0, 0.0, 6.0) / 6.0)",
 )
 hardswish = elementwise(
     "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
@@ -87,6 +91,7 @@ hardswish = elementwise(
     doc="x*hardsigmoid(x).", ulps=3,
     between=(-1.5,),
     c="g_hardswish({0})",
+    numpy="({0:atom} * np.clip({0:sum} + 3.0, 0.0, 6.0) / 6.0)",
 )
 def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
     return where(less(x, 0), negative_slope, 1.0)
@@ -102,6 +107,7 @@ leaky_relu = elementwise(
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
     between=(0.0,),
     c=lambda negative_slope: f"g_leaky({{0}}, {number_in_c(negative_slope)})",
+    numpy=lambda shapes, negative_slope: f"np.where({{0:atom}} > 0, {{0}}, {{0:atom}} * {negative_slope!r})",
 )
 
 
@@ -122,6 +128,7 @@ elu = elementwise(
     doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
     between=(0.0,),
     c=lambda alpha: _exponential_below_in_c(1.0, alpha),
+    numpy=lambda shapes, alpha: f"_exponential_below({{0}}, 1.0, {alpha!r}, 1.0)",
 )
 
 
@@ -139,6 +146,7 @@ celu = elementwise(
     doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
     between=(0.0,),
     c=lambda alpha: _exponential_below_in_c(1.0, alpha, alpha),
+    numpy=lambda shapes, alpha: f"_exponential_below({{0}}, 1.0, {alpha!r}, {alpha!r})",
 )
 _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
@@ -150,4 +158,5 @@ selu = elementwise(
     doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
     between=(),
     c=lambda: _exponential_below_in_c(_SCALE, _SLOPE),
+    numpy=lambda shapes: f"_exponential_below({{0}}, {float(_SCALE)!r}, {float(_SLOPE)!r}, 1.0)",
 )

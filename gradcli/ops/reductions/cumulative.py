@@ -42,6 +42,7 @@ cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
     extended=extended.CUMSUM,
+    numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 
 
@@ -86,6 +87,7 @@ exclusive_products = structural(
     "exclusive_products", "x", _exclusive, witness("reducing.exclusive_products"), vjp=_exclusive_vjp, shape=lambda old, axis: old,
     static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
     compounds=True, extended=Whole("running.EXCLUSIVE"), carries=carried.product_of_entries,
+    numpy=lambda shapes, axis: f"_exclusive_products({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 
 
@@ -112,6 +114,7 @@ cumprod = structural(
     saves=("x", "out"), doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     integral=True, extended=Whole("running.CUMPROD"),
+    numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.ops.array_text import reduced_text
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -46,6 +47,7 @@ def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -
     return structural(
         name, "x", run, witness(f"reducing.{name}"),
         shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form), carries=carries,
+        numpy=lambda shapes, axis, keepdims: reduced_text(f"np.{name}", shapes, axis, keepdims),
     )  # fmt: skip
 
 
@@ -80,6 +82,9 @@ argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
     ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
+    numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
+    torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
+    jax=lambda shapes, axis, descending: f"jnp.argsort({{0}}, axis={axis}, descending={descending}, stable=True)",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops import looping, pytorch
+from gradcli.ops.array_text import product_in_torch, reduced_text
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -62,6 +63,7 @@ sum_ = reduction(
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
     on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"), axes=looping.along(looping.SUM),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
+    numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
 )
 
 
@@ -147,6 +149,8 @@ prod = reduction(
     compounds=True, integral=True, extended=extended.PROD, folds="mul",
     axes=looping.along(looping.PRODUCT), backward=pytorch.by_axis("Prod", "Prod.1"),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
+    numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
+    torch=product_in_torch,
 )
 
 
@@ -178,6 +182,7 @@ max_ = reduction(
     folds="maximum", backward=pytorch.by_axis("Max.1", "Max"), axes=looping.along(looping.LARGEST),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     between=(), among=entries,
+    numpy=lambda shapes, axis, keepdims: reduced_text("np.amax", shapes, axis, keepdims),
 )
 min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
@@ -187,6 +192,7 @@ min_ = reduction(
     backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
     between=(), among=entries,
+    numpy=lambda shapes, axis, keepdims: reduced_text("np.amin", shapes, axis, keepdims),
 )
 
 
@@ -234,13 +240,23 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 
+def _norm_composed(x: Any, axis: Any, keepdims: bool, ord: float | None) -> Any:
+    if ord in (None, 2, 2.0):
+        return _norm_of_entries(x, axis=axis, keepdims=keepdims, ord=ord)
+    if ord == math.inf or ord == -math.inf:
+        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
+    if not ord:
+        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
     carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
+    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries, composed=_norm_composed,
 )
 
 

@@ -77,22 +77,34 @@ jv = _bessel(
     "jv", _oscillating("jv", 0), "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500,
     carries=lambda m, out, x, e, v: e * 1.0 if v == int(v) else None,
     domain=of(x="[0, inf)") | of(v="integers"),
+    numpy=lambda shapes, v: f"special.jv({v!r}, {{0}})",
+    torch="",
+    jax="",
 )
 yv = _bessel(
     "yv", _oscillating("yv", 1), "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500,
     domain=of(x="(0, inf)"),
+    numpy=lambda shapes, v: f"special.yv({v!r}, {{0}})",
+    torch="",
+    jax="",
 )
 iv = _bessel(
     "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain=of(x="[0, inf)") | of(v="integers"), ulps=16,
     between=(0.0,),
+    numpy=lambda shapes, v: f"special.iv({v!r}, {{0}})",
+    torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
+    jax=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
 kv = _bessel(
     "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the second kind and of order v.", domain=of(x="(0, inf)"), ulps=40,
     between=(0.0,),
+    numpy=lambda shapes, v: f"special.kv({v!r}, {{0}})",
+    torch="",
+    jax="",
 )
 j0 = composite("j0", "x", lambda x: jv(x, v=0), aliases=("bessel_j0",), doc="The Bessel function jv(0, x).")
 j1 = composite("j1", "x", lambda x: jv(x, v=1), aliases=("bessel_j1",), doc="The Bessel function jv(1, x).")
@@ -105,11 +117,13 @@ i0 = elementwise(
     "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,
     aliases=("modified_bessel_i0",), sign="I_{0}", doc="The modified Bessel function iv(0, x).",
     between=(0.0,),
+    numpy="special.i0({0})",
 )
 i1: Op = elementwise(
     "i1", "x", scipy_special("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, saves=("x",), ulps=16,
     aliases=("modified_bessel_i1",), sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
     between=(),
+    numpy="special.i1({0})",
 )
 
 
@@ -132,18 +146,23 @@ i0e_slope: Op = elementwise(
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
     doc="The n-th derivative of exp(-x)*i0(x) but for its factor, as 1F1(n + 1/2, n + 1, -2*x): nothing cancels at large x.",
     between=(),
+    numpy=lambda shapes, n: f"special.hyp1f1({n + 0.5!r}, {n + 1.0!r}, -2.0 * np.minimum({{0}}, 1e18))",
+    torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
+    jax=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )
 i0e = elementwise(
     "i0e", "x", scipy_special("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
     lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)), saves=("x",),
     kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
     between=(0.0,),
+    numpy="special.i0e({0})",
 )
 i1e = elementwise(
     "i1e", "x", scipy_special("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
     lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x), backward="SpecialI1E",
     symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves=("x", "out"), doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
     between=(-1.5451371173815606, 1.5451371173815606),
+    numpy="special.i1e({0})",
 )
 
 for _op in (jv, yv, iv, kv):

@@ -19,7 +19,7 @@ from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.ops.special.gamma import gamma, lgamma, polygamma
+from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138)
@@ -73,6 +73,7 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain=of(x="(0, inf)").where(lambda x, y, n: x + y > 0, "x + y > 0").within(),
+    composed=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
 
@@ -126,6 +127,9 @@ beta = elementwise(
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=8000,
     domain=of(x="(0, inf)", y="(0, inf)").within(), doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     between=((0.0,), (0.0,)), above=0.0,
+    numpy="special.beta({0}, {1})",
+    torch="_beta({0}, {1})",
+    jax="_beta({0}, {1})",
 )
 betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
@@ -134,6 +138,9 @@ betaln = elementwise(
     domain=of(x="(0, inf)", y="(0, inf)").within(),
     doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
     between=((0.0,), (0.0,)), above=0.0,
+    numpy="special.betaln({0}, {1})",
+    torch="",
+    composed=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
@@ -141,6 +148,9 @@ binomial = elementwise(
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves=("n", "k", "out"),
     aliases=("binom", "comb"), domain=of(n="(-1, inf)").where(lambda n, k: -1 < k < n + 1, "-1 < k < n + 1").within(),
     doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
+    numpy="special.binom({0}, {1})",
+    torch="_binomial({0}, {1})",
+    jax="_binomial({0}, {1})",
 )
 factorial = composite(
     "factorial", "x", lambda x: gamma(x + 1),
@@ -238,6 +248,7 @@ hurwitz_zeta: Op = elementwise(
     symbolic=_zeta_symbolic, saves=("x", "q"), domain=(_OF_ZETA | of(q="[1]")).told("x > -5 and q > 0, or q = 1").within(), ulps=300,
     written="zeta({x}, {q})", sign=r"\zeta",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
+    numpy="special.zeta({0}, {1})",
 )
 zeta = composite(
     "zeta", "x q?", lambda x, q: hurwitz_zeta(x, 1.0 if q is None else q), domain=EVERYWHERE - at(x=1), backward="SpecialZeta",

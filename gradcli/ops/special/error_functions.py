@@ -18,6 +18,8 @@ erf = elementwise(
     doc="The error function.", examples=("erf(x/sqrt(2))",), ulps=4,
     between=(),
     c="g_erf({0})",
+    numpy="special.erf({0})",
+    moderate=True,
 )
 
 
@@ -32,6 +34,8 @@ erfc = elementwise(
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     between=(),
     c="g_erfc({0})",
+    numpy="special.erfc({0})",
+    moderate=True,
 )
 
 
@@ -46,6 +50,9 @@ erfi = elementwise(
     "erfi", "x", _erfi, lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI, saves=("x",),
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     between=(),
+    numpy="special.erfi({0})",
+    torch="",
+    jax="",
 )
 
 _TERMS = 200  # of a continued fraction, at its slowest for x = 1
@@ -87,16 +94,21 @@ erfcx_integral: Op = elementwise(
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
     between=(),
+    numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
+    jax="",
 )
 erfcx = elementwise(
     "erfcx", "x", scipy_special("erfcx"), lambda m, x: m.exp(x * x) * m.erfc(x), lambda out, x: -2 * erfcx_integral(x, n=1),
-    saves=("x",), doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600,
+    saves=("x",), doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600, scalar="g_erfcx({0})",
     between=(),
+    numpy="special.erfcx({0})",
+    jax="_erfcx({0})",
 )
 erfinv = elementwise(
     "erfinv", "x", scipy_special("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves=("out",), domain=of(x="[-1, 1]"), doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
     between=(-1.0, 1.0),
+    numpy="special.erfinv({0})",
 )
 
 def _erfcinv(m: Any, x: Any) -> Any:
@@ -110,4 +122,7 @@ erfcinv = elementwise(
     symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain=of(x="[0, 2]"),
     doc="The inverse of erfc, accurate near 0.", ulps=8,
     between=(0.0, 2.0),
+    numpy="special.erfcinv({0})",
+    torch="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
+    jax="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
 )

@@ -58,6 +58,9 @@ exprel: Op = elementwise(
     ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
     between=(),
+    numpy=lambda shapes, n: f"_exprel_slope({{0}}, {n}, {float(math.factorial(n))!r})" if n else "special.exprel({0})",
+    torch="",
+    jax="",
 )
 
 
@@ -86,6 +89,9 @@ lambertw: Op = elementwise(
     domain=of(x="(-0.36787944117144233, inf)").within(),
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     between=(-0.36787944117144233, 0.0),
+    numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
+    torch="",
+    jax="",
 )
 
 
@@ -97,6 +103,16 @@ def _dawson(x: Any, n: int) -> Any:
     k, odd = divmod(n, 2)
     factor = (-4.0) ** k * math.factorial(k)
     return (factor * (special.hyp1f1(k + 1.0, 0.5, -np.square(x)) if odd else x * special.hyp1f1(k + 1.0, 1.5, -np.square(x))))[()]
+
+
+def _dawson_in_numpy(shapes: Any, n: int) -> str:
+    k, odd = divmod(n, 2)
+    factor = (-4.0) ** k * math.factorial(k)
+    if not n:
+        return "special.dawsn({0})"
+    if odd:
+        return f"({factor!r} * special.hyp1f1({k + 1.0!r}, 0.5, -np.square({{0}})))"
+    return f"({factor!r} * {{0:atom}} * special.hyp1f1({k + 1.0!r}, 1.5, -np.square({{0}})))"
 
 
 def _dawson_reference(m: Any, x: Any, n: int) -> Any:
@@ -121,12 +137,21 @@ dawsn: Op = elementwise(
     ulps=2000,
     doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
     carries=lambda m, out, x, e, n: None if n else e * 1.0,
+    numpy=_dawson_in_numpy,
+    torch="",
+    jax="",
 )
 
 
 def _elliptic(shift: float, n: int) -> float:
     """What stands before the hypergeometric function in the n-th derivative of an elliptic integral."""
     return math.pi / 2 * math.prod((shift + i) * (0.5 + i) / (1 + i) for i in range(n))
+
+
+def _elliptic_in_numpy(name: str, shift: float, n: int) -> str:
+    if not n:
+        return f"special.{name}({{0}})"
+    return f"({_elliptic(shift, n)!r} * special.hyp2f1({shift + n!r}, {0.5 + n!r}, {1.0 + n!r}, {{0}}))"
 
 
 def _elliptic_forward(name: str, shift: float) -> Any:
@@ -166,6 +191,9 @@ ellipk: Op = elementwise(
     ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
+    numpy=lambda shapes, n: _elliptic_in_numpy("ellipk", 0.5, n),
+    torch="",
+    jax="",
 )
 ellipe: Op = elementwise(
     "ellipe",
@@ -180,6 +208,9 @@ ellipe: Op = elementwise(
     ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
+    numpy=lambda shapes, n: _elliptic_in_numpy("ellipe", -0.5, n),
+    torch="",
+    jax="",
 )
 
 

@@ -66,6 +66,8 @@ polygamma: Op = elementwise(
     ulps=16,
     between=(0.0,),
     above=0.0,
+    numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
+    torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
 digamma = elementwise(
     "digamma",
@@ -81,6 +83,7 @@ digamma = elementwise(
     ulps=200,
     between=(0.0,),
     above=0.0,
+    numpy="special.digamma({0})",
 )
 gamma = elementwise(
     "gamma",
@@ -96,6 +99,9 @@ gamma = elementwise(
     ulps=10,
     between=(0.0, 1.4616321449683622),
     above=0.0,
+    numpy="special.gamma({0})",
+    torch="_gamma({0})",
+    scalar="g_tgamma({0})",
 )
 
 _TERMS = 40  # of the series of lgamma(1 + t) for abs(t) <= 0.35
@@ -132,6 +138,8 @@ lgamma = elementwise(
     ulps=40,
     between=(0.0, 1.4616321449683622),
     above=0.0,
+    numpy="special.gammaln({0})",
+    scalar="g_lgamma({0})",
 )
 
 
@@ -154,6 +162,9 @@ sigmoid: Op = elementwise(
     ulps=4,
     carries=rising,
     c="g_sigmoid({0})",
+    numpy="special.expit({0})",
+    torch="torch.sigmoid({0})",
+    moderate=True,
 )
 
 
@@ -177,6 +188,7 @@ logaddexp = elementwise(
     commutes=True,
     carries=either,
     c="g_logaddexp({0}, {1})",
+    moderate=True,
 )
 logaddexp2 = elementwise(
     "logaddexp2",
@@ -224,6 +236,10 @@ def _softplus_in_c(beta: float, threshold: float) -> str:
     return curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
 
 
+def _softplus_in_numpy(beta: float, threshold: float) -> str:
+    return f"_softplus({{0}}, {beta!r})" if threshold == math.inf else f"_softplus({{0}}, {beta!r}, {threshold!r})"
+
+
 softplus: Op = elementwise(
     "softplus",
     "x",
@@ -255,6 +271,8 @@ softplus: Op = elementwise(
         )
     ),
     c=_softplus_in_c,
+    numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
+    moderate=True,
 )
 
 declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))

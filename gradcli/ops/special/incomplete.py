@@ -161,6 +161,7 @@ gammainc: Op = elementwise(
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
     between=((0.0,), (0.0,)),
+    numpy="special.gammainc({0}, {1})",
 )
 
 
@@ -177,6 +178,7 @@ gammaincc: Op = elementwise(
         domain=_OF_GAMMA,
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
     between=((0.0,), (0.0,)),
+    numpy="special.gammaincc({0}, {1})",
 )
 
 
@@ -290,6 +292,8 @@ betainc: Op = elementwise(
     domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
     between=((0.0,), (0.0,), (0.0, 1.0)),
+    numpy="special.betainc({0}, {1}, {2})",
+    torch="",
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

@@ -44,6 +44,15 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
     return np.where(np.abs(u) <= n, near, far)[()]
 
 
+def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:
+    """By functions for the value, of half turns, and for the slope."""
+    if n > 1:
+        return ""
+    if n:
+        return f"{slope}({math.pi!r} * {{0:atom}})" if turns else f"{slope}({{0}})"
+    return f"{value}({{0}})" if turns else f"{value}({{0:atom}} / {math.pi!r})"
+
+
 def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
     if x == 0:
         return m.cospi(m.mpf(n) / 2) / (n + 1)
@@ -75,6 +84,8 @@ sine_quotient: Op = elementwise(
     },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
+    numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
+    scalar=lambda n, turns: _quotient_written("g_sinc", "g_sine_slope", n, turns),
 )
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
@@ -83,40 +94,59 @@ sinc = elementwise(
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",
+    numpy="np.sinc({0})",
+    moderate=True,
 )
 si = elementwise(
     "Si", "x", lambda x: scipy_special("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
     symbolic=lambda s, x: s.Si(x), saves=("x",), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
     carries=steady,
+    numpy="special.sici({0})[0]",
+    torch="",
+    jax="",
 )
 ci = elementwise(
     "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("sici")(x)[1])[()], lambda m, x: m.ci(x),
     lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
     carries=lambda m, out, x, e: logarithm(m, x, e),
+    numpy="special.sici({0})[1]",
+    torch="",
+    jax="",
 )
 shi = elementwise(
     "Shi", "x", lambda x: scipy_special("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
     symbolic=lambda s, x: s.Shi(x), saves=("x",), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
     between=(),
+    numpy="special.shichi({0})[0]",
+    torch="",
+    jax="",
 )
 chi = elementwise(
     "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("shichi")(x)[1])[()], lambda m, x: m.chi(x),
     lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
     between=(0.0,),
+    numpy="special.shichi({0})[1]",
+    torch="",
+    jax="",
 )
 ei = elementwise(
     "Ei", "x", scipy_special("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases=("expi",), saves=("x",),
     domain=EVERYWHERE - at(x=0), doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     between=(0.0,),
+    numpy="special.expi({0})",
+    torch="",
 )
 li = elementwise(
     "li", "x", lambda x: scipy_special("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
     symbolic=lambda s, x: s.li(x), saves=("x",), domain=(of(x="[0, inf)") - at(x=1)).told("x > 0, x is not 1"),
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
     between=(0.0, 1.0),
+    numpy="special.expi(np.log({0}))",
+    jax="np.where({0:atom} == 0, 0.0, special.expi(np.log({0})))",
+    torch="",
 )
 
 
@@ -133,6 +163,8 @@ expn: Op = elementwise(
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
     between=(0.0,),
+    numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
+    torch="",
 )
 spherical_bessel_j0 = composite(
     "spherical_bessel_j0", "x", lambda x: sine_quotient(x, n=0), doc="sin(x)/x, and 1 at x = 0.", examples=("spherical_bessel_j0(x)",),

@@ -44,6 +44,8 @@ ndtr = elementwise(
     saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
     between=(),
     c="g_ndtr({0})",
+    numpy="special.ndtr({0})",
+    moderate=True,
 )
 log_ndtr = elementwise(
     "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
@@ -55,6 +57,7 @@ log_ndtr = elementwise(
     doc="The logarithm of ndtr, without underflow.",
     between=(),
     c="g_log_ndtr({0})",
+    numpy="special.log_ndtr({0})",
 )
 
 
@@ -69,6 +72,7 @@ ndtri = elementwise(
     symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain=of(x="[0, 1]"), backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
     between=(0.0, 1.0),
+    numpy="special.ndtri({0})",
 )
 logit = elementwise(
     "logit", "x", scipy_special("logit"), lambda m, x: m.log(x / (1 - x)),
@@ -76,6 +80,7 @@ logit = elementwise(
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
     between=(0.0, 1.0),
     c="g_logit({0})",
+    numpy="special.logit({0})",
 )
 torch_logit = composite(
     "torch_logit", "x", lambda x, eps: logit(x if eps is None else clip(x, eps, 1 - eps)), static={"eps": None}, public=False,
@@ -94,6 +99,7 @@ entr = elementwise(
     doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=3,
     between=(0.0, 0.36787944117144233),
     c="g_entr({0})",
+    numpy="special.entr({0})",
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

@@ -1,0 +1,121 @@
+"""Exports to JavaScript: a module whose function takes and gives nested arrays."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradcli.exports.description import conventions, described
+from gradcli.exports.library import builtins, called, functions
+from gradcli.exports.loops import Loops
+from gradcli.exports.naming import Names
+from gradcli.exports.statements import wrapped
+from gradcli.exports.subject import Subject
+from gradcli.exports.syntax import Syntax
+from gradcli.exports.writable import loopable
+from gradcli.graph.nodes import Expr
+from gradcli.inert import printable
+
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        await break case catch class const continue debugger default delete do else enum export extends false finally
+        for function if implements import in instanceof interface let new null package private protected public return
+        static super switch this throw true try typeof var void while with yield arguments eval undefined NaN Infinity
+        Math Number Object Array flat nested value grad
+        """,
+    )
+)
+_FLAT = """function flat(x) { // the entries of a nested array in order
+    return Array.isArray(x) ? x.flat(Infinity) : Array.from(x);
+}"""
+_NESTED = """function nested(entries, shape) { // flat entries as a nested array
+    if (shape.length === 1) return Array.from(entries);
+    const size = shape.slice(1).reduce((x, y) => x * y, 1);
+    return Array.from({ length: shape[0] }, (_, i) => nested(entries.slice(i * size, (i + 1) * size), shape.slice(1)));
+}"""
+
+
+class _JavaScript(Syntax):
+    name = "javascript"
+    as_number = "Number"
+
+    def number(self, value: float) -> str:
+        return repr(value) if math.isfinite(value) else "NaN" if value != value else "-Infinity" if value < 0 else "Infinity"
+
+    def table(self, name: str, values: np.ndarray) -> list[str]:
+        is_float = values.dtype.kind == "f"
+        entries = [self.number(float(v)) if is_float else str(int(v)) for v in values.ravel()]
+        return [f"    const {name} = [{', '.join(entries)}];"]
+
+    def array(self, name: str, size: int) -> str:
+        return f"const {name} = new Array({size});"
+
+    def scalar(self, name: str, text: str) -> str:
+        return f"const {name} = {text};"
+
+    def variable(self, name: str, text: str) -> str:
+        return f"let {name} = {text};"
+
+    def assigned(self, place: str, text: str) -> str:
+        return f"{place} = {text};"
+
+    def loop(self, index: str, extent: int) -> str:
+        return f"for (let {index} = 0; {index} < {extent}; {index}++) {{"
+
+    def choice(self, condition: str, x: str, y: str) -> str:
+        return f"{condition} ? {x} : {y}"
+
+
+class JavaScriptModule:
+    """Modules of JavaScript."""
+
+    suffix = ".js"
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a module. Raises UnsupportedInTargetError."""
+        bodies = [self._function(subject) for subject in subjects]
+        code = "\n\n\n".join(bodies)
+        available = functions("javascript.js.txt")
+        library = [available[name] for name in called(code, available)]
+        made = [text for name, text in (("flat(", _FLAT), ("nested(", _NESTED)) if re.search(rf"\b{re.escape(name)}", code)]
+        return "\n\n\n".join([*made, *library, code]) + "\n"
+
+    def _function(self, subject: Subject) -> str:
+        kinks = conventions(subject)
+        known = {**{name: name for name in functions("javascript.js.txt")}, **builtins("javascript.js.txt")}
+        subject = loopable(subject, "javascript", known)
+        names = Names({*_WORDS, *known, subject.function}, unicode=True)
+        parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
+        own = {parameter.name: names.of(parameter.name) for parameter in parameters}
+        flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
+        loops = Loops(_JavaScript(), known, subject, names, {p.leaf: flat[p.name] for p in parameters})
+        loops.depth = 1
+        loops.write()
+        value = self._given(loops, subject.value)
+        entries = [f"{_key(name)}: {self._given(loops, node)}" for name, node in subject.gradients.items()]
+        keys = [name if own[name] == name else f"{_key(name)}: {own[name]}" for name in own]
+        comment = [printable(line).replace("*/", "* /") for line in described(subject, kinks, own)]
+        lines = ["/**", *(f" * {line}".rstrip() for line in comment), " */"]
+        lines += wrapped(
+            f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
+        )
+        lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
+        for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
+            lines += wrapped(line)
+        return "\n".join([*lines, "}"])
+
+    def _given(self, loops: Loops, node: Expr) -> str:
+        if not node.shape:
+            text = loops.value(node)[0]
+            return f"Boolean({text})" if node.kind == "bool" else text
+        return f"nested({loops.array_of(node)}, {list(node.shape)})"
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)

@@ -1,0 +1,144 @@
+"""Python text of a value and its gradients for a library of arrays: a module with one function for each query."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.exports.arrays import ArrayTarget
+from gradcli.exports.description import conventions, described
+from gradcli.exports.naming import Names
+from gradcli.exports.statements import Statements, wrapped
+from gradcli.exports.subject import Subject, writable
+from gradcli.graph.nodes import Expr
+from gradcli.inert import printable
+from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
+from gradcli.ops.spec import Op
+
+_NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")  # which functions of PyTorch do not take
+
+
+class _Text(Statements):
+    """Statements of Python."""
+
+    def __init__(self, target: ArrayTarget, precision: str, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.target, self.precision = target, precision
+
+    def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
+        shapes = [None if operand is None else operand.shape for operand in node.operands]
+        text = self.target.template(op, [o is not None for o in operands], shapes, node.static)
+        if self.target.tensor:
+            if node.operands and node.operands[0] is not None and node.operands[0].kind == FLOAT and "condition" in op.operands[:1]:
+                text = text.replace("{0}", "({0:sum} != 0)")
+            for place, operand in enumerate(o for o in operands if o is not None):
+                if operand[0] in ("True", "False"):
+                    text = text.replace(f"{{{place}}}", f"torch.tensor({operand[0]})")
+                elif _NUMBER.match(operand[0]):
+                    text = text.replace(f"{{{place}}}", f"_tensor({{{place}}})")
+        return text
+
+    def number(self, value: float) -> str:
+        np_ = self.target.prefixes["np"]
+        return repr(value) if math.isfinite(value) else f"{np_}nan" if value != value else f"{'-' if value < 0 else ''}{np_}inf"
+
+    def array(self, value: np.ndarray) -> str:
+        dtype = self.dtype(value.dtype.kind)
+        if value.size and (value == value.flat[0]).all() and value.dtype.kind == "f":
+            return f"{self.target.prefixes['np']}full({value.shape}, {self.number(float(value.flat[0]))}, dtype={dtype})"
+        return self.target.array.format(f"{self._nested(value)}, dtype={dtype}")
+
+    def _nested(self, value: np.ndarray) -> str:
+        if value.ndim > 1:
+            return "[" + ", ".join(map(self._nested, value)) + "]"
+        return "[" + ", ".join(self.number(float(v)) if value.dtype.kind == "f" else repr(v) for v in value.tolist()) + "]"
+
+    def dtype(self, kind: str) -> str:
+        return self.target.truth if kind == "b" else self.target.whole if kind in "iu" else self.target.floats.format(self.precision)
+
+
+class PythonModule:
+    """A target of which files are modules of Python."""
+
+    suffix = ".py"
+
+    def __init__(self, target: ArrayTarget) -> None:
+        self.target = target
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a module. Raises UnsupportedInTargetError."""
+        bodies = [self._function(subject) for subject in subjects]
+        code = "\n\n\n".join(bodies)
+        precision = subjects[0].precision if subjects else "float64"
+        library = self.target.library(code)
+        parts = [*self.target.heading(code + library)]
+        if self.target.name == "jax" and precision == "float64":
+            parts += ["", 'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32']
+        head = "\n".join(parts)
+        made = self._converted(precision)
+        text = "\n\n\n".join(part for part in (head, made if made and "_tensor(" in code + library else "", library, code) if part) + "\n"
+        return text if precision == "float64" else text.replace(self.target.floats.format("float64"), self.target.floats.format(precision))
+
+    def _converted(self, precision: str) -> str:
+        if not self.target.tensor:
+            return ""
+        return f'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return torch.as_tensor(x, dtype=torch.{precision})'
+
+    def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
+        from gradcli.exports.statements import OPERATORS
+
+        if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.infix == "**" or op.text.prefix == "-":
+            return True
+        shapes = [None if operand is None else operand.shape for operand in operands]
+        return bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
+
+    def _function(self, subject: Subject) -> str:
+        target = self.target
+        kinks = conventions(subject)
+        subject = writable(subject, target.name, self._writes)
+        names = Names(target.reserved, unicode=True)
+        known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
+        text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
+        value, *gradients = text.written()
+        lines = []
+        if target.decorated:
+            lines.append(target.decorated)
+        signature = ", ".join(["*", *known.values()]) if known else ""
+        lines += wrapped(f"def {subject.function}({signature}):")
+        lines += docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
+        body = [f"{known[p.leaf]} = {self._taken(p.leaf, known[p.leaf], subject.precision)}" for p in subject.parameters]
+        body += text.lines
+        pairs = zip(subject.gradients.items(), gradients, strict=True)
+        body.append(f"value = {self._given(subject.value, value, subject.precision)}")
+        entries = [f"{quoted(name)}: {self._given(node, piece, subject.precision)}" for (name, node), piece in pairs]
+        body.append("return value, {" + ", ".join(entries) + "}")
+        for line in body:
+            lines += wrapped("    " + line)
+        return "\n".join(lines)
+
+    def _taken(self, leaf: Expr, name: str, precision: str) -> str:
+        dtype = self.target.truth if leaf.kind == BOOL else self.target.whole if leaf.kind == INT else self.target.floats.format(precision)
+        function = "torch.as_tensor" if self.target.tensor else f"{self.target.prefixes['np']}asarray"
+        return f"{function}({name}, dtype={dtype})"
+
+    def _given(self, node: Expr, text: str, precision: str) -> str:
+        """A result, which is an array also where nothing was computed."""
+        if not node.is_constant or node.shape:
+            return text
+        return (
+            f"_tensor({text})" if self.target.tensor else self.target.array.format(f"{text}, dtype={self.target.floats.format(precision)}")
+        )
+
+
+def quoted(name: str) -> str:
+    return repr(name) if name.isprintable() else ascii(name)
+
+
+def docstring(lines: Sequence[str]) -> list[str]:
+    """Lines between triple quotes, which nothing of the user's text ends."""
+    safe = [printable(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return [f'    """{safe[0]}', *(f"    {line}".rstrip() for line in safe[1:]), '    """']

@@ -1,0 +1,257 @@
+"""What is exported: a value, its gradients, and the names that both depend on, as nodes of one graph, as far as a target can write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gradcli.errors import UnsupportedInTargetError
+from gradcli.graph.interpret import Rebuilding, interpret
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.domains import EVERYWHERE
+from gradcli.ops.elementwise import arithmetic, logic
+from gradcli.ops.spec import Op
+from gradcli.plans.folding import Folder, constant_of
+
+_ROUNDS = 8  # in which operations are made of others that are made of others
+
+
+@dataclass
+class Parameter:
+    """A name that the function takes."""
+
+    name: str
+    leaf: Expr
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.leaf.shape
+        return shape
+
+
+@dataclass
+class Subject:
+    """What is exported.
+
+    text         what it computes, as the user wrote it
+    value        the result
+    gradients    its gradients by names
+    parameters   every name that the function takes
+    labels       names that the program gave to intermediates
+    precision    "float64" or "float32"
+    function     what the function is called
+    seed         how the seed is to be described, where the result is no number
+    """
+
+    text: str
+    value: Expr
+    gradients: dict[str, Expr]
+    parameters: list[Parameter]
+    labels: dict[Expr, str] = field(default_factory=dict)
+    precision: str = "float64"
+    function: str = "value_and_grad"
+    seed: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def roots(self) -> list[Expr]:
+        return [self.value, *self.gradients.values()]
+
+    def rebuilt(self, table: Mapping[Expr, Expr], roots: Sequence[Expr]) -> Subject:
+        """The same where nodes have become others."""
+        labels = {table[node]: name for node, name in self.labels.items() if node in table}
+        return replace(self, value=roots[0], gradients=dict(zip(self.gradients, roots[1:], strict=True)), labels=labels)
+
+
+Writes = Callable[[Op, Expr, Sequence[Any]], bool]  # whether a target has a text for an operation, the node, on operands
+
+
+class _Plain(Rebuilding):
+    """Values without what is about the program: names, derivatives by their expansions, cut gradients."""
+
+    def part(self, node: Expr, whole: Any, place: int) -> Expr:
+        return super().operation(node, _output(), [whole])
+
+    def alias(self, node: Expr, x: Expr) -> Expr:
+        return x
+
+    def detach(self, node: Expr, x: Expr) -> Expr:
+        return x
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
+        found: Expr = table[node.operand]
+        return found
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        if op.text.transparent and len(operands) == 1:
+            plain: Expr = operands[0]
+            return plain
+        return super().operation(node, op, operands)
+
+
+def _output() -> Op:
+    from gradcli.ops.structure import output
+
+    return output
+
+
+class _Composing(_Plain):
+    """Operations without a text made of those that have one."""
+
+    def __init__(self, graph: Graph, writes: Writes) -> None:
+        super().__init__(graph)
+        self.writes = writes
+        self.changed = False
+        self.lacking: dict[Op, None] = {}
+        self.unwritten: list[Expr] = []
+
+    def part(self, node: Expr, whole: Any, place: int) -> Expr:
+        if isinstance(whole, tuple):
+            found: Expr = whole[place]
+            return found
+        return super().part(node, whole, place)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        if op.text.transparent or self.writes(op, node, operands):
+            return super().operation(node, op, operands)
+        made = op.text.composed or op.loops.parts
+        if made is None:
+            self.lacking[op] = None
+            return super().operation(node, op, operands)
+        found: Expr = made(*operands, **node.static)
+        self.changed = True
+        self.unwritten.append(node)
+        return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(_broadcast(), (found,), {"shape": node.shape})
+
+
+def _broadcast() -> Op:
+    from gradcli.ops.arrays.shapes import broadcast_to
+
+    return broadcast_to
+
+
+class Guarding(Folder):
+    """Folds mildly, and leaves a product that a zero cotangent wins (`chain`) only where the partial may be infinite beside a zero."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph, assume_finite=False)
+        self._moderate: dict[Expr, bool] = {}
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        """As for speed, but for what is written under its own name, and sums of one number."""
+        if op.rewriting.as_ufunc and any(constant_of(operand) is None for operand in operands if operand is not None):
+            return self.graph.apply(op, operands, node.static)
+        if op.rewriting.algebra == "total" and (number := constant_of(operands[0])) is not None:
+            return self._number(number * math.prod(node.operand.shape) / max(1, math.prod(node.shape)))
+        return super().operation(node, op, operands)
+
+    def _chain(self, cotangent: Expr, partial: Expr) -> Expr | None:
+        factor = constant_of(partial)
+        if _is_nonzero(cotangent) or (factor is not None and math.isfinite(factor)) or self._is_moderate(partial):
+            return self._product(cotangent, partial)
+        return self._guarded(cotangent, partial)
+
+    def _guarded(self, cotangent: Expr, partial: Expr) -> Expr:
+        if cotangent.op is logic.where:
+            condition, x, y = cotangent.operands
+            assert x is not None
+            assert y is not None
+            if constant_of(x) == 0 or constant_of(y) == 0:
+                branches = [b if constant_of(b) == 0 else self._through(b, partial) for b in (x, y)]
+                chosen: Expr = self.graph.apply(logic.where, (condition, *branches))
+                return chosen
+        guarded: Expr = self.graph.apply(arithmetic.chain, (cotangent, partial))
+        return guarded
+
+    def _through(self, cotangent: Expr, partial: Expr) -> Expr:
+        found = self._chain(cotangent, partial)
+        return self._times(cotangent, partial) if found is None else found
+
+    def _is_moderate(self, node: Expr) -> bool:
+        """Whether a value is finite wherever the names are, but for overflow: a zero times it is zero."""
+        known = self._moderate
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            if top in known:
+                stack.pop()
+                continue
+            op = top.op
+            if op is None:
+                number = constant_of(top)
+                known[top] = top.is_leaf or (number is not None and math.isfinite(number))
+            elif not _keeps_size(op, top):
+                known[top] = False
+            else:
+                waiting = [o for o in top.operands if o is not None and o not in known]
+                if waiting:
+                    stack += waiting
+                    continue
+                known[top] = all(known[o] for o in top.operands if o is not None)
+        return known[node]
+
+
+def _keeps_size(op: Op, node: Expr) -> bool:
+    """Whether an operation is of moderate size where its operands are."""
+    if op.kind == "smooth":
+        exponent = constant_of(node.operands[1]) if op.facts.exponents and len(node.operands) == 2 else None
+        return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
+    if op.kind == "structural":
+        return op.rewriting.reshapes or op.rewriting.repeats or op.facts.linear
+    return op.kind == "flat" or op.domain is EVERYWHERE
+
+
+def _is_nonzero(node: Expr) -> bool:
+    number = constant_of(node)
+    return number is not None and number != 0
+
+
+def plain(subject: Subject) -> Subject:
+    """What is exported, without what is about the program rather than about numbers."""
+    return _interpreted(subject, _Plain(subject.value.graph))
+
+
+def _interpreted(subject: Subject, domain: Rebuilding) -> Subject:
+    table = interpret(reachable(subject.roots), domain)
+    return subject.rebuilt(table, [table[root] for root in subject.roots])
+
+
+def writable(subject: Subject, target: str, writes: Writes) -> Subject:
+    """What is exported, folded, of operations that a target has. Raises UnsupportedInTargetError for those that it lacks."""
+    subject = _composed(plain(subject), target, writes)
+    folder = Guarding(subject.value.graph)
+    roots = folder.fold(subject.roots)
+    return _composed(subject.rebuilt(folder.done, roots), target, writes)
+
+
+def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
+    domain = _Composing(subject.value.graph, writes)
+    for _ in range(_ROUNDS):
+        domain = _Composing(subject.value.graph, writes)
+        found = _interpreted(subject, domain)
+        if domain.lacking:
+            raise lacking(target, list(domain.lacking))
+        if not domain.changed:
+            return found
+        subject = found
+    raise lacking(target, [node.op for node in domain.unwritten if node.op is not None])
+
+
+def lacking(target: str, ops: Sequence[Op]) -> UnsupportedInTargetError:
+    """The error of functions that a target has not."""
+    names = " and no ".join(op.name for op in ops)
+    error = UnsupportedInTargetError(
+        f"{target} has no {names}",
+        help="export to numpy, which has SciPy's functions" if target != "numpy" else "freeze names whose gradient is not needed: --freeze",
+    )
+    inner = [f"{op.name}: {op.doc}" for op in ops if not op.public]
+    error.note = "; ".join(inner) or None
+    return error
+
+
+def is_number(node: Expr) -> bool:
+    """Whether a node is a constant of the text without axes."""
+    return node.is_constant and not node.shape and node.kind == FLOAT

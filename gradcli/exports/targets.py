@@ -1,0 +1,39 @@
+"""The languages and libraries that functions are exported to, by name; what each needs is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol
+
+from gradcli.errors import UsageError, suggestion
+from gradcli.exports.subject import Subject
+
+TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "julia", "sympy")
+_MADE = {"c": ("c", "CFile"), "javascript": ("javascript", "JavaScriptModule"), "julia": ("julia", "JuliaFile")}
+_MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
+
+
+class Target(Protocol):
+    """What writes functions."""
+
+    suffix: str
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a file with these functions. Raises UnsupportedInTargetError."""
+
+
+def target_of(name: str) -> Target:
+    """The target of a name. Raises UsageError for others."""
+    if name not in TARGETS:
+        close = suggestion(name, list(TARGETS))
+        help = f"did you mean '{close}'?" if close else None
+        raise UsageError(f"--to must be one of {', '.join(TARGETS)}, not '{name}'", help=help)
+    if name in _MADE:
+        module, kind = _MADE[name]
+        found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
+        return found
+    from gradcli.exports import arrays
+    from gradcli.exports.python import PythonModule
+
+    return PythonModule(getattr(arrays, name.upper()))

@@ -1,0 +1,83 @@
+"""From a lowered query to what is exported of it: its value and gradients as nodes, and the names that its function takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from gradcli.containment import contained
+from gradcli.errors import GradcliError
+from gradcli.exports.subject import Parameter, Subject
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.transforms import ones_like, vjp
+from gradcli.language.run import Lowered, Program
+from gradcli.language.scope import Scope
+from gradcli.language.statements import parse_statements
+from gradcli.language.tree import Assertion
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.query.evaluate import locate
+from gradcli.query.given_beside import seed_of
+from gradcli.query.options import Options
+from gradcli.query.wrt import variables
+
+FUNCTION = "value_and_grad"
+
+
+def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Subject | GradcliError]:
+    """What is exported of each query of a program; an error takes the place of a statement that has none."""
+    text: list[str] = []
+    for source in program.sources(lines, name):
+        for statement in parse_statements(source, program.scope.limits.length):
+            if isinstance(statement, GradcliError):
+                yield statement
+                continue
+            if isinstance(statement, Assertion):
+                continue
+            try:
+                lowered = program.execute(statement)
+                if lowered is not None:
+                    yield subject(program, lowered, options, [*text, statement.text])
+                else:
+                    text.append(statement.text)
+            except Exception as error:
+                yield locate(contained(error), program.scope, statement)
+
+
+def subject(program: Program, lowered: Lowered, options: Options, text: list[str]) -> Subject:
+    """What is exported of one query. Raises GradcliError."""
+    scope, root = program.scope, lowered.value
+    order = reachable([root])
+    wrt, _ = variables(scope, order, options, lowered.static_uses)
+    forward([root], scope.values, scope.precision, order)  # what has no value, has no function either
+    words, gradients = "", {}
+    if root.kind == FLOAT and wrt:
+        seed, given = seed_of(program, root, options)
+        node = root.graph.constant(np.asarray(seed)) if given else ones_like(root)
+        gradients = dict(zip(wrt, vjp(root, list(wrt.values()), node), strict=True))
+        words = "the given seed" if given else "ones" if root.shape else ""
+    made = Subject(
+        "\n".join(text), root, gradients, [], {node: b.name for node, b in scope.bindings.items() if not node.is_leaf}, scope.precision,
+        seed=words,
+    )  # fmt: skip
+    return _with_parameters(scope, made, wrt)
+
+
+def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subject:
+    """With the names that the function takes; other values are written out: of constants, and what was drawn at random."""
+    leaves = {node: None for node in [*reachable(made.roots), *wrt.values()] if node.is_leaf}
+    mentioned = [leaf for name in scope.outside if name in scope.mentioned and (leaf := scope.leaves.get(name)) is not None]
+    taken = {leaf: None for leaf in [*leaves, *mentioned] if _is_taken(scope, leaf)}
+    fixed = {leaf: leaf.graph.constant(scope.values[leaf]) for leaf in leaves if leaf not in taken}
+    if fixed:
+        roots = rebuild([*made.roots, *made.labels], {**fixed, **{leaf: leaf for leaf in taken}}, made.value.graph)
+        count = len(made.roots)
+        made = made.rebuilt(dict(zip([*made.roots, *made.labels], roots, strict=True)), roots[:count])
+    made.parameters = sorted((Parameter(leaf.payload.name, leaf) for leaf in taken), key=lambda parameter: parameter.name)
+    return made
+
+
+def _is_taken(scope: Scope, leaf: Expr) -> bool:
+    name = leaf.payload.name
+    return scope.leaves.get(name) is leaf and (leaf not in scope.frozen or name in scope.outside)

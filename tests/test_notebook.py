@@ -1,0 +1,33 @@
+"""What notebooks show: values, gradients and formulas, in which the user's text is text."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import gradcli
+
+
+def test_a_record_shows_its_value_gradients_and_formulas() -> None:
+    shown = gradcli.evaluate("x**2*y", x=3.0, y=2.0)._repr_html_()
+    cells = [cell.text or "" for cell in ElementTree.fromstring(shown).iter("td")]
+    assert cells[:2] == ["value", "18.0"]
+    assert cells[4:7] == ["by x", "12.0", "2*x*y"]
+
+
+def test_latex_of_a_record() -> None:
+    shown = gradcli.evaluate("x**2", x=3.0)._repr_latex_()
+    assert shown.startswith("$\\displaystyle")
+    assert "\\frac{\\partial f}{\\partial x} &= 6" in shown
+
+
+def test_text_of_users_is_text() -> None:
+    shown = gradcli.evaluate("x**2  # </pre><script>alert('$x$')</script>", x=3.0)._repr_html_()
+    assert "<script" not in shown
+    assert list(ElementTree.fromstring(shown).iter("td"))
+
+
+def test_derivatives_show_their_formulas() -> None:
+    found = gradcli.differentiate("x**3*y")
+    cells = [cell.text for cell in ElementTree.fromstring(found._repr_html_()).iter("td")]
+    assert cells == ["x", "3*x**2*y", "y", "x**3"]
+    assert "\\frac{\\partial f}{\\partial y} &= x^{3}" in found._repr_latex_()
