@@ -136,8 +136,10 @@ class Bindings:
                 ) from None  # fmt: skip
             raise error
         if deviation is not None and self.lowering.lookup.mentions:
-            error = ArgumentError(f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1")
-            raise error.at(statement.expression.root.span, statement.source)
+            refusal = ArgumentError(
+                f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1"
+            )
+            raise refusal.at(statement.expression.root.span, statement.source)
         self._take(statement, Value(expr, self.lowering.lookup.mentions, self.lowering.coercion.static_uses), made_of_itself)
         if deviation is not None and statement.deviation is not None:
             leaf = scope.leaves[name]

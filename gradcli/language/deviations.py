@@ -23,7 +23,12 @@ def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] |
         depth += (text in "([") - (text in ")]")
         if depth == 0 and text == "±":
             return at, at + 1
-        if depth == 0 and text == "+" and at + 2 < stop and [tokens[at + 1][1:], tokens[at + 2][1:]] == [("/", begin + 1), ("-", begin + 2)]:
+        if (
+            depth == 0
+            and text == "+"
+            and at + 2 < stop
+            and [tokens[at + 1][1:], tokens[at + 2][1:]] == [("/", begin + 1), ("-", begin + 2)]
+        ):
             return at, at + 3
     return None
 
@@ -39,7 +44,7 @@ def deviations(given: Any, value: Any, name: str) -> np.ndarray:
     """Standard deviations in the shape of a value. Raises ArgumentError for what are none, ShapeError for another shape."""
     found, shape = np.asarray(given), np.shape(value)
     if found.dtype.kind not in "fiu" or not np.all(np.isfinite(found)) or np.any(found < 0):
-        raise ArgumentError(f"a standard deviation is a finite number of at least 0, and so are all of '{name}'")
+        raise ArgumentError(f"a standard deviation of '{name}' is no finite number of at least 0")
     if np.asarray(value).dtype.kind == "b":
         raise ArgumentError(f"'{name}' is boolean; only numbers have a standard deviation")
     if found.shape not in ((), shape):

@@ -275,6 +275,8 @@ def _has_nan(found: Any) -> bool:
 
 def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:
     """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    if scope.deviations and any(leaf in scope.deviations for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])):
+        record.warnings.append("standard deviations have no part in an assert: it is about the values")
     if lowered.ranges:
         from gradcli.check.over import decide_over
 

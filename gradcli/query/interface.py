@@ -108,8 +108,8 @@ def evaluated(
         who, most = given.backend_of(backend), given.threads_of(threads)
         given.refuse_loops(mode, who, most)
     for name, value in values.items():
-        value, deviation = given.uncertain_of(name, value, programs)
-        programs.values[name] = array = given.value_of(name, value)
+        exact, deviation = given.uncertain_of(name, value, programs)
+        programs.values[name] = array = given.value_of(name, exact)
         limits.check_shape(array.shape)
         if deviation is not None:
             programs.deviations[name] = deviation

@@ -92,6 +92,6 @@ def _beside(scope: Scope, root: Expr, leaves: dict[str, Expr], slopes: dict[str,
             place = f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]" if here.shape else name
             if not all(map(math.isfinite, ends)):
                 found.notes.append(f"within a standard deviation of {place} the result is not finite: first order does not tell of that")
-            elif abs((ends[1] - ends[0]) / 2 - slope) > 0.2 * max(abs(slope), max(abs(end - value) for end in ends)):
+            elif abs((ends[1] - ends[0]) / 2 - slope) > 0.2 * max(abs(slope), *(abs(end - value) for end in ends)):
                 text = f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to {value + abs(slope):.3g}"
                 found.notes.append(f"{place} a standard deviation aside, the result is {text} as by its slope (a kink or strong bend)")

@@ -94,7 +94,9 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     if record.uncertainty is not None:
         from gradcli.report.uncertainty import told
 
-        sheet.value, lines = told(record.uncertainty, sheet.value, lambda array: array_text(array, 2, width).replace("≈\n", "").replace("≈ ", ""))
+        sheet.value, lines = told(
+            record.uncertainty, sheet.value, lambda array: array_text(array, 2, width).replace("≈\n", "").replace("≈ ", "")
+        )
         sheet.notes += lines
     checks = record.check.variables if record.check is not None else {}
     formulas = record.formulas()
