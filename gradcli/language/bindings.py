@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputError, MissingValueError, Span
+from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Span
 from gradcli.graph.nodes import Expr
 from gradcli.language.ancestry import Ancestry
+from gradcli.language.deviations import deviations
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.objects import is_object, is_several, values_in
@@ -120,6 +121,7 @@ class Bindings:
 
     def _evaluate(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name
+        deviation = None if statement.deviation is None else self._deviation(statement)
         try:
             result = self.lowering.lower(statement.expression, statement.source)
             if is_object(result) or is_several(result, self.lowering.lookup.mentions):
@@ -133,7 +135,23 @@ class Bindings:
                     help=f"give it one before: {name} = 1",
                 ) from None  # fmt: skip
             raise error
+        if deviation is not None and self.lowering.lookup.mentions:
+            refusal = ArgumentError(
+                f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1"
+            )
+            raise refusal.at(statement.expression.root.span, statement.source)
         self._take(statement, Value(expr, self.lowering.lookup.mentions, self.lowering.coercion.static_uses), made_of_itself)
+        if deviation is not None and statement.deviation is not None:
+            leaf = scope.leaves[name]
+            try:
+                scope.deviations[leaf] = deviations(deviation, scope.values[leaf], name)
+            except GradcliError as error:
+                raise error.at(statement.deviation.root.span, statement.source) from None
+
+    def _deviation(self, statement: Binding) -> Any:
+        """What stands behind the sign of a binding."""
+        assert statement.deviation is not None
+        return self.scope.evaluate(self.lowering.lower_value(statement.deviation, statement.source))
 
     def _take(self, statement: Binding, value: Value, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name

@@ -5,7 +5,8 @@
     program    = { [ statement ] ( NEWLINE | ";" ) }
     statement  = constant | data | binding | several | augmented | definition | assertion | import | query
     constant   = "const" NAME "=" expression              data  = NAME "=" "@" FILE
-    binding    = NAME "=" expression                      query = expression
+    binding    = NAME "=" expression [ ( "±" | "+/-" ) expression ]      # (deviations.py)
+    query = expression
     several    = NAME "," NAME { "," NAME } "=" items     # as many items, or one with so many results (unpacking.py)
     import     = "import" module { "," module } | "from" path "import" ( "*" | names )          # of known libraries (imports.py)
     augmented  = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradcli.errors import ParseError, Source, Span
+from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parsed
 from gradcli.language.tokens import END, SYMBOL, Token
 from gradcli.language.tree import Expression
@@ -35,6 +36,8 @@ class Part(NamedTuple):
         stop = self.stop if end is None else self.start + end
         if at < stop and self.source.text.find("..", self.tokens[at].start, self.tokens[stop - 1].start + 2) >= 0:
             _refuse_ranges(self.source, self.tokens[at:stop])
+        if "±" in self.source.text:
+            refuse_sign(self.source, self.tokens[at:stop])
         return parsed(self.source, self.tokens, at, stop, values)
 
 

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import ArgumentError, GradcliError, Source, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, ParseError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
 from gradcli.language.characters import composed
+from gradcli.language.deviations import deviations, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
@@ -273,6 +274,19 @@ class Program:
     def constant(self, text: str, what: str) -> Any:
         """The value of a VALUE on the command line or in a record: a constant expression. Raises as `read` does."""
         return self.bindings.raw(self.read(text, what))
+
+    def uncertain(self, text: str, name: str) -> tuple[Any, Any]:
+        """The value of a VALUE, and its standard deviation or None. Raises as `constant`, and for what is no standard deviation."""
+        source = Source(text, f"<{name}>")
+        tokens = tokenize(source) if "±" in text or "+/-" in text else []
+        sign = sign_in(tokens, 0, len(tokens) - 1)
+        if sign is None:
+            return self.constant(text, f"<{name}>"), None
+        begin, end = tokens[sign[0]].start, tokens[sign[1] - 1].start + 1
+        if not text[:begin].strip() or not text[end:].strip():
+            raise ParseError("'±' stands between a value and its standard deviation", span=tokens[sign[0]].span, source=source)
+        value = self.constant(text[:begin], f"<{name}>")
+        return value, deviations(self.constant(text[end:], f"<standard deviation of {name}>"), value, name)
 
     def read(self, text: str, what: str) -> Expr:
         """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.

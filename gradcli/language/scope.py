@@ -55,6 +55,7 @@ class Scope:
     objects: dict[str, Any] = field(default_factory=dict)  # what names stand for that are no values: nn.MSELoss(), F.relu
     values: dict[Expr, Any] = field(default_factory=dict)  # of leaves, in the program's precision
     whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
+    deviations: dict[Expr, Any] = field(default_factory=dict)  # standard deviations of leaves that are not exact
     frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
     replaced: set[str] = field(default_factory=set)  # names that were bound to something else before
     bindings: dict[Expr, Binding | DataBinding] = field(default_factory=dict)  # what made leaves and named nodes of the program

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
+from gradcli.language.deviations import refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
@@ -74,6 +75,7 @@ def parse_expression(source: Source, limit: int) -> Expression:
     if len(source.text) > limit:
         raise LimitError(f"an expression of {len(source.text):,} characters is over the limit of {limit:,}", source=source)
     tokens = tokenize(source)
+    refuse_sign(source, tokens)
     try:
         return parsed(source, tokens, 0, len(tokens) - 1)
     except AmbiguousError as error:
@@ -196,8 +198,12 @@ def data(part: Part) -> DataBinding:
 
 
 def binding(part: Part) -> Binding:
-    """binding = NAME "=" expression"""
+    """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ]"""
     name = part.token(0)
+    sign = sign_in(part.tokens, part.start + 2, part.stop) if "±" in part.source.text or "+/-" in part.source.text else None
+    if sign is not None:
+        value = part.expression(2, end=sign[0] - part.start)
+        return Binding(part.source, part.span, name.text, name.span, value, deviation=part.expression(sign[1] - part.start))
     return Binding(part.source, part.span, name.text, name.span, part.expression(2))
 
 

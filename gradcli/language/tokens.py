@@ -34,7 +34,7 @@ _token = tuple.__new__  # makes a named tuple in half the time that its own cons
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SPELLINGS = {
     "^": "**", "×": "*", "·": "*", "⋅": "*", "∙": "*", "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-",
-    "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°",
+    "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°", "±": "±",
 }  # fmt: skip
 
 FRACTIONS = {char: unicodedata.numeric(char) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}

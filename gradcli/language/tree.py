@@ -193,6 +193,7 @@ class Binding(Statement):
     name_span: Span
     expression: Expression
     const: bool = False
+    deviation: Expression | None = None  # its standard deviation
     part: int | None = None  # its place among the results that the names of one statement share
 
 

@@ -6,16 +6,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
 from gradcli.language.characters import composed
+from gradcli.language.deviations import deviations
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
+
+if TYPE_CHECKING:
+    from gradcli.query.programs import Programs
 
 MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
 OPTIONS = (  # of evaluate
@@ -89,6 +93,17 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
     if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
         return value
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
+
+
+def uncertain_of(name: str, value: Any, programs: Programs) -> tuple[Any, Any]:
+    """A value and its standard deviation: text with a ``±``, or an object such as `uncertainties` makes. None for what is exact."""
+    if isinstance(value, str) and ("±" in value or "+/-" in value):
+        found, deviation = programs.fresh().uncertain(value, name)
+        return found, deviation
+    if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
+        found = numbers(value.nominal_value, f"the value of '{name}'")
+        return found, deviations(value.std_dev, found, name)
+    return value, None
 
 
 def precision_of(dtype: Any) -> str:

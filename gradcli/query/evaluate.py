@@ -49,7 +49,7 @@ def records(
     held = scope.held
     for source in program.sources(lines, name, stream=stream):
         record = None
-        if cache is not None:
+        if cache is not None and not scope.deviations:
             if not stream and held.take(source, scope.knows):
                 continue
             try:
@@ -84,7 +84,7 @@ def _of_sources(program: Program, sources: Iterable[Source], options: Options, c
     for source in sources:
         for statement in parse_statements(source, program.scope.limits.length):
             record = None
-            if cache is not None and type(statement) is Query:
+            if cache is not None and type(statement) is Query and not program.scope.deviations:
                 try:
                     record = cache.of_tree(program.scope, statement, options)
                 except Exception as error:
@@ -190,6 +190,10 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     elif not planned:
         record.seed, record.seed_given = seed_of(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
+    if scope.deviations and root.kind == "float":
+        from gradcli.query.uncertainty import propagated
+
+        record.uncertainty = propagated(scope, root, order, record)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt:
         _formulas(scope, root, wrt, options, record)
@@ -271,6 +275,8 @@ def _has_nan(found: Any) -> bool:
 
 def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:
     """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    if scope.deviations and any(leaf in scope.deviations for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])):
+        record.warnings.append("standard deviations have no part in an assert: it is about the values")
     if lowered.ranges:
         from gradcli.check.over import decide_over
 

@@ -108,8 +108,11 @@ def evaluated(
         who, most = given.backend_of(backend), given.threads_of(threads)
         given.refuse_loops(mode, who, most)
     for name, value in values.items():
-        programs.values[name] = array = given.value_of(name, value)
+        exact, deviation = given.uncertain_of(name, value, programs)
+        programs.values[name] = array = given.value_of(name, exact)
         limits.check_shape(array.shape)
+        if deviation is not None:
+            programs.deviations[name] = deviation
     options = Options(
         wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,

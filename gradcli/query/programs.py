@@ -26,6 +26,7 @@ class Programs:
     limits: Limits = DEFAULT
     precision: str = "float64"
     values: dict[str, Any] = field(default_factory=dict)  # they replace what programs bind to the same names
+    deviations: dict[str, Any] = field(default_factory=dict)  # the standard deviations of those that are not exact
     dialect: str | None = None  # of programs that show none
     piped: Callable[[], bytes] | None = None  # what standard input holds, where it is data
     keeps_text: bool = False  # whether programs keep the text that they read
@@ -37,6 +38,7 @@ class Programs:
         values: Mapping[str, Any] | None = None,
         dialect: str | None = None,
         usual: str | None = None,
+        deviations: Mapping[str, Any] | None = None,
     ) -> Program:
         """A program that nothing has run in.
 
@@ -51,7 +53,10 @@ class Programs:
         scope.dialect.asked, scope.dialect.usual = self.dialect or dialect, usual
         scope.outside = dict(self.values if values is None else values)
         for name, value in scope.outside.items():
-            scope.bind_value(name, value)
+            leaf = scope.bind_value(name, value)
+            deviation = (self.deviations if deviations is None else deviations).get(name)
+            if deviation is not None:
+                scope.deviations[leaf] = deviation
         program = Program(scope)
         program.text = ProgramText() if self.keeps_text else None
         return program

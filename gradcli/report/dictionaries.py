@@ -64,6 +64,10 @@ def as_dict(record: Record) -> dict[str, Any]:
     if record.precise is not None:
         out["precise"] = record.precise
         out["precise_certified"] = record.precise_certified
+    if record.uncertainty is not None:
+        from gradcli.report.uncertainty import uncertainty_dict
+
+        out["uncertainty"] = uncertainty_dict(record.uncertainty, numbers)
     out["check"] = None if record.check is None else check_dict(record.check)
     out["warnings"] = record.warnings
     out["error"] = None if record.error is None else failure_dict(record.error)

@@ -10,7 +10,8 @@ from gradcli.report.records import Record
 
 def latex_record(record: Record, digits: int | None) -> str:
     """An ``align*`` of one record."""
-    lines = [f"f &= {array(record.value, digits)}"]
+    spread = "" if record.uncertainty is None else f" \\pm {array(record.uncertainty.std, 2)}"
+    lines = [f"f &= {array(record.value, digits)}{spread}"]
     if record.mode == "jvp":
         lines.append(f"\\dot f &= {array(record.jvp, digits)}")
     elif record.mode == "hessian":

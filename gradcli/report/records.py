@@ -11,6 +11,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 
 if TYPE_CHECKING:
+    from gradcli.report.uncertainty import Uncertainty
     from gradcli.report.verdicts import Check, Worst
 
 Array = Any  # a NumPy array or scalar
@@ -110,6 +111,7 @@ class Record:
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
     at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
+    uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     points: int = 0  # at how many points the case was checked
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
@@ -161,7 +163,7 @@ class Record:
         self.error = Failure.of(error)
         self.value = self.seed = self.grad = self.jacobian = self.hessian = self.jvp = self.hvp = self.asserted = self.check = None
         self.derivative = self.derivative_kind = self.latex = self.precise = self.precise_certified = None
-        self.relations, self.refuted, self.warnings = [], [], []
+        self.relations, self.refuted, self.warnings, self.uncertainty = [], [], [], None
         return self
 
     def joined(self, later: Record) -> Record:

@@ -91,6 +91,13 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     sheet = Sheet(title, array_text(record.value, digits, width), f"{record.dtype}{shape}", None, _HEADINGS[record.mode])
     sheet.read_as = None if record.read_as is None else printable(record.read_as)
     sheet.dialect = record.dialect
+    if record.uncertainty is not None:
+        from gradcli.report.uncertainty import told
+
+        sheet.value, lines = told(
+            record.uncertainty, sheet.value, lambda array: array_text(array, 2, width).replace("≈\n", "").replace("≈ ", "")
+        )
+        sheet.notes += lines
     checks = record.check.variables if record.check is not None else {}
     formulas = record.formulas()
     for name, numbers in record.derivatives().items():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import UsageError
 from gradcli.inert import csv_text
 from gradcli.report.json_text import id_text
 from gradcli.report.records import Record
@@ -34,6 +35,8 @@ def csv_rows(record: Record, digits: int | None) -> str:
     ``value``  the result's: repeated if it is one number, entry for entry if it has the shape of the variable, of a Jacobian that of the
                row. A result that fits no derivative has rows of its own, without a variable.
     """
+    if record.uncertainty is not None:
+        raise UsageError("--format csv has no place for standard deviations", help="write --format json, or text")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     case = [record.id if _is_number(record.id) else csv_text(id_text(record.id)), record.line, csv_text(record.expr)]

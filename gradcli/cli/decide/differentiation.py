@@ -93,7 +93,7 @@ class Differentiation:
     def _of_given(self, reader: RecordLines, given: InputRecord, folder: Path, where: str) -> DerivativeRecord:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        values = {**reader.values(given, self.asked.state), **self.programs.values}
+        values = {**reader.values(given, self.asked.state, {}), **self.programs.values}
         program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values, given.dialect)
         asked = replace(self.asked, names=self.asked.names or given.wrt)
         found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))

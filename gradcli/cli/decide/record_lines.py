@@ -67,23 +67,32 @@ class RecordLines:
         return record
 
     def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
-        values = {**self.values(given, policy.state), **self.programs.values}
+        deviations: dict[str, Any] = {}
+        values = {**self.values(given, policy.state, deviations), **self.programs.values}
+        deviations = {name: found for name, found in deviations.items() if name not in self.programs.values} | self.programs.deviations
         options = self.treatment.options(given, _options_of(given, policy.options))
-        record, mentioned = self._computed(given, values, options, policy, where, folder)
+        record, mentioned = self._computed(given, values, deviations, options, policy, where, folder)
         self._note_names(record, given, options, mentioned)
         return record
 
     def _computed(
-        self, given: InputRecord, values: dict[str, Any], options: Options, policy: Policy, where: str, folder: Path
+        self,
+        given: InputRecord,
+        values: dict[str, Any],
+        deviations: dict[str, Any],
+        options: Options,
+        policy: Policy,
+        where: str,
+        folder: Path,
     ) -> tuple[Record, set[str]]:
         """The result of a record, and the names that its program mentions."""
         programs = self.programs
-        if options.bare and all(claim.of in values or claim.of == "value" for claim in given.expect):
+        if options.bare and not deviations and all(claim.of in values or claim.of == "value" for claim in given.expect):
             compiled = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
             if compiled is not None:
                 compiled.expr = given.expr
                 return compiled, programs.cache.mentioned
-        program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect)
+        program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect, deviations)
         program.scope.needed = given.wrt is not None and options.wrt is given.wrt
         record = self.treatment.result(program, given, replace(policy, options=options), where)
         self.names.had |= program.scope.leaves.keys()
@@ -99,8 +108,8 @@ class RecordLines:
         if record.error is None and not given.at.keys() <= mentioned:
             record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
 
-    def values(self, given: InputRecord, state: int) -> dict[str, Any]:
-        """The values of a record, texts as constant expressions. Raises InputError."""
+    def values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
+        """The values of a record, texts as constant expressions; their standard deviations are put among others. Raises InputError."""
         values: dict[str, Any] = {}
         calculator: Program | None = None
         for name, value in given.at.items():
@@ -108,7 +117,9 @@ class RecordLines:
             if isinstance(value, str):
                 calculator = calculator or self.programs.fresh(state, values={})
                 try:
-                    values[name] = calculator.constant(value, f"<{name}>")
+                    values[name], deviation = calculator.uncertain(value, name)
+                    if deviation is not None:
+                        deviations[name] = deviation
                 except GradcliError as error:
                     help = "write a number, or an expression of numbers"
                     raise InputError(f"the value of '{name}' is no number: {error.message}", help=help) from None

@@ -127,6 +127,7 @@ def function_inputs(request: CheckRequest) -> Inputs:
 def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dialect: str | None = None) -> Programs:
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
+    deviations: dict[str, Any] = {}
     calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
     piped = _piped_data(inputs, limits)
     for name, text in inputs.bindings.items():
@@ -140,12 +141,14 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dial
             raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
         assert calculator is not None
         try:
-            values[name] = calculator.constant(text, f"<{name}>")
+            values[name], deviation = calculator.uncertain(text, name)
+            if deviation is not None:
+                deviations[name] = deviation
         except GradcliError as error:
             if error.code in ("missing-value", "ambiguous"):
                 raise _mentioning(error, name, text, inputs) from None
             raise
-    return Programs(limits, precision, values, dialect, piped)
+    return Programs(limits, precision, values, deviations, dialect, piped)
 
 
 def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:

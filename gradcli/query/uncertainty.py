@@ -1,0 +1,97 @@
+"""How standard deviations of names come into a result: by first order, and what second order would change of it.
+
+Every uncertain name counts, whatever the gradient is asked for, names being independent: the variance is the sum of squared partial
+derivatives times deviations. Second order is that of normal distributions: half the trace of the Hessian times the covariance is the
+bias, half the trace of the square of that is added to the variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import GradcliError
+from gradcli.graph.interpret import Values, forward
+from gradcli.graph.nodes import Expr
+from gradcli.graph.sweep import flowing
+from gradcli.language.scope import Scope
+from gradcli.query.derivatives import hessian, jacobian
+from gradcli.report.records import Record
+from gradcli.report.uncertainty import Uncertainty
+
+_FEW = 32  # entries of names up to which second order is looked at
+_MATTERS = 0.05  # of the standard deviation, from which on a note says so
+
+
+def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record) -> Uncertainty | None:
+    """The standard deviation of a query's value; None where no name in it has one."""
+    leaves: dict[str, Expr] = {node.payload.name: node for node in order if node in scope.deviations}
+    if not leaves:
+        return None
+    values = forward([root], scope.values, scope.precision, order)
+    variances: dict[str, Any] = {}
+    slopes: dict[str, np.ndarray] = {}
+    with np.errstate(all="ignore"):
+        for name, x in leaves.items():
+            slopes[name] = np.asarray(jacobian(scope, root, x, values), np.float64).reshape(math.prod(root.shape), -1)
+            parts = np.where(np.ravel(scope.deviations[x]) == 0, 0.0, slopes[name] * np.ravel(scope.deviations[x]))
+            variances[name] = np.square(parts).sum(axis=1).reshape(root.shape)[()]
+        variances = dict(sorted(variances.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf)))
+        found = Uncertainty(np.sqrt(np.sum([*variances.values()], axis=0)), variances)
+    flows = flowing(order)
+    for name, x in leaves.items():
+        if x not in flows:
+            found.notes.append(f"the uncertainty of {name} is left out: nothing is differentiated where it stands")
+    if not root.shape and np.isfinite(found.std) and sum(math.prod(x.shape) for x in leaves.values()) <= _FEW:
+        _second_order(scope, root, leaves, values, found)
+        _beside(scope, root, leaves, slopes, found, float(np.asarray(record.value)))
+    return found
+
+
+def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], values: Values, found: Uncertainty) -> None:
+    """What the second derivatives change; nothing is said where there are none."""
+    try:
+        blocks = hessian(scope, root, leaves, values)
+    except GradcliError:
+        return
+    sizes = {name: math.prod(x.shape) for name, x in leaves.items()}
+    whole = np.block([[np.asarray(blocks[a][b], np.float64).reshape(sizes[a], sizes[b]) for b in leaves] for a in leaves])
+    spread = np.concatenate([np.ravel(scope.deviations[x]) for x in leaves.values()])
+    scaled = whole * np.outer(spread, spread)
+    if not np.isfinite(scaled).all():
+        return
+    bias, more = float(np.trace(scaled)) / 2, float(np.square(scaled).sum()) / 2
+    with_it = math.sqrt(float(found.std) ** 2 + more)
+    found.second_order = bias, with_it
+    if not found.std and with_it:
+        found.notes.append(f"first order has no standard deviation here, second order {with_it:.2g}, for normal distributions")
+    elif with_it > (1 + _MATTERS) * found.std:
+        percent = 100 * (with_it / float(found.std) - 1)
+        found.notes.append(f"second order changes the standard deviation by about {percent:.2g} %, for normal distributions")
+    if with_it and abs(bias) > _MATTERS * with_it:
+        found.notes.append(f"the mean is about {bias:+.2g} off the value, by second order")
+
+
+def _beside(scope: Scope, root: Expr, leaves: dict[str, Expr], slopes: dict[str, np.ndarray], found: Uncertainty, value: float) -> None:
+    """Say where the result, one standard deviation aside, is not what its slope says: kinks, ends of the domain."""
+    for name, x in leaves.items():
+        here, spread = np.asarray(scope.values[x], np.float64), np.asarray(scope.deviations[x])
+        for i in range(here.size):
+            ends = []
+            for sign in (-1, 1):
+                moved = here.copy()
+                moved.flat[i] += sign * spread.flat[i]
+                try:
+                    ends.append(float(forward([root], {**scope.values, x: moved[()]}, scope.precision)[root]))
+                except GradcliError:
+                    ends.append(math.nan)
+            slope = slopes[name][0, i] * spread.flat[i]
+            place = f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]" if here.shape else name
+            if not all(map(math.isfinite, ends)):
+                found.notes.append(f"within a standard deviation of {place} the result is not finite: first order does not tell of that")
+            elif abs((ends[1] - ends[0]) / 2 - slope) > 0.2 * max(abs(slope), *(abs(end - value) for end in ends)):
+                text = f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to {value + abs(slope):.3g}"
+                found.notes.append(f"{place} a standard deviation aside, the result is {text} as by its slope (a kink or strong bend)")

@@ -1,0 +1,111 @@
+"""Standard deviations of results: against hands and Monte Carlo, in every form, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from subprocess import CompletedProcess
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.errors import GradcliError
+
+CASES = {  # by hand: the root of the sum of squared partial derivatives times deviations
+    "product": ("m*v", {"m": "2±0.1", "v": "3+/-0.2"}, math.hypot(3 * 0.1, 2 * 0.2)),
+    "energy": ("m*v**2/2", {"m": "1.0±0.1", "v": "3±0.2"}, math.hypot(4.5 * 0.1, 3 * 0.2)),
+    "itself": ("x - x", {"x": "1±0.5"}, 0.0),
+    "square": ("x*x", {"x": "3±0.1"}, 0.6),
+    "exact": ("a*b", {"a": "2±0", "b": "5±0.1"}, 0.2),
+    "sum": ("sum(x)", {"x": "1,2,3±0.1"}, 0.1 * math.sqrt(3)),
+    "each": ("sum(x)", {"x": "[1, 2] ± [0.3, 0.4]"}, 0.5),
+    "entries": ("m*x", {"m": "1±0.1", "x": "[1, 2] ± [0.1, 0.2]"}, [math.hypot(0.1, 0.1), math.hypot(0.2, 0.2)]),
+    "exponential": ("exp(-t/tau)", {"t": "1±0.1", "tau": "2±0.05"}, math.exp(-0.5) * math.hypot(0.5 * 0.1, 0.25 * 0.05)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_first_order(name: str) -> None:
+    text, at, wanted = CASES[name]
+    record = gradcli.evaluate(text, at=at, seed=np.ones(np.shape(wanted)) if np.ndim(wanted) else None)
+    assert record.uncertainty is not None
+    np.testing.assert_allclose(record.uncertainty.std, wanted, rtol=1e-14, atol=1e-300)
+
+
+def test_second_order_is_what_samples_say() -> None:
+    found = gradcli.evaluate("x*y", x="1±0.5", y="1±0.5").uncertainty
+    assert found is not None
+    assert found.second_order is not None
+    x, y = np.random.default_rng(0).normal(1, 0.5, (2, 1_000_000))
+    assert found.second_order[1] == pytest.approx((x * y).std(), rel=5e-3)
+    assert any("second order changes the standard deviation by about 6.1 %" in note for note in found.notes)
+    square = gradcli.evaluate("x**2", x="0±0.1").uncertainty
+    assert square is not None
+    assert square.second_order == pytest.approx((0.01, (np.square(x - 1) * 0.04).std()), rel=5e-3)
+    assert any("first order has no standard deviation" in note for note in square.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "said"),
+    [("abs(x)", "0.05±0.1", "kink"), ("log(x)", "0.05±0.1", "not finite"), ("detach(x)*2", "1±0.1", "x is left out")],
+)
+def test_what_first_order_does_not_tell_is_said(text: str, x: str, said: str) -> None:
+    found = gradcli.evaluate(text, x=x).uncertainty
+    assert found is not None
+    assert any(said in note for note in found.notes)
+
+
+def test_all_names_count_whatever_the_gradient_is_asked_for() -> None:
+    found = gradcli.evaluate("a*b", a="2±0.1", b="5±0.1", wrt="a").uncertainty
+    assert found is not None
+    assert [*found.variances] == ["a", "b"]
+    assert found.share("a") == pytest.approx(25 / 29)
+
+
+def test_objects_of_other_libraries() -> None:
+    class Number:
+        nominal_value, std_dev = 2.0, 0.1
+
+    record = gradcli.evaluate("3*x", x=Number())
+    assert record.value == 6
+    assert record.uncertainty is not None
+    assert record.uncertainty.std == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("deviation", ["-1", "nan", "inf", "[1, 2]", "0.1 ± 0.1", ""])
+def test_what_is_no_standard_deviation_is_refused(deviation: str) -> None:
+    with pytest.raises(GradcliError):
+        gradcli.evaluate("x", x=f"1±{deviation}")
+    with pytest.raises(GradcliError):
+        gradcli.evaluate(f"x = 1 ± {deviation}\nx")
+
+
+@pytest.mark.parametrize("program", ["(1 ± 2)", "m = (1 ± 2)*3\nm", "a = 1\nm = a ± 2\nm", "const c = 1 ± 2\nc"])
+def test_the_sign_stands_behind_whole_values_only(program: str) -> None:
+    with pytest.raises(GradcliError):
+        gradcli.evaluate(program)
+
+
+def test_command_line(call_cli: Callable[..., CompletedProcess[str]]) -> None:
+    told = call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2")
+    assert "6.0 ± 0.5  (float64)" in told.stdout
+    assert "the variance comes from v 64 %, m 36 %" in told.stdout
+    found = json.loads(call_cli("eval", "m*v", "m=2±0.1", "v=3+/-0.2", "--format", "jsonl").stdout)["uncertainty"]
+    assert found["std"] == pytest.approx(0.5)
+    assert found["contributions"]["v"] == {"variance": pytest.approx(0.16), "share": pytest.approx(0.64)}
+    assert "6 \\pm 0.5" in call_cli("eval", "m*v", "m=2±0.1", "v=3±0.2", "--format", "latex").stdout
+    refused = call_cli("eval", "m", "m=2±0.1", "--format", "csv")
+    assert refused.returncode == 2
+    assert "no place for standard deviations" in refused.stderr
+
+
+def test_programs_and_records(call_cli: Callable[..., CompletedProcess[str]]) -> None:
+    line = json.dumps({"expr": "m*2", "at": {"m": "1.0±0.1"}})
+    assert json.loads(call_cli("eval", "-", "--input", "jsonl", "--format", "jsonl", stdin=line).stdout)["uncertainty"][
+        "std"
+    ] == pytest.approx(0.2)
+    told = call_cli("eval", "-", "--no-check", stdin="s = 0.1\nm = 1.0 +/- s\n2*m\nm = 3\n2*m\n").stdout
+    assert "2.0 ± 0.2" in told
+    assert told.count("±") == 1
