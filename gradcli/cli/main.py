@@ -20,7 +20,7 @@ _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
 class Commands(TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
-    names = ("eval", "diff", "explain", "check", "bound", "functions", "help", "info", "cache")
+    names = ("eval", "diff", "explain", "check", "bound", "repl", "functions", "help", "info", "cache")
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.names)

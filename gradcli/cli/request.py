@@ -64,6 +64,17 @@ class ExplainRequest(Request):
     out: str | None
 
 
+class ReplRequest(Fixed):
+    """Those of ``gradcli repl``."""
+
+    file: str | None
+    history: bool
+    check: bool
+    dialect: str | None
+    dtype: str
+    color: str
+
+
 class BoundRequest(Request):
     """Those of ``gradcli bound``."""
 

@@ -1,0 +1,36 @@
+"""How a session begins: the settings that are asked for, and whether somebody types."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gradcli.cli.repl.transcript import Settings, Transcript
+from gradcli.cli.request import ReplRequest
+from gradcli.errors import UsageError
+from gradcli.ops.calling.prefixes import DIALECTS, PRECISIONS
+
+
+def transcript_of(request: ReplRequest) -> Transcript:
+    """An empty transcript with its settings. Raises UsageError."""
+    if request.dialect is not None and request.dialect not in DIALECTS:
+        raise UsageError(f"unknown dialect {request.dialect!r}", help=", ".join(DIALECTS))
+    if request.dtype not in PRECISIONS:
+        raise UsageError(f"unknown dtype {request.dtype!r}", help=", ".join(PRECISIONS))
+    if request.color not in ("auto", "always", "never"):
+        raise UsageError(f"unknown colour {request.color!r}", help="auto, always or never")
+    if request.file is not None and not os.path.exists(request.file):
+        raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
+    return Transcript(Settings(check=request.check, dialect=request.dialect, dtype=request.dtype, color=request.color))
+
+
+def is_terminal() -> bool:
+    """Whether somebody types and reads."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def first_line() -> str:
+    """What a session says of itself."""
+    from importlib.metadata import version
+
+    return f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n"
