@@ -73,6 +73,7 @@ class ReplRequest(Fixed):
     dialect: str | None
     dtype: str
     color: str
+    limit: list[str]
 
 
 class BoundRequest(Request):

@@ -11,7 +11,7 @@ import typer
 
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import Color, Dialect, Precision
+from gradcli.cli.commands.shared_options import Color, Dialect, Limit, Precision
 from gradcli.cli.request import ReplRequest
 
 app = typer.Typer(**STYLE)
@@ -28,6 +28,7 @@ def converse(
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check results; :set check off in the session.")] = True,
     dialect: Dialect = None,
     dtype: Precision = "float64",
+    limit: Limit = None,
     color: Color = "auto",
 ) -> Callable[[], int]:
     """A session: type expressions, bind names, ask where a gradient comes from. :help lists its commands.
@@ -36,7 +37,8 @@ def converse(
 
     Without a terminal, lines of standard input are answered one after the other, without prompts.
     """
-    return partial(run, ReplRequest(file=file, history=history, check=check, dialect=dialect, dtype=dtype, color=color))
+    request = ReplRequest(file=file, history=history, check=check, dialect=dialect, dtype=dtype, color=color, limit=limit or [])
+    return partial(run, request)
 
 
 def run(request: ReplRequest) -> int:

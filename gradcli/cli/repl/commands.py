@@ -13,6 +13,7 @@ from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.transcript import Settings, Transcript, mentions_last, without_last
 from gradcli.cli.write.streams import put_text
 from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.limits import DEFAULT
 
 if TYPE_CHECKING:
     from gradcli.cli.repl.session import Session
@@ -72,6 +73,8 @@ def call(session: Session, words: list[str]) -> int:
         words = [*words, "-f", "-"]
     if settings.dialect is not None:
         words += ["--dialect", settings.dialect]
+    for each in settings.limit:
+        words += ["--limit", each]
     if settings.color != "auto" and "--format" not in words:
         words += ["--color", settings.color]
     with typed(bindings):
@@ -114,8 +117,8 @@ def split(name: str, text: str) -> tuple[str, list[str]]:
         except ValueError:
             raise UsageError("a quote is not closed", help="an expression need not be quoted here") from None
         return expression, arguments
-    found = _BEGIN.search(" " + text)
-    cut = len(text) if found is None else max(0, found.start())
+    places = (max(0, found.start()) for found in _BEGIN.finditer(" " + text))
+    cut = next((place for place in places if _is_closed(text[:place])), len(text))  # axis=0 in a call is no argument of ours
     expression, rest = text[:cut].strip(), text[cut:]
     try:
         arguments = shlex.split(rest)
@@ -125,6 +128,10 @@ def split(name: str, text: str) -> tuple[str, list[str]]:
     if name == "diff" and names and all(_NAME.match(word) for word in names) and not first.isidentifier():
         return first, [*(word.rstrip(",") for word in names), *arguments]  # as after the first word on the command line
     return expression, arguments
+
+
+def _is_closed(text: str) -> bool:
+    return text.count("(") + text.count("[") <= text.count(")") + text.count("]")
 
 
 def _why(session: Session, text: str) -> int:
@@ -208,13 +215,13 @@ def _reset(session: Session, text: str) -> None:
 
 
 _SWITCHES = {"on": True, "off": False}
-CHOICES = {"check": ("on", "off"), "formula": ("on", "off"), "digits": ("all", "6", "10"), "wrt": ("all",)}
+CHOICES = {"check": ("on", "off"), "formula": ("on", "off"), "digits": ("all", "6", "10"), "wrt": ("all",), "limit": ("work=", "memory=")}
 
 
 def _set(session: Session, text: str) -> None:
     settings = session.transcript.settings
-    name, _, value = text.replace("=", " ").partition(" ")
-    value = value.strip()
+    name, _, value = text.partition(" ")
+    value = value.strip().removeprefix("=").strip()
     if not name:
         put_text("".join(f"  {each:<8} {_shown(settings, each)}\n" for each in CHOICES))
         return
@@ -231,12 +238,18 @@ def _set(session: Session, text: str) -> None:
         if value != "all" and not (value.isdecimal() and 1 <= int(value) <= 17):
             raise UsageError(f"digits are 1 to 17, or all, not '{value}'", help=":set digits 6")
         settings.digits = None if value == "all" else int(value)
+    elif name == "limit":
+        DEFAULT.raised([*settings.limit, value])  # or what is wrong with it
+        settings.limit = [each for each in settings.limit if each.partition("=")[0] != value.partition("=")[0]] + [value]
+        session.program = None
     else:
         settings.wrt = None if value == "all" else value.replace(" ", ",")
 
 
 def _shown(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
+    if isinstance(value, list):
+        return " ".join(value) or "the usual ones"
     return ("on" if value else "off") if isinstance(value, bool) else "all" if value is None else str(value)
 
 
@@ -292,7 +305,7 @@ COMMANDS: dict[str, Command] = {
     "load": Command("FILE.grad", "run a file's lines here", _load),
     "undo": Command("", "take back the last line that has run", _undo),
     "reset": Command("", "forget all names", _reset),
-    "set": Command("[check|formula|digits|wrt VALUE]", "show or change how results are made", _set),
+    "set": Command("[NAME VALUE]", "check or formula on|off, digits N, wrt A,B, limit NAME=SIZE", _set),
     "help": Command("[NAME|CODE|:COMMAND]", "this, a function, an error's code", _help),
     "quit": Command("", "leave, as Ctrl-D", _quit),
 }

@@ -89,10 +89,11 @@ class Computing:
 def serve(pipe: Connection[Any, Any], transcript: Transcript, styled: bool) -> None:
     """Answer what is typed, until nobody asks any more."""
     from gradcli.cli.decide.workers import live_with_parent
+    from gradcli.cli.repl.commands import run_command
     from gradcli.cli.repl.session import Session
 
     live_with_parent()
-    session = Session(transcript, styled=styled)
+    session = Session(run_command, transcript, styled=styled)
     with suppress(OSError, EOFError):
         session.warm()
         while True:

@@ -32,9 +32,10 @@ class Offer(NamedTuple):
 def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
     """What may follow a text, up to the cursor."""
     if (found := _LETTER.search(before)) is not None:
-        for name in sorted(LETTERS, key=lambda name: (name != found[1], name.lower())):
-            if name.startswith(found[1]):
-                yield Offer(LETTERS[name], len(found[0]), f"\\{name}")
+        whole, typed = found[0], found[1]
+        for name in sorted(LETTERS, key=lambda name: (name != typed, name.lower())):
+            if name.startswith(typed):
+                yield Offer(LETTERS[name], len(whole), f"\\{name}")
         return
     if (found := _COMMAND.match(before)) is not None:
         for name, command in COMMANDS.items():
@@ -47,9 +48,8 @@ def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
     if (found := _DATA.search(before)) is not None:
         yield from (Offer(path, len(found[1]), "file") for path in files(found[1], DATA) if shown(path) == path and " " not in path)
         return
-    found = _DOTTED.search(before)
-    assert found is not None
-    prefix, start = found.groups()
+    dotted = _DOTTED.search(before)
+    prefix, start = ("", "") if dotted is None else dotted.groups()
     if prefix:
         yield from (Offer(name, len(start)) for name in sorted(library_names().get(prefix, ())) if name.startswith(start))
     elif start:

@@ -6,6 +6,7 @@ A line that fails leaves the program as it was before: the program is then made 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +21,8 @@ from gradcli.language.run import Program, sources
 from gradcli.language.sessions import Output
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.limits import DEFAULT
-from gradcli.query.evaluate import failed, only_follows, run_statement
+from gradcli.limits import DEFAULT, Limits
+from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
@@ -29,6 +30,7 @@ from gradcli.report.records import Record
 _MOST = 10_000  # entries of a value that "_" stands for
 
 Show = Callable[[Record], None]
+Command = Callable[["Session", str], int | None]  # runs a line that begins with ":"
 
 
 class Answer(NamedTuple):
@@ -42,7 +44,8 @@ class Answer(NamedTuple):
 class Session:
     """A program, and the transcript that it can be made of again."""
 
-    def __init__(self, transcript: Transcript | None = None, *, styled: bool = False) -> None:
+    def __init__(self, command: Command, transcript: Transcript | None = None, *, styled: bool = False) -> None:
+        self.command = command
         self.transcript = transcript or Transcript()
         self.styled = styled
         self.program: Program | None = None  # None: to be made again
@@ -54,18 +57,25 @@ class Session:
         self.code = FINE
         with Captured(self.styled, columns) as output:
             for line, part in _parts(text):
-                self.guard(lambda part=part, line=line: self._run(part, line))
+                self.guard(partial(self._run, part, line))
                 if self.ends:
                     break
         self.transcript.line += text.rstrip("\n").count("\n") + 1
         return Answer(output.text, self.code, self.ends)
 
+    @property
+    def limits(self) -> Limits:
+        return DEFAULT.raised(self.transcript.settings.limit)
+
     def warm(self) -> None:
         """Import what the first line needs, and make the program, while nothing is asked for."""
         with Captured(self.styled, 80):
-            self.guard(lambda: None if self.made() else None)
+            self.guard(self._make)
             if self.transcript.settings.check:
                 import gradcli.check.crosscheck  # noqa: F401
+
+    def _make(self) -> None:
+        self.made()
 
     def guard(self, act: Callable[[], int | None]) -> None:
         """Do something; whatever is wrong with it is said."""
@@ -83,9 +93,7 @@ class Session:
 
     def _run(self, text: str, line: int) -> int | None:
         if text.lstrip().startswith(":"):
-            from gradcli.cli.repl.commands import run_command
-
-            return run_command(self, text.strip())
+            return self.command(self, text.strip())
         return self.run_lines(text, self.transcript.line + line)
 
     # -- statements ------------------------------------------------------------------------------------------------------
@@ -94,13 +102,13 @@ class Session:
         """The program, made again if a line has failed in it."""
         if self.program is None:
             settings = self.transcript.settings
-            programs = Programs(DEFAULT, settings.dtype, {}, settings.dialect)
+            programs = Programs(self.limits, settings.dtype, {}, settings.dialect)
             self.program = program = programs.fresh(0, programs.loader(Path()))
             for entry in self.transcript.entries:
                 if entry.counts:
-                    for source in sources(text_lines(entry.text), None, DEFAULT):
+                    for source in sources(text_lines(entry.text), None, self.limits):
                         program.scope.dialect.note(source, program.scope.names)
-                        for statement in parse_statements(source, DEFAULT.length):
+                        for statement in parse_statements(source, self.limits.length):
                             if not isinstance(statement, GradcliError):
                                 program.execute(statement)
             self._bind_last()
@@ -109,7 +117,7 @@ class Session:
     def run_lines(self, text: str, before: int = 0, show: Show | None = None) -> int:
         """Run statements of lines that follow so many others; the exit code that they would have."""
         program = self.made()
-        found = [replaced(source, source.first_line + before) for source in sources(text_lines(text), None, DEFAULT)]
+        found = [replaced(source, source.first_line + before) for source in sources(text_lines(text), None, self.limits)]
         program.scope.dialect.foresee(lambda: iter(found))
         show = show or self._shown()
         code = FINE
@@ -125,7 +133,7 @@ class Session:
         if mentions_last(source.text) and transcript.last is None:
             raise UsageError("there is no last result, which '_' stands for", help="type an expression first")
         results: list[tuple[Statement | GradcliError, Record | None]] = []
-        for statement in parse_statements(source, DEFAULT.length):
+        for statement in parse_statements(source, self.limits.length):
             record = run_statement(program, statement, options)
             results.append((statement, record))
             if record is not None and not only_follows(statement, record):
@@ -174,7 +182,7 @@ class Session:
             if attempt is None:
                 continue
             try:
-                for statement in parse_statements(Source(f"_ = {attempt}"), DEFAULT.length):
+                for statement in parse_statements(Source(f"_ = {attempt}"), self.limits.length):
                     if isinstance(statement, GradcliError):
                         raise statement
                     program.execute(statement)
@@ -218,7 +226,7 @@ class Session:
 
         if path.endswith((".jsonl", ".ndjson")):
             raise UsageError(f"'{path}' holds records, which are no program", help=f"gradcli eval -f {path}")
-        return self.run_lines("".join(lines_of(path, DEFAULT.length)), 0)
+        return self.run_lines("".join(lines_of(path, self.limits.length)), 0)
 
     def names(self) -> dict[str, Any]:
         """The names that have values, and these; of those that wait for others, None."""
@@ -267,5 +275,3 @@ def written(value: Any) -> str | None:
     if data.size > _MOST or data.dtype.kind not in "fiub" or (data.size == 0 and data.ndim > 1):
         return None
     return repr(data.tolist())
-
-

@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 import sys
 
+from gradcli.cli.inputs.option_values import choice
 from gradcli.cli.repl.transcript import Settings, Transcript
 from gradcli.cli.request import ReplRequest
 from gradcli.errors import UsageError
-from gradcli.ops.calling.prefixes import DIALECTS, PRECISIONS
+from gradcli.limits import DEFAULT
+from gradcli.ops.calling.prefixes import DIALECTS
 
 
 def transcript_of(request: ReplRequest) -> Transcript:
     """An empty transcript with its settings. Raises UsageError."""
-    if request.dialect is not None and request.dialect not in DIALECTS:
-        raise UsageError(f"unknown dialect {request.dialect!r}", help=", ".join(DIALECTS))
-    if request.dtype not in PRECISIONS:
-        raise UsageError(f"unknown dtype {request.dtype!r}", help=", ".join(PRECISIONS))
-    if request.color not in ("auto", "always", "never"):
-        raise UsageError(f"unknown colour {request.color!r}", help="auto, always or never")
+    if request.dialect is not None:
+        choice("--dialect", request.dialect, DIALECTS)
+    choice("--dtype", request.dtype, ("float64", "float32"))
+    choice("--color", request.color, ("auto", "always", "never"))
+    DEFAULT.raised(request.limit)
     if request.file is not None and not os.path.exists(request.file):
         raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
-    return Transcript(Settings(check=request.check, dialect=request.dialect, dtype=request.dtype, color=request.color))
+    return Transcript(Settings(check=request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=request.limit))
 
 
 def is_terminal() -> bool:

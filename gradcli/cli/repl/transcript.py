@@ -42,6 +42,7 @@ class Settings:
     dialect: str | None = None
     dtype: str = "float64"
     color: str = "auto"
+    limit: list[str] = field(default_factory=list)  # raised ones, as of --limit
 
 
 @dataclass
