@@ -38,7 +38,7 @@ SHOWN = [
     (["const k = 3", "x = 2", "k*x"], ["value    6.0", "x  3.0"]),
     (["α = 2", "α²"], ["value    4.0", "α  4.0"]),
     (["x = 2\ny = 3\nx*y"], ["value    6.0"]),  # a paste of several lines
-    (["import torch\nx = torch.tensor([1., 2.], requires_grad=True)\n(x**2).sum()"], ["value    5.0", "[2.0, 4.0]"]),
+    (["import torch\nx = torch.tensor([1., 2.], requires_grad=True)\n(x**2).sum()"], ["value    5.0", "[2., 4.]"]),
     ([">>> x = 2\n>>> x**2\n4\n"], ["value    4.0"]),
     (["x = 2", "assert x^2 == 4"], ["true"]),
     (["x = 1", "x = 2", ":undo", "x"], ["value    1.0"]),

@@ -37,7 +37,7 @@ def styled(line: str) -> Iterator[tuple[str, str]]:
         yield "class:command", line[:done]
     text = " " * done + line[done:]
     tokens = _tokens(text)
-    for token, following in zip(tokens, [*tokens[1:], Token(END, "", len(text))], strict=True):
+    for token, following in zip(tokens, [*tokens[1:], Token(END, "", len(text))], strict=False):
         if token.kind == END:
             break
         if token.start > done:

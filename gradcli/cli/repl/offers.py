@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from gradcli.cli.completion import DATA, PROGRAMS, files
 from gradcli.cli.repl.commands import CHOICES, COMMANDS
 from gradcli.cli.repl.letters import LETTERS
 from gradcli.inert import shown
+from gradcli.ops.calling.prefixes import ROOTS
 
 _COMMAND = re.compile(r"\s*:(\w*)\Z")
 _ARGUMENT = re.compile(r"\s*:(\w+)\s+(.*)\Z", re.DOTALL)
@@ -51,7 +55,7 @@ def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
     dotted = _DOTTED.search(before)
     prefix, start = ("", "") if dotted is None else dotted.groups()
     if prefix:
-        yield from (Offer(name, len(start)) for name in sorted(library_names().get(prefix, ())) if name.startswith(start))
+        yield from (Offer(name, len(start)) for name in sorted(names_below(prefix)) if name.startswith(start))
     elif start:
         yield from _of_word(start, names)
 
@@ -60,7 +64,7 @@ def _of_word(start: str, names: Iterable[str]) -> Iterator[Offer]:
     said = set()
     functions = functions_by_name()
     own = ((name, "name") for name in sorted(names))
-    roots = ((f"{prefix.split('.')[0]}.", "library") for prefix in sorted(library_names()))
+    roots = ((f"{root}.", "library") for root in sorted(ROOTS))
     for name, meta in (*own, *sorted(functions.items()), *((word, "") for word in _WORDS), *roots):
         if name.startswith(start) and name not in said and name != start:
             said.add(name)
@@ -91,21 +95,28 @@ def functions_by_name() -> dict[str, str]:
     return {name: catalogue.summary(record) for _, record in catalogue.functions() for name in (record.name, *record.aliases)}
 
 
+def names_below(prefix: str) -> set[str]:
+    """The functions that a library has below a prefix such as "np." or "F."."""
+    from gradcli.ops.calling.prefixes import MODULES, canonical, has
+
+    try:
+        path = canonical(prefix.removesuffix("."))
+    except KeyError:
+        return set()
+    found = library_names().get(MODULES.get(path, ""), set())
+    if path == "numpy.linalg":
+        return {name for name in found if hasattr(np.linalg, name)}
+    return {name for name in found if has(path, name)}
+
+
 @cache
 def library_names() -> dict[str, set[str]]:
-    """What libraries have, by their prefixes: "np." and "F."."""
+    """What libraries call functions."""
     from gradcli.query import catalogue
 
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {"numpy": set(), "torch": set(), "math": {name for name in dir(math) if name in functions_by_name()}}
     for _, record in catalogue.functions():
         entry = catalogue.entry(record, example=False)
-        for written in (*entry.numpy, *entry.torch):
-            for called in _CALLED.findall(written)[:1]:
-                prefix, dot, name = called.rpartition(".")
-                if dot and prefix.isascii():
-                    found.setdefault(f"{prefix}.", set()).add(name)
-    alike = (("torch.nn.functional.", "F."), ("F.", "torch.nn.functional."), ("np.", "jnp."), ("np.", "numpy."))
-    for one, other in alike:
-        if one in found:
-            found.setdefault(other, set()).update(found[one])
-    return found
+        for library, calls in (("numpy", entry.numpy), ("torch", entry.torch)):
+            found[library] |= {called[0].split(".")[1] for written in calls if (called := _CALLED.match(written)) and called[0].count(".") == 1}
+    return {**found, "jax": found["numpy"]}
