@@ -62,6 +62,7 @@ class ExplainRequest(Request):
     check: bool
     digits: int | None
     out: str | None
+    why: list[str]
 
 
 class ReplRequest(Fixed):

@@ -27,9 +27,17 @@ from gradcli.report.records import Record
 _FORMULAS = 4_000  # edges up to which each has its formulas
 
 
-def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> Explanation:
-    """The explanation of a query whose record has its value and its gradient, while its graph is there."""
-    return _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
+def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: Sequence[str] = ()) -> Explanation:
+    """The explanation of a query whose record has its value and its gradient, while its graph is there.
+
+    asked  entries whose stories are told, too: ``x[2]``
+    """
+    explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
+    if asked:
+        from gradcli.explain.why import why
+
+        explanation.why = [why(explanation, target) for target in asked]
+    return explanation
 
 
 class _Explaining:

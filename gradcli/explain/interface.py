@@ -27,21 +27,24 @@ def explain(
     limits: Limits = DEFAULT,
     dialect: str | None = None,
     at: Mapping[str, Any] | None = None,
+    why: str | Iterable[str] = (),
     **bindings: Any,
 ) -> Explanation:
     """Where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
 
     The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes`` are in the order of the forward pass,
     its ``backward`` in that of the sweep, and its ``gradients`` have the paths that they are the sum of.
+    Of each entry in ``why`` ("x", "x[2]", "value") its ``why`` has the story.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
     from gradcli.explain.explaining import explained
     from gradcli.query.interface import evaluated
 
+    asked = [why] if isinstance(why, str) else list(why)
     found: dict[int, Explanation] = {}
 
     def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
-        found[id(record)] = explained(program, lowered, wrt, record)
+        found[id(record)] = explained(program, lowered, wrt, record, asked)
 
     record = evaluated(
         "explain", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,

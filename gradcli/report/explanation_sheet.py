@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import text_lines
 from gradcli.inert import display_width, ends_of, padded, printable, shown
-from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
+from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path, Why
 from gradcli.report.number_text import rounded
 from gradcli.report.pictures.folding import drawing
 from gradcli.report.sheet import judgement, sheet_of
@@ -47,6 +47,8 @@ class _Sheet:
 
     def lines(self) -> list[Line]:
         explanation = self.explanation
+        if explanation.why:
+            return [line for each in explanation.why for line in _story(each)]
         title = [[Part(printable(line), "heading")] for line in text_lines(explanation.record.expr, keepends=False)]
         few = len(explanation.nodes) <= _MOST
         body = [*self._forward(), *self._backward()] if few else self._folded()
@@ -205,6 +207,11 @@ class _Sheet:
         text, lost = rounded(value, self.digits)
         self.rounded |= lost
         return text
+
+
+def _story(why: Why) -> list[Line]:
+    first, *more = why.lines
+    return [[Part(printable(first), "heading")], *([Part("  " + printable(line), "text")] for line in more)]
 
 
 def _width(texts: Iterable[str], most: int) -> int:

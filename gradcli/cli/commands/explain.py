@@ -39,6 +39,10 @@ def explain(
     seed: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")
     ] = None,
+    why: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[INDEX]", help="Why an entry of a gradient, or 'value', is what it is: the story alone (repeatable)."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")] = True,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")] = None,
     output_format: Annotated[
@@ -68,6 +72,7 @@ def explain(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, save=[],
         timeout=timeout, output_format=explanation_format(output_format, out), dtype=dtype, random_state=random_state,
         fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=False, color=color, check=check, digits=digits, out=out,
+        why=why or [],
     )  # fmt: skip
     return partial(run, request)
 
@@ -84,7 +89,7 @@ def run(request: ExplainRequest) -> int:
     options = explain_options(request)
     inputs = eval_inputs(request)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
-    explanations = Explanations(inputs, programs, options, request.random_state or 0)
+    explanations = Explanations(inputs, programs, options, request.random_state or 0, request.why)
     writer = explanation_writer(request.output_format, request.color, request.digits or DIGITS, request.out)
     codes, said = set(), FINE
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gradcli.cli.decide.evaluation import Evaluation
@@ -19,7 +19,8 @@ from gradcli.report.records import Record
 class Explanations:
     """The explanations of all queries of a run, in order; asserts are evaluated, and explained by nothing."""
 
-    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int) -> None:
+    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, why: Sequence[str] = ()) -> None:
+        self.why = why
         self._found: dict[int, Explanation] = {}  # by records that are under way
         programs.keeps_text = True
         self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state)
@@ -32,4 +33,4 @@ class Explanations:
             yield found
 
     def _observe(self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
-        self._found[id(record)] = explained(program, lowered, wrt, record)
+        self._found[id(record)] = explained(program, lowered, wrt, record, self.why)
