@@ -118,5 +118,7 @@ def library_names() -> dict[str, set[str]]:
     for _, record in catalogue.functions():
         entry = catalogue.entry(record, example=False)
         for library, calls in (("numpy", entry.numpy), ("torch", entry.torch)):
-            found[library] |= {called[0].split(".")[1] for written in calls if (called := _CALLED.match(written)) and called[0].count(".") == 1}
+            found[library] |= {
+                called[0].split(".")[1] for written in calls if (called := _CALLED.match(written)) and called[0].count(".") == 1
+            }
     return {**found, "jax": found["numpy"]}
