@@ -211,9 +211,9 @@ def test_a_session_on_a_terminal(terminal: Terminal) -> None:
     terminal.type("\x03")
     terminal.wait("interrupted; all names are as they were")
     assert time.monotonic() - began < 10
-    terminal.wait("6> ")
+    terminal.wait("4> ")
     terminal.type("x^3 + 0*A[0, 0]\r")
     terminal.wait("= 27.0")
-    terminal.wait("7> ")
+    terminal.wait("5> ")
     terminal.type("\x04")
     assert terminal.ended() == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import textwrap
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -263,7 +265,15 @@ def _help(session: Session, text: str) -> int:
         return _entry(text)
     rows = [(f":{name} {command.takes}".rstrip(), command.does) for name, command in COMMANDS.items()]
     width = max(len(typed) for typed, _ in rows)
-    put_text(_INTRODUCTION + "".join(f"  {typed:<{width}}  {does}\n" for typed, does in rows))
+    columns = shutil.get_terminal_size().columns
+    lines = [*textwrap.wrap(_INTRODUCTION, columns), ""]
+    for typed, does in rows:
+        if columns < width + 24:  # too narrow for two columns
+            lines += [f"  {typed}", *textwrap.wrap(does, max(columns, 10), initial_indent="    ", subsequent_indent="    ")]
+            continue
+        first, *more = textwrap.wrap(does, columns - width - 4)
+        lines += [f"  {typed:<{width}}  {first}", *(" " * (width + 4) + line for line in more)]
+    put_text("\n".join(lines) + "\n")
     return FINE
 
 
@@ -288,9 +298,7 @@ def _quit(session: Session, text: str) -> None:
 
 _INTRODUCTION = """An expression gives its value and gradient; x = 2 binds a name, const k = 3 one that is not differentiated,
 f(x) = x^2 defines a function, x = @data.npy reads a file; _ is the last result. Lines go on while a bracket
-is open. \\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl-D the session.
-
-"""
+is open. \\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl-D the session."""
 
 COMMANDS: dict[str, Command] = {
     "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", _passed("explain")),
