@@ -6,7 +6,7 @@ from gradcli.ops.fixed import Fixed
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
-EXPLAIN_FORMATS = ("text", "json", "jsonl", "svg")  # of `explain`
+EXPLAIN_FORMATS = ("text", "json", "jsonl", "dot", "mermaid", "svg", "latex")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
 

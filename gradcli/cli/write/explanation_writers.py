@@ -50,6 +50,18 @@ def _document(kind: str, digits: int) -> Document:
         from gradcli.report.pictures.svg import svg
 
         return lambda found: svg(found[0])
+    if kind == "dot":
+        from gradcli.report.pictures.dot import dot
+
+        return lambda found: "\n".join(map(dot, found))
+    if kind == "mermaid":
+        from gradcli.report.pictures.mermaid import mermaid
+
+        return lambda found: mermaid(found[0])
+    if kind == "latex":
+        from gradcli.report.explanation_latex import latex
+
+        return lambda found: "\n".join(map(latex, found))
     from gradcli.report.explanation_sheet import text_of
 
     return lambda found: "\n".join(text_of(each, digits) for each in found)

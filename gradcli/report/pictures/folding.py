@@ -6,6 +6,7 @@ with the numbers of the text; then calls of a user's functions; then the lines o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -240,10 +241,16 @@ def _number(value: Any) -> str:
     return text if len(text) <= _NUMBER else text[: _NUMBER - 1] + "…"
 
 
+def lines_of(box: Box) -> list[tuple[str, str]]:
+    """What stands below a box's title, each line with its kind: what it is and its value; the adjoint; what else it uses."""
+    own = "" if box.detail in (box.role, box.title) else box.detail
+    value = f"= {box.value}" if box.value else ""
+    first = "  ".join(part for part in (own, value) if part)
+    return [(first, "value"), (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"), (f"with {box.uses}" if box.uses else "", "uses")]
+
+
 def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
     """How large the adjoints of boxes are among each other, from 0 for zero to 5 for the largest; 6 where one is not finite."""
-    import math
-
     sizes = {box.key: box.size for box in boxes if box.size is not None}
     finite = [value for value in sizes.values() if 0 < value < math.inf]
     top = math.log10(max(finite, default=1.0))

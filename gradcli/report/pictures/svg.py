@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from gradcli.inert import display_width, xml_text
 from gradcli.report.explanation import Explanation
-from gradcli.report.pictures.folding import Box, Drawing, Edge, drawing, shades
+from gradcli.report.pictures.folding import Box, Drawing, Edge, drawing, lines_of, shades
 from gradcli.report.pictures.layout import Layout, Point, layout
 from gradcli.report.pictures.theme import ROLES, colours
 
@@ -99,7 +99,7 @@ class _Picture:
             bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
             yield f'<rect class="shade-{self.shades[box.key]}" {bar}/>'
         yield f'<text class="title" x="{x + 3:.1f}" y="{y + 17:.1f}">{xml_text(box.title)}</text>'
-        for number, (line, kind) in enumerate(_lines(box), 1):
+        for number, (line, kind) in enumerate(lines_of(box), 1):
             if line:
                 yield f'<text class="{kind}" x="{x + 3:.1f}" y="{y + 17 + number * _LINE:.1f}">{xml_text(line)}</text>'
         yield "</g>"
@@ -135,16 +135,8 @@ class _Picture:
             yield f'<text class="passed" {ends} x="{x:.1f}" y="{y:.1f}">{xml_text(edge.contribution)}</text>'
 
 
-def _lines(box: Box) -> list[tuple[str, str]]:
-    """What stands below the title: what it is and its value; the adjoint; what else it uses."""
-    own = "" if box.detail == box.role else box.detail
-    value = f"= {box.value}" if box.value else ""
-    first = "  ".join(part for part in (own, value) if part)
-    return [(first, "value"), (f"∂ {box.adjoint}" if box.adjoint else "", "adjoint"), (f"with {box.uses}" if box.uses else "", "uses")]
-
-
 def _width(box: Box) -> float:
-    widest = max(map(display_width, (box.title, *(line for line, _ in _lines(box)))))
+    widest = max(map(display_width, (box.title, *(line for line, _ in lines_of(box)))))
     return max(64.0, widest * _CHARACTER + 2 * _PADDING + 6)
 
 

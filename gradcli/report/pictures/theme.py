@@ -17,7 +17,7 @@ DARK = {
 }  # fmt: skip
 PAPER = {"light": "#ffffff", "dark": "#020617"}
 INK = {"light": "#334155", "dark": "#cbd5e1"}  # of edges and of text beside boxes
-FLOW = {"light": "#b45309", "dark": "#fbbf24"}  # of adjoints and of what flows back
+FLOW = {"light": "#9a3412", "dark": "#fbbf24"}  # of adjoints and of what flows back
 
 # From an adjoint of zero to the largest, and one that is not finite.
 SHADES_LIGHT = ("#e2e8f0", "#fef3c7", "#fde68a", "#fcd34d", "#f59e0b", "#b45309", "#dc2626")

@@ -1,0 +1,230 @@
+"""Pictures of explanations: every node in one box, layouts without circles, formats that their own readers take, text that stays text."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hostile_texts import HOSTILE
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradcli
+from gradcli.inert import display_width
+from gradcli.report.explanation import Explanation
+from gradcli.report.pictures import theme
+from gradcli.report.pictures.dot import dot
+from gradcli.report.pictures.folding import MOST, drawing, lines_of, shades
+from gradcli.report.pictures.layout import layout
+from gradcli.report.pictures.mermaid import mermaid
+from gradcli.report.pictures.svg import svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+CHAIN = "\n".join(["y0 = sin(x)", *(f"y{i} = y{i - 1}*z + cos(y{i - 1}*{i}.5)" for i in range(1, 80)), "y79"])
+TERMS = " + ".join(f"{i}*sin({i}.5*x)" for i in range(1, 200))
+
+EXPLAINED: dict[str, Explanation] = {
+    "a name": gradcli.explain("x", x=1.0, check=False),
+    "a number": gradcli.explain("2", check=False),
+    "a product": gradcli.explain("3*a**2 + b", a=2.0, b=6.0, check=False),
+    "the same twice": gradcli.explain("x*x", x=3.0, check=False),
+    "a layer": gradcli.explain("F.cross_entropy(W @ tanh(x), 1)", x=[1.0, -2.0], W=[[0.5, -1.0], [2.0, 0.25]], check=False),
+    "several results": gradcli.explain("qr(A)[1][0, 0] + svdvals(A)[0]", A=[[2.0, 1.0], [0.5, 3.0]], check=False),
+    "not finite": gradcli.explain("log(x)*y", x=0.0, y=2.0, check=False),
+    "many lines": gradcli.explain(CHAIN, x=1.5, z=0.3, check=False),
+    "one long line": gradcli.explain(TERMS, x=0.5, check=False),
+    "many names": gradcli.explain(" + ".join(f"a{i}*a{i}" for i in range(60)), at={f"a{i}": float(i) for i in range(60)}, check=False),
+}
+EACH = pytest.mark.parametrize("explanation", EXPLAINED.values(), ids=list(EXPLAINED))
+
+
+def named(text: str) -> Explanation:
+    """An explanation whose every text is this one."""
+    explanation = gradcli.explain("x*y", x=2.0, y=3.0, check=False)
+    explanation.record.expr = text
+    for node in explanation.nodes:
+        node.name = node.text = text
+    return explanation
+
+
+# -- folding and layout -----------------------------------------------------------------------------------------------------
+
+
+@EACH
+def test_every_node_is_in_one_box_and_every_edge_between_two(explanation):
+    drawn = drawing(explanation)
+    inside = [id for box in drawn.boxes for id in box.nodes]
+    given_inside = {id for id, node in enumerate(explanation.nodes, 1) if node.op == "const"}
+    assert len(inside) == len(set(inside))
+    assert set(inside) | given_inside == set(range(1, len(explanation.nodes) + 1))
+    keys = {box.key for box in drawn.boxes}
+    assert all({edge.begin, edge.end} <= keys and edge.begin != edge.end for edge in drawn.edges)
+    assert len(drawn.boxes) <= MOST
+    assert sum(box.role == "result" for box in drawn.boxes) == 1
+
+
+def test_few_nodes_are_all_drawn():
+    drawn = drawing(EXPLAINED["a product"])
+    assert [(box.title, box.role, box.value, box.adjoint) for box in drawn.boxes] == [
+        ("a", "leaf", "2", "12"), ("b", "leaf", "6", "1"), ("3", "const", "", ""), ("2", "const", "", ""), ("a**2", "operation", "4", "3"),
+        ("3*a**2", "operation", "12", "1"), ("3*a**2 + b", "result", "18", "1"),
+    ]  # fmt: skip
+    assert {(edge.begin, edge.end): edge.contribution for edge in drawn.edges}[1, 5] == "12"
+
+
+def test_lines_and_functions_are_folded_with_a_count():
+    drawn = drawing(EXPLAINED["many lines"])
+    assert [(box.title, box.detail) for box in drawn.boxes if box.title in ("y1", "y40")] == [("y1", "4 nodes"), ("y40", "4 nodes")]
+    text = "; ".join(f"s{i} = F.cross_entropy(x*{i}, 1)" for i in range(1, 6)) + "; s1*s2*s3*s4*s5"
+    folded = drawing(gradcli.explain(text, x=[1.0, 2.0], check=False))
+    assert [box.detail for box in folded.boxes if box.title == "s4"] == ["cross_entropy, 7 nodes"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=80))
+def test_any_edges_are_laid_out(edges):
+    """Circles, loops and edges twice would end the process in the layout's library."""
+    laid = layout(range(31), edges)
+    assert set(laid.places) == set(range(31))
+    assert len(set(laid.places.values())) == 31, "two boxes stand in one place"
+    for begin, end in edges:
+        if begin != end:
+            assert (min(begin, end), max(begin, end)) in laid.ways
+    for (begin, end), way in laid.ways.items():
+        assert (way[0], way[-1]) == (laid.places[begin], laid.places[end])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted"),
+    [([1.0, 10.0, 0.0], {0: 4, 1: 5, 2: 0}), ([np.inf, 1.0], {0: 6, 1: 5}), ([1e-30, 1.0], {0: 1, 1: 5}), ([None], {})],
+)
+def test_shades_go_by_the_size_of_adjoints(sizes, wanted):
+    from gradcli.report.pictures.folding import Box
+
+    assert shades([Box(i, (i,), "operation", "", "", "", "", "", size) for i, size in enumerate(sizes)]) == wanted
+
+
+# -- SVG --------------------------------------------------------------------------------------------------------------------
+
+
+@EACH
+def test_svg_is_well_formed_and_text_fits_into_boxes(explanation):
+    tree = ElementTree.fromstring(svg(explanation))
+    drawn = {tuple(map(int, group.get("data-nodes", "").split())): group for group in tree.iter(f"{SVG}g") if group.get("data-nodes")}
+    boxes = drawing(explanation).boxes
+    assert set(drawn) == {box.nodes for box in boxes}
+    width, height = float(tree.get("width", "0")), float(tree.get("height", "0"))
+    for box in boxes:
+        rect = drawn[box.nodes].find(f"{SVG}rect")
+        assert rect is not None
+        x, y, w = (float(rect.get(name, "0")) for name in ("x", "y", "width"))
+        assert 0 <= x <= x + w <= width
+        assert 0 <= y <= y + float(rect.get("height", "0")) <= height
+        widest = max(display_width(line) for line in (box.title, *(line for line, _ in lines_of(box))))
+        assert widest * 7.25 <= w, f"{box.title} is wider than its box"
+
+
+def test_boxes_do_not_overlap():
+    tree = ElementTree.fromstring(svg(EXPLAINED["a layer"]))
+    rects = [group.find(f"{SVG}rect") for group in tree.iter(f"{SVG}g")]
+    places = [[float(rect.get(name, "0")) for name in ("x", "y", "width", "height")] for rect in rects if rect is not None]
+    for i, (x, y, w, h) in enumerate(places):
+        for other_x, other_y, other_w, other_h in places[:i]:
+            assert x >= other_x + other_w or other_x >= x + w or y >= other_y + other_h or other_y >= y + h
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_can_be_read(dark):
+    """Text on its box, and numbers beside boxes, have a contrast of 4.5 at least (WCAG 2.1, 1.4.3)."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    found = dict(theme.colours(dark))
+    pairs = [(found[f"--{role}-text"], found[f"--{role}-fill"]) for role in theme.ROLES]
+    pairs += [(found["--flow"], found[f"--{role}-fill"]) for role in theme.ROLES if role != "const"]
+    pairs += [(found["--ink"], found["--paper"]), (found["--flow"], found["--paper"])]
+    for text, ground in pairs:
+        light, low = sorted((luminance(text), luminance(ground)), reverse=True)
+        assert (light + 0.05) / (low + 0.05) >= 4.5, f"{text} on {ground}"
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_svg_shows_any_text_as_text(text):
+    tree = ElementTree.fromstring(svg(named(text)))
+    assert {each.tag.removeprefix(SVG) for each in tree.iter()} <= {
+        "svg", "title", "desc", "style", "defs", "marker", "path", "rect", "text", "g",
+    }  # fmt: skip
+    assert not [name for each in tree.iter() for name in each.attrib if name.startswith("on") or "href" in name]
+
+
+# -- DOT and Mermaid ----------------------------------------------------------------------------------------------------------
+
+DOT = shutil.which("dot")
+
+
+@pytest.mark.skipif(DOT is None, reason="Graphviz is not installed")
+def test_graphviz_draws_dot():
+    texts = [dot(each) for each in EXPLAINED.values() if len(each.nodes) < 300] + [dot(named(text)) for text in HOSTILE.values()]
+    done = subprocess.run([str(DOT), "-Tplain"], input="\n".join(texts), capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "syntax" in line or "rror" in line]) == (0, [])
+    assert done.stdout.count("stop") >= len(texts)
+
+
+def test_dot_is_written_like_this():
+    text = dot(EXPLAINED["a product"])
+    assert '  n5 [label="a**2\\npow  = 4\\n∂ 3", fillcolor="#ffffff"' in text
+    assert '  n1 -> n5 [label="12"];' in text
+
+
+MODULES = os.environ.get("GRADCLI_MERMAID_MODULES", "")
+PARSER = """
+import { createRequire } from 'module';
+import fs from 'fs';
+import { pathToFileURL } from 'url';
+const from = createRequire(process.argv[2] + '/');
+const { JSDOM } = from('jsdom');
+const dom = new JSDOM('<!DOCTYPE html><body></body>');
+globalThis.window = dom.window; globalThis.document = dom.window.document;
+const mermaid = (await import(pathToFileURL(process.argv[2] + '/mermaid/dist/mermaid.core.mjs'))).default;
+const wrong = [];
+for (const text of JSON.parse(fs.readFileSync(0, 'utf8'))) {
+  try { await mermaid.parse(text); } catch (error) { wrong.push([text, String(error)]); }
+}
+console.log(JSON.stringify(wrong));
+"""
+
+
+@pytest.mark.skipif(not MODULES or shutil.which("node") is None, reason="GRADCLI_MERMAID_MODULES does not say where Mermaid's parser is")
+def test_mermaid_parses_its_flowcharts(tmp_path):
+    (tmp_path / "parse.mjs").write_text(PARSER, "utf-8")
+    texts = [mermaid(each) for each in EXPLAINED.values()] + [mermaid(named(text)) for text in HOSTILE.values()]
+    done = subprocess.run(
+        ["node", str(tmp_path / "parse.mjs"), MODULES], input=json.dumps(texts), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+
+
+def test_mermaid_has_only_characters_that_it_does_not_act_on():
+    for text in HOSTILE.values():
+        for label in re.findall(r'\["(.*)"\]|\|"(.*)"\|', mermaid(named(text))):
+            assert not re.search(r"[^\w .,+=;#<>br]", "".join(label).replace("<br>", "")), text
+
+
+@EACH
+def test_latex_has_balanced_groups(explanation):
+    from gradcli.report.explanation_latex import latex
+
+    text = latex(explanation)
+    bare = re.sub(r"\\.", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert text.count("\\begin") == text.count("\\end")
