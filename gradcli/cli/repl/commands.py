@@ -75,6 +75,8 @@ def call(session: Session, words: list[str]) -> int:
         words = [*words, "-f", "-"]
     if settings.dialect is not None:
         words += ["--dialect", settings.dialect]
+    if not settings.check and words[0] in ("explain", "diff") and "--check" not in words:
+        words.append("--no-check")
     for each in settings.limit:
         words += ["--limit", each]
     if settings.color != "auto" and "--format" not in words:
