@@ -100,7 +100,7 @@ def request(kind):
 
 
 COMMANDS = {
-    "eval": (FORMATS, evaluated, lambda kind, color: writers.Lossless(writers._writer(kind, None, color))),
+    "eval": (FORMATS, evaluated, lambda kind, color: writers.Lossless(writers.shown_by(kind, None, color))),
     "diff": (FORMULA_FORMATS, differentiated, derivative_writers.derivative_writer),
     "bound": (BOUND_FORMATS, bounded, bound_writers.bound_writer),
 }

@@ -12,8 +12,8 @@ from typing import Any
 from gradcli.inert import is_one_word
 
 ASKED = "_GRADCLI_COMPLETE"
-_DATA = (".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".json")
-_PROGRAMS = (".grad", ".jsonl", ".ndjson")
+DATA = (".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".json")
+PROGRAMS = (".grad", ".jsonl", ".ndjson")
 _NAMES = ("wrt", "freeze")  # options that take names, between commas
 _BOUND = ("jvp", "hvp", "grad", "grad_formula", "save")  # options that take NAME=...
 
@@ -47,19 +47,19 @@ def _offer(context: Any, param: Any, incomplete: str) -> list[str]:
 def _cut_off(typed: list[str], incomplete: str) -> Iterable[str] | None:
     """Files for what bash hands over of ``x=@data``: it cuts words at "=" and "@", and takes the place of the last piece only."""
     if incomplete in ("=@", "="):
-        return _files("", _DATA) if incomplete == "=@" else ()
+        return files("", DATA) if incomplete == "=@" else ()
     if typed and typed[-1] == "=@":
-        return _files(incomplete, _DATA)
-    return _files(incomplete[1:], _DATA, before="@") if typed and typed[-1] == "=" and incomplete.startswith("@") else None
+        return files(incomplete, DATA)
+    return files(incomplete[1:], DATA, before="@") if typed and typed[-1] == "=" and incomplete.startswith("@") else None
 
 
 def _positionals(context: Any, incomplete: str) -> Iterable[str]:
     """Bindings of the names that an expression has, and files for them; of ``check``, programs and records."""
     name, equals, value = incomplete.partition("=")
     if equals:
-        return _files(value[1:], _DATA, before=f"{name}=@") if value.startswith("@") else [f"{name}=@"] if not value else []
+        return files(value[1:], DATA, before=f"{name}=@") if value.startswith("@") else [f"{name}=@"] if not value else []
     names = _unbound(context, [str(word) for word in context.params.get("arguments") or ()])
-    programs = _files(incomplete, _PROGRAMS) if context.command.name == "check" else ()
+    programs = files(incomplete, PROGRAMS) if context.command.name == "check" else ()
     return [*(name + end for name in names for end in ("=", "=@")), *programs]
 
 
@@ -114,10 +114,10 @@ def _codes(context: Any, incomplete: str) -> Iterator[str]:
 
 
 def _any_file(context: Any, incomplete: str) -> Iterable[str]:
-    return _files(incomplete, ("",))
+    return files(incomplete, ("",))
 
 
-def _files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[str]:
+def files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[str]:
     """Files of these kinds, and the folders that lead to them, as they would be typed on."""
     folder, slash, start = typed.rpartition("/")
     try:

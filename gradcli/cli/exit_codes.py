@@ -28,7 +28,7 @@ def guarded(app: Callable[..., Any]) -> int:
         return BAD_INPUT
     prepare()
     try:
-        command = _asked(app)
+        command = asked(app)
         with interrupts.unwinding():
             code = command if isinstance(command, int) else command()
             sys.stdout.flush()
@@ -78,7 +78,7 @@ def say_remarks(remarks: Callable[[], list[str]]) -> int:
     return FINE
 
 
-def _asked(app: Callable[..., Any]) -> Callable[[], int] | int:
+def asked(app: Callable[..., Any]) -> Callable[[], int] | int:
     """The command that the arguments ask for; or the exit code, where all is said: a page of help, a wrong option."""
     try:
         command = app(standalone_mode=False, prog_name="gradcli")

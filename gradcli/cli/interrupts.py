@@ -59,6 +59,19 @@ class unwinding:
             raise _raised_for(_state.received) from None
 
 
+class staying:
+    """In the block an interrupt raises KeyboardInterrupt, each time anew, and ends nothing by itself: a session goes on after it."""
+
+    def __enter__(self) -> None:
+        self._before: Any = None
+        with suppress(ValueError):  # not the main thread
+            self._before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+
 def check() -> None:
     """Raise once more for a signal that somebody has swallowed: loops call it before they show what has come of a step."""
     if _state.received is not None:

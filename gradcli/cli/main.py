@@ -20,7 +20,7 @@ _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
 class Commands(TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
-    names = ("eval", "diff", "explain", "plot", "check", "bound", "export", "functions", "help", "info", "cache")
+    names = ("eval", "diff", "explain", "plot", "check", "bound", "export", "repl", "functions", "help", "info", "cache")
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.names)
@@ -77,10 +77,17 @@ def run() -> None:
     from gradcli.cli.exit_codes import guarded
 
     _fill_standard_streams()
+    if sys.argv[1:] == [] and _is_terminal():
+        sys.argv.append("repl")
     gc.set_threshold(500_000, 20, 20)  # millions of tokens and nodes are made that are no garbage: looking for some took half the time
     code = guarded(app)
     gc.freeze()  # the interpreter, which ends, looks through everything else once more: a fifth of a short run
     sys.exit(code)
+
+
+def _is_terminal() -> bool:
+    """Whether somebody types and reads; without a command, a session begins then."""
+    return sys.stdin is not None and sys.stdout is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _fill_standard_streams() -> None:

@@ -68,6 +68,18 @@ class ExplainRequest(Request):
     latex: bool
 
 
+class ReplRequest(Fixed):
+    """Those of ``gradcli repl``."""
+
+    file: str | None
+    history: bool
+    check: bool
+    dialect: str | None
+    dtype: str
+    color: str
+    limit: list[str]
+
+
 class BoundRequest(Request):
     """Those of ``gradcli bound``."""
 

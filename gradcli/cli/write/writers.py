@@ -39,10 +39,10 @@ class Writer:
 def writer_of(request: EvalRequest, save: Save | None = None) -> Writer:
     """The writer that is asked for; what the encoding of standard output lacks is escaped."""
     prepare(request.output_format)
-    return Writer(Lossless(_writer(request.output_format, request.digits, request.color)), request.quiet, save)
+    return Writer(Lossless(shown_by(request.output_format, request.digits, request.color)), request.quiet, save)
 
 
-def _writer(kind: str, digits: int | None, color: str) -> RecordWriter:
+def shown_by(kind: str, digits: int | None, color: str) -> RecordWriter:
     """rich is imported for a terminal only."""
     if kind in ("json", "jsonl"):
         from gradcli.report.dictionaries import as_dict

@@ -1,0 +1,321 @@
+"""The commands of a session: a table of names and functions with their help; those that gradcli has as commands of its own are these."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import textwrap
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradcli.cli.exit_codes import FINE
+from gradcli.cli.repl.transcript import Settings, Transcript, mentions_last, without_last
+from gradcli.cli.write.streams import put_text
+from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.limits import DEFAULT
+
+if TYPE_CHECKING:
+    from gradcli.cli.repl.session import Session
+
+_BEGIN = re.compile(r"\s(?=(?:[^\W\d]\w*=(?!=)\S|--[a-z]|-[a-z]\s))")  # where arguments begin after an expression
+_NAME = re.compile(r"[^\W\d]\w*,?\Z")
+
+
+class Command(NamedTuple):
+    """What a command takes, and what it does."""
+
+    takes: str
+    does: str
+    run: Callable[[Session, str], int | None]
+
+
+def run_command(session: Session, text: str) -> int | None:
+    """Run ``:name rest``. Raises GradcliError."""
+    name, _, rest = text[1:].strip().partition(" ")
+    if not name:
+        return _help(session, "")
+    found = COMMANDS.get({"q": "quit", "exit": "quit", "h": "help", "?": "help"}.get(name, name))
+    if found is None:
+        close = suggestion(name, [*COMMANDS], cutoff=0.6) or next((known for known in COMMANDS if known.startswith(name)), None)
+        raise UsageError(f"no such command: :{name}", help=f"did you mean :{close}?" if close else ":help lists the commands")
+    return found.run(session, rest.strip())
+
+
+def _passed(name: str, *added: str) -> Callable[[Session, str], int | None]:
+    """A command of gradcli, on an expression that sees the session's names."""
+
+    def run(session: Session, text: str) -> int | None:
+        expression, arguments = split(name, text)
+        if not expression:
+            if session.transcript.query is None:
+                raise UsageError("there is no expression, and no query before", help=f":{name} x**2")
+            expression = session.transcript.query
+        elif mentions_last(expression):
+            if session.transcript.last is None:
+                raise UsageError("there is no last result, which '_' stands for", help="type an expression first")
+            expression = without_last(expression, session.transcript.last)
+        return call(session, [name, expression, *arguments, *added])
+
+    return run
+
+
+def call(session: Session, words: list[str]) -> int:
+    """Run a command of gradcli with the session's bindings as its program. Raises GradcliError."""
+    from gradcli.cli.exit_codes import asked
+    from gradcli.cli.main import app
+    from gradcli.cli.repl.captured import typed
+
+    transcript = session.transcript
+    settings = transcript.settings
+    bindings = transcript.bindings()
+    if bindings:
+        words = [*words, "-f", "-"]
+    if settings.dialect is not None:
+        words += ["--dialect", settings.dialect]
+    if not settings.check and words[0] in ("explain", "diff") and "--check" not in words:
+        words.append("--no-check")
+    for each in settings.limit:
+        words += ["--limit", each]
+    if settings.color != "auto" and "--format" not in words:
+        words += ["--color", settings.color]
+    with typed(bindings):
+        command = asked(lambda **how: app(words, **how))
+        if isinstance(command, int):
+            return command
+        return _last_formula(command.args[0]) if words[0] == "diff" and isinstance(command, partial) else command()
+
+
+def _last_formula(request: Any) -> int:
+    """The derivative of the expression alone: bindings are equations to `gradcli diff`, which it differentiates, too."""
+    from gradcli.cli.decide.differentiation import Differentiation
+    from gradcli.cli.exit_codes import FOUND, code_of
+    from gradcli.cli.inputs.expression_and_names import diff_inputs
+    from gradcli.cli.inputs.option_values import diff_format, limits_of
+    from gradcli.cli.inputs.positionals import programs_of
+    from gradcli.cli.request import FORMULA_FORMATS
+    from gradcli.cli.write.derivative_writers import derivative_writer
+    from gradcli.query.general_derivatives import Asked
+
+    limits, kind, given = limits_of(request, FORMULA_FORMATS), diff_format(request), diff_inputs(request)
+    order = Asked(
+        order=request.order, latex=request.latex or kind == "latex", check=request.check, points=request.points,
+        state=request.random_state or 0, timeout=request.timeout,
+    )  # fmt: skip
+    programs = programs_of(given.inputs, limits, request.dtype, 0, request.dialect)
+    *_, record = Differentiation(given, programs, order).records()
+    writer = derivative_writer(kind, request.color)
+    writer.show(record)
+    writer.end()
+    return code_of(record.error.error) if record.error else FOUND if record.failed else FINE
+
+
+def split(name: str, text: str) -> tuple[str, list[str]]:
+    """The expression of a command, which need not be quoted, and its arguments: what follows from the first NAME=VALUE or option on."""
+    text = text.strip()
+    if text[:1] in ("'", '"'):
+        try:
+            expression, *arguments = shlex.split(text)
+        except ValueError:
+            raise UsageError("a quote is not closed", help="an expression need not be quoted here") from None
+        return expression, arguments
+    places = (max(0, found.start()) for found in _BEGIN.finditer(" " + text))
+    cut = next((place for place in places if _is_closed(text[:place])), len(text))  # axis=0 in a call is no argument of ours
+    expression, rest = text[:cut].strip(), text[cut:]
+    try:
+        arguments = shlex.split(rest)
+    except ValueError:
+        raise UsageError("a quote is not closed") from None
+    first, *names = expression.split(" ")
+    if name == "diff" and names and all(_NAME.match(word) for word in names) and not first.isidentifier():
+        return first, [*(word.rstrip(",") for word in names), *arguments]  # as after the first word on the command line
+    return expression, arguments
+
+
+def _is_closed(text: str) -> bool:
+    return text.count("(") + text.count("[") <= text.count(")") + text.count("]")
+
+
+def _why(session: Session, text: str) -> int:
+    if session.transcript.query is None:
+        raise UsageError("there is no query yet, of which to say why", help="type an expression first")
+    return call(session, ["explain", session.transcript.query, "--why", text or "value"])
+
+
+def _steps(session: Session, text: str) -> int | None:
+    return _passed("explain", "--steps")(session, text)
+
+
+def _save(session: Session, text: str) -> None:
+    from gradcli.storage.whole_files import is_device, write_whole
+
+    path = _path(text, ":save session.grad")
+    entries = session.transcript.entries
+    if not entries:
+        raise UsageError("nothing has run yet that could be saved")
+    if is_device(path):
+        raise UsageError(f"'{path}' is no file")
+    write_whole(Path(path), session.transcript.program().encode("utf-8", "surrogateescape"))
+    put_text(f"{len(entries)} statement{'s' * (len(entries) != 1)} in {path}\n")
+    if "@" in session.transcript.program() and Path(path).resolve().parent != Path.cwd():
+        put_text("note: data files are looked for in the folder of the file, which is not the current one\n")
+
+
+def _path(text: str, example: str) -> str:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = []
+    if len(words) != 1:
+        raise UsageError("one file is named here", help=example)
+    return str(Path(words[0]).expanduser())
+
+
+def _load(session: Session, text: str) -> int:
+    return session.load(_path(text, ":load session.grad"))
+
+
+def _vars(session: Session, text: str) -> None:
+    from gradcli.inert import padded, shown
+
+    program = session.made()
+    rows = [(name, _short(value)) for name, value in session.names().items()]
+    rows += [(name, _head(made.text)) for name, made in program.scope.functions.items()]
+    rows += [(name, str(getattr(bound.object, "name", type(bound.object).__name__))) for name, bound in program.scope.objects.items()]
+    if text:
+        rows = [row for row in rows if row[0] in text.replace(",", " ").split()]
+    if not rows:
+        put_text("no names yet\n")
+        return
+    width = max(len(name) for name, _ in rows)
+    put_text("".join(f"  {padded(name, width)}  {shown(value)}\n" for name, value in rows))
+
+
+def _head(text: str) -> str:
+    first, *more = text.strip().split("\n")
+    return f"{first} …" if more else first
+
+
+def _short(value: Any) -> str:
+    import numpy as np
+
+    if value is None:
+        return "(waits for another name)"
+    data = np.asarray(value)
+    text = np.array2string(data, threshold=8, edgeitems=3, max_line_width=10_000, separator=", ").replace("\n", "")
+    shape = "" if data.ndim == 0 else f"   {'×'.join(map(str, data.shape))} {data.dtype}"
+    return (text if len(text) <= 60 else text[:59] + "…") + shape
+
+
+def _undo(session: Session, text: str) -> None:
+    put_text(f"taken back: {_head(session.undo())}\n")
+
+
+def _reset(session: Session, text: str) -> None:
+    session.take(Transcript(session.transcript.settings, line=session.transcript.line))
+    put_text("all names are gone; :set shows the settings, which stay\n")
+
+
+_SWITCHES = {"on": True, "off": False}
+CHOICES = {"check": ("on", "off"), "formula": ("on", "off"), "digits": ("all", "6", "10"), "wrt": ("all",), "limit": ("work=", "memory=")}
+
+
+def _set(session: Session, text: str) -> None:
+    settings = session.transcript.settings
+    name, _, value = text.partition(" ")
+    value = value.strip().removeprefix("=").strip()
+    if not name:
+        put_text("".join(f"  {each:<8} {_shown(settings, each)}\n" for each in CHOICES))
+        return
+    if name not in CHOICES:
+        close = suggestion(name, [*CHOICES], cutoff=0.6)
+        raise UsageError(f"there is no setting '{name}'", help=f"did you mean {close}?" if close else f"there are {', '.join(CHOICES)}")
+    if not value:
+        put_text(f"  {name:<8} {_shown(settings, name)}\n")
+    elif name in ("check", "formula"):
+        if value not in _SWITCHES:
+            raise UsageError(f"'{name}' is on or off, not '{value}'", help=f":set {name} off")
+        setattr(settings, name, _SWITCHES[value])
+    elif name == "digits":
+        if value != "all" and not (value.isdecimal() and 1 <= int(value) <= 17):
+            raise UsageError(f"digits are 1 to 17, or all, not '{value}'", help=":set digits 6")
+        settings.digits = None if value == "all" else int(value)
+    elif name == "limit":
+        DEFAULT.raised([*settings.limit, value])  # or what is wrong with it
+        settings.limit = [each for each in settings.limit if each.partition("=")[0] != value.partition("=")[0]] + [value]
+        session.program = None
+    else:
+        settings.wrt = None if value == "all" else value.replace(" ", ",")
+
+
+def _shown(settings: Settings, name: str) -> str:
+    value = getattr(settings, name)
+    if isinstance(value, list):
+        return " ".join(value) or "the usual ones"
+    return ("on" if value else "off") if isinstance(value, bool) else "all" if value is None else str(value)
+
+
+def _help(session: Session, text: str) -> int:
+    if text:
+        name = text.removeprefix(":")
+        if name in COMMANDS and (text.startswith(":") or name not in ("diff",)):
+            command = COMMANDS[name]
+            put_text(f":{name} {command.takes}".rstrip() + f"\n  {command.does}\n")
+            return FINE
+        return _entry(text)
+    rows = [(f":{name} {command.takes}".rstrip(), command.does) for name, command in COMMANDS.items()]
+    width = max(len(typed) for typed, _ in rows)
+    columns = shutil.get_terminal_size().columns
+    lines = [*textwrap.wrap(_INTRODUCTION, columns), ""]
+    for typed, does in rows:
+        if columns < width + 24:  # too narrow for two columns
+            lines += [f"  {typed}", *textwrap.wrap(does, max(columns, 10), initial_indent="    ", subsequent_indent="    ")]
+            continue
+        first, *more = textwrap.wrap(does, columns - width - 4)
+        lines += [f"  {typed:<{width}}  {first}", *(" " * (width + 4) + line for line in more)]
+    put_text("\n".join(lines) + "\n")
+    return FINE
+
+
+def _entry(text: str) -> int:
+    """A function of the catalogue, or the code of an error."""
+    from gradcli.cli.commands.functions import run as show_functions
+    from gradcli.cli.commands.help import run as show_code
+    from gradcli.errors import UnknownNameError
+
+    try:
+        return show_functions(text.split(), "text")
+    except UnknownNameError as unknown:
+        try:
+            return show_code(text)
+        except GradcliError:
+            raise unknown from None
+
+
+def _quit(session: Session, text: str) -> None:
+    session.ends = True
+
+
+_INTRODUCTION = """An expression gives its value and gradient; x = 2 binds a name, const k = 3 one that is not differentiated,
+f(x) = x^2 defines a function, x = @data.npy reads a file; _ is the last result. Lines go on while a bracket
+is open. \\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl-D the session."""
+
+COMMANDS: dict[str, Command] = {
+    "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", _passed("explain")),
+    "why": Command("NAME[INDEX]", "why an entry of the last gradient is what it is", _why),
+    "steps": Command("[EXPR]", "the derivative rule by rule", _steps),
+    "diff": Command("[EXPR] [NAME…]", "the derivative as a formula", _passed("diff")),
+    "plot": Command("[EXPR] x=A..B", "value and derivative over a range", _passed("plot")),
+    "bound": Command("[EXPR] x=A..B", "ranges of value and gradient over a box", _passed("bound")),
+    "export": Command("[EXPR] --to LANGUAGE", "value and gradient as a function in another language", _passed("export")),
+    "vars": Command("[NAME…]", "the names, and what they stand for", _vars),
+    "save": Command("FILE.grad", "write the session as a program, which gradcli eval -f runs", _save),
+    "load": Command("FILE.grad", "run a file's lines here", _load),
+    "undo": Command("", "take back the last line that has run", _undo),
+    "reset": Command("", "forget all names", _reset),
+    "set": Command("[NAME VALUE]", "check or formula on|off, digits N, wrt A,B, limit NAME=SIZE", _set),
+    "help": Command("[NAME|CODE|:COMMAND]", "this, a function, an error's code", _help),
+    "quit": Command("", "leave, as Ctrl-D", _quit),
+}

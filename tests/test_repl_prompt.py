@@ -1,0 +1,219 @@
+"""The prompt: keys, history, completion and colours; and a session on a real terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("prompt_toolkit")
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from gradcli.cli.repl.computing import Computing, Told
+from gradcli.cli.repl.history import history_file
+from gradcli.cli.repl.lexer import styled
+from gradcli.cli.repl.offers import offers
+from gradcli.cli.repl.prompt import converse
+from gradcli.cli.repl.transcript import Transcript
+
+
+class Recording(Computing):
+    """Takes what is typed, without a process; some lines are interrupted."""
+
+    def __init__(self) -> None:
+        super().__init__(Transcript(), styled=False)
+        self.typed: list[str] = []
+        self.names = ["alphabet", "massive"]
+
+    def feed(self, text: str, columns: int) -> Told:
+        self.typed.append(text)
+        if text == "interrupt":
+            raise KeyboardInterrupt
+        return Told("", 0, text == ":quit", self.transcript, self.names)
+
+
+def typed(keys: str, history: Path | None = None) -> list[str]:
+    """What keys submit, to the end."""
+    computing = Recording()
+    with create_pipe_input() as pipe:
+        pipe.send_text(keys)
+        assert converse(computing, history, True, input=pipe, output=DummyOutput()) == 0
+    return computing.typed
+
+
+END = "\x04"
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        ("x = 2\r" + END, ["x = 2"]),
+        ("\r  \r" + END, []),
+        ("f(x,\ry)\r" + END, ["f(x,\ny)"]),
+        ("def f(x):\rreturn x\r\r" + END, ["def f(x):\n    return x\n    "]),
+        ("x +\x1b\ry\r" + END, ["x +\ny"]),  # Alt-Enter
+        ("\\alpha\t = 2\r" + END, ["α = 2"]),
+        ("2*\\Omega\t\r" + END, ["2*Ω"]),
+        ("\\lambda\t\r" + END, ["λ"]),
+        ("massi\t*2\r" + END, ["massive*2"]),
+        ("torch.logsumex\t(x)\r" + END, ["torch.logsumexp(x)"]),
+        (":expl\t x\r" + END, [":explain x"]),
+        (":set che\toff\r" + END, [":set check off"]),
+        ("x +\x03y\r" + END, ["y"]),  # Ctrl-C drops what is typed
+        ("interrupt\rx\r" + END, ["interrupt", "x"]),
+        ("\x1b[200~x = 2\ny = 3\x1b[201~\r" + END, ["x = 2\ny = 3"]),  # a paste waits for Enter
+        ("exit\r", [":quit"]),
+        ("help\r:quit\r", [":help", ":quit"]),
+        ("変数 = 2\r" + END, ["変数 = 2"]),
+    ],
+    ids=repr,
+)
+def test_keys(keys: str, wanted: list[str]) -> None:
+    assert typed(keys) == wanted
+
+
+def test_history_is_kept_for_the_next_session_and_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    path = history_file()
+    assert path is not None
+    assert typed("secret = 2\r" + END, path) == ["secret = 2"]
+    assert [*FileHistory(str(path)).load_history_strings()] == ["secret = 2"]
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.write_text("\n# then\n+x\n" * 120_000)
+    assert history_file() == path
+    assert 0 < path.stat().st_size <= 1 << 19
+
+
+def test_no_folder_is_no_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert history_file() is None
+
+
+def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("data.npy", "data.txt", "notes.md", "run.grad"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "folder").mkdir()
+
+    def offered(text: str) -> list[str]:
+        return [offer.text for offer in offers(text, ["weights"])]
+
+    assert offered("x = @") == ["data.npy", "data.txt", "folder/"]
+    assert offered(":load ") == ["folder/", "run.grad"]
+    assert offered("2*wei") == ["weights"]
+    assert "relu" in offered("F.rel")
+    assert "sin" in offered("np.si")
+    assert "softmax" in offered("sof")
+    assert offered("x.") == []
+    assert offered("") == []
+    assert "ill-conditioned" in offered(":help ill")
+    assert [offer.text for offer in offers("\\eps")] == ["ε"]
+
+
+@given(st.text(alphabet=st.sampled_from("xα_ 2.()[]^'\"#:@²√≤½変\\{!\t,=+-")))
+@settings(max_examples=200, deadline=None)
+def test_colours_change_no_character(line: str) -> None:
+    assert "".join(text for _, text in styled(line)) == line
+
+
+def test_colours_are_of_tokens() -> None:
+    assert [*styled("sin(x)*2 # c")] == [
+        ("class:function", "sin"), ("class:operator", "("), ("class:name", "x"), ("class:operator", ")"), ("class:operator", "*"),
+        ("class:number", "2"), ("class:comment", " # c"),
+    ]  # fmt: skip
+    assert next(iter(styled(":diff x"))) == ("class:command", ":diff")
+
+
+# -- a real terminal -----------------------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A session in a pseudo-terminal."""
+
+    def __init__(self, pid: int, handle: int) -> None:
+        self.pid, self.handle, self.shown = pid, handle, ""
+
+    def type(self, keys: str) -> None:
+        os.write(self.handle, keys.encode())
+
+    def wait(self, pattern: str, seconds: float = 60) -> None:
+        """Wait for text that has not been waited for."""
+        end = time.monotonic() + seconds
+        while (found := re.search(pattern, self.shown)) is None:
+            assert time.monotonic() < end, f"{pattern!r} is not in {self.shown!r}"
+            if select.select([self.handle], [], [], 0.2)[0]:
+                new = os.read(self.handle, 1 << 16).decode("utf-8", "replace")
+                if "\x1b[6n" in new:
+                    self.type("\x1b[1;1R")  # where the cursor is
+                self.shown += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", new)
+        self.shown = self.shown[found.end() :]
+
+    def ended(self) -> int:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            with suppress(OSError):
+                if select.select([self.handle], [], [], 0)[0]:
+                    os.read(self.handle, 1 << 16)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        raise AssertionError("it has not ended")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    pty = pytest.importorskip("pty")
+    pid, handle = pty.fork()
+    if not pid:  # in the new process
+        os.chdir(tmp_path)
+        os.environ |= {"PYTHONPATH": str(Path(__file__).parents[1]), "TERM": "xterm", "GRADCLI_CACHE_DIR": str(tmp_path / "cache")}
+        os.execv(sys.executable, [sys.executable, "-m", "gradcli"])
+    own = Terminal(pid, handle)
+    yield own
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    os.close(handle)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are pseudo-terminals on POSIX systems only")
+def test_a_session_on_a_terminal(terminal: Terminal) -> None:
+    """It starts without a command, answers, survives Ctrl-C during a long computation, knows its names then, and ends."""
+    terminal.wait(":help lists commands")
+    terminal.wait("1> ")
+    terminal.type("x = 3\r")
+    terminal.wait("2> ")
+    terminal.type("x^2\r")
+    terminal.wait("= 9.0")
+    terminal.wait("3> ")
+    terminal.type("A = rand(1200, 1200)\r")
+    terminal.wait("4> ")
+    terminal.type("sum(svd(A@A).S)\r")
+    time.sleep(1.0)
+    began = time.monotonic()
+    terminal.type("\x03")
+    terminal.wait("interrupted; all names are as they were")
+    assert time.monotonic() - began < 10
+    terminal.wait("4> ")
+    terminal.type("x^3 + 0*A[0, 0]\r")
+    terminal.wait("= 27.0")
+    terminal.wait("5> ")
+    terminal.type("\x04")
+    assert terminal.ended() == 0
