@@ -102,7 +102,7 @@ class Session:
         """The program, made again if a line has failed in it."""
         if self.program is None:
             settings = self.transcript.settings
-            programs = Programs(self.limits, settings.dtype, {}, settings.dialect)
+            programs = Programs(self.limits, settings.dtype, dialect=settings.dialect)
             self.program = program = programs.fresh(0, programs.loader(Path()))
             for entry in self.transcript.entries:
                 if entry.counts:
