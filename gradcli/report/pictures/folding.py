@@ -155,7 +155,7 @@ def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Gro
 
 
 def _drawn(explanation: Explanation, groups: Groups) -> Drawing:
-    groups = _without_numbers(explanation, groups)
+    groups = _with_helpers_inside(explanation, groups)
     members: dict[int, list[int]] = {}
     for id, group in groups.items():
         members.setdefault(group, []).append(id)
@@ -187,23 +187,34 @@ def _with_names_inside(boxes: list[Box], edges: list[Edge]) -> tuple[tuple[Box, 
     return tuple(with_names), tuple(edge for edge in edges if edge.begin not in many)
 
 
-def _without_numbers(explanation: Explanation, groups: Groups) -> Groups:
-    """Numbers of the text as parts of what uses them, in drawings of many nodes."""
-    if len(explanation.nodes) <= FEW:
-        return groups
+def _with_helpers_inside(explanation: Explanation, groups: Groups) -> Groups:
+    """Helpers as parts of what uses them."""
     users: dict[int, int] = {}
     for node in explanation.nodes:
         for operand in node.operands:
-            users.setdefault(operand, groups[node.id])
-    numbers = {node.id for node in explanation.nodes if node.op == "const" and groups[node.id] == node.id and node.id in users}
-    return {id: users[id] if id in numbers else group for id, group in groups.items()}
+            users.setdefault(operand, node.id)
+    found = dict(groups)
+    for node in reversed(explanation.nodes):  # users before their operands
+        if groups[node.id] == node.id and node.id in users and _is_helper(explanation, node):
+            found[node.id] = found[users[node.id]]
+    return found
+
+
+def _is_helper(explanation: Explanation, node: ExplainedNode) -> bool:
+    """Whether a node has no box of its own: what a function computes beside the way of its gradient, as indices and masks are; and
+    numbers of the text, in drawings of many nodes."""
+    if node.inside is not None and node.adjoint is None:
+        return bool(explanation.gradients)
+    return node.op == "const" and len(explanation.nodes) > FEW
 
 
 def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     """A node, or those that it stands for."""
     ids = tuple(sorted(members))
     node = explanation.node(group)
-    counted = [explanation.node(id) for id in ids if explanation.node(id).op != "const"]
+    counted = [
+        each for each in map(explanation.node, ids) if each.op != "const" and not (_is_helper(explanation, each) and each is not node)
+    ]
     several = len(counted) > 1
     adjoint = node.adjoint
     names = [each.label for each in counted] if several and node.op in _NAMED else []
