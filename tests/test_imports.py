@@ -16,7 +16,7 @@ from conftest import plain_environment
 import gradcli
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib")
+OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama")
 BELOW_CLI = (
     "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
     "plots", "query", "files", "report", "storage", "exports",
@@ -64,7 +64,15 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": BELOW_CLI,
 }  # fmt: skip
-ONLY_IN = {"sympy": "reference", "typer": "cli", "rich": "cli", "msgspec": "report", "plotille": "report", "matplotlib": "report"}
+ONLY_IN = {
+    "sympy": "reference",
+    "typer": "cli",
+    "rich": "cli",
+    "msgspec": "report",
+    "fast_sugiyama": "report",
+    "plotille": "report",
+    "matplotlib": "report",
+}
 AT_MODULE_LEVEL = {("reference", "sympy"), ("cli", "typer"), ("cli", "rich")}
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
+from gradcli.errors import OutputError
 from gradcli.inert import display_width
 from gradcli.report.explanation import Explanation
 from gradcli.report.pictures import theme
@@ -38,6 +40,7 @@ EXPLAINED: dict[str, Explanation] = {
     "several results": gradcli.explain("qr(A)[1][0, 0] + svdvals(A)[0]", A=[[2.0, 1.0], [0.5, 3.0]], check=False),
     "not finite": gradcli.explain("log(x)*y", x=0.0, y=2.0, check=False),
     "many lines": gradcli.explain(CHAIN, x=1.5, z=0.3, check=False),
+    "one number": gradcli.explain("\n".join(["y0 = 2*x", *(f"y{i} = y{i - 1}*2 + 2" for i in range(1, 30)), "y29"]), x=1.0, check=False),
     "one long line": gradcli.explain(TERMS, x=0.5, check=False),
     "many names": gradcli.explain(" + ".join(f"a{i}*a{i}" for i in range(60)), at={f"a{i}": float(i) for i in range(60)}, check=False),
 }
@@ -84,6 +87,19 @@ def test_lines_and_functions_are_folded_with_a_count():
     text = "; ".join(f"s{i} = F.cross_entropy(x*{i}, 1)" for i in range(1, 6)) + "; s1*s2*s3*s4*s5"
     folded = drawing(gradcli.explain(text, x=[1.0, 2.0], check=False))
     assert [box.detail for box in folded.boxes if box.title == "s4"] == ["cross_entropy, 7 nodes"]
+
+
+def test_a_number_that_several_use_leads_from_none_of_them_to_another():
+    """In large graphs numbers stand in the boxes of what uses them; the one 2 of this text is in a box of which others use nothing."""
+    drawn = drawing(EXPLAINED["one number"])
+    titles = {box.key: box.title for box in drawn.boxes}
+    after_first = {titles[edge.end] for edge in drawn.edges if titles[edge.begin] == "y0"}
+    assert after_first == {"y0*2"}
+    assert all(edge.size is not None for edge in drawn.edges), "an edge along which nothing flows back"
+
+
+def test_numbers_of_a_long_text_are_not_one():
+    assert {box.uses for box in drawing(EXPLAINED["one long line"]).boxes} <= {"", "x"}
 
 
 @settings(max_examples=60, deadline=None)
@@ -166,6 +182,25 @@ def test_svg_shows_any_text_as_text(text):
     assert not [name for each in tree.iter() for name in each.attrib if name.startswith("on") or "href" in name]
 
 
+@pytest.mark.parametrize("theme_", ["light", "dark", "auto"])
+def test_colours_are_there_for_readers_without_variables(theme_):
+    """The declaration before each with a variable has the colour, which stands where the next one is skipped."""
+    style = svg(EXPLAINED["a product"], theme=theme_).split("<style>")[1].split("</style>")[0]
+    values = dict(theme.colours(theme_ == "dark"))
+    used = re.findall(r"(\S+: \S+;) (\w+): var\((--[\w-]+)\);", style)
+    assert len(used) == style.count("var(")
+    assert all(before == f"{what}: {values[name]};" for before, what, name in used)
+
+
+def test_without_the_layouts_library_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fast_sugiyama", None)
+    with pytest.raises(OutputError, match="fast-sugiyama") as caught:
+        svg(EXPLAINED["a product"])
+    assert "pip install fast-sugiyama" in str(caught.value.help)
+    assert dot(EXPLAINED["a product"])
+    assert mermaid(EXPLAINED["a product"])
+
+
 # -- DOT and Mermaid ----------------------------------------------------------------------------------------------------------
 
 DOT = shutil.which("dot")
@@ -177,6 +212,14 @@ def test_graphviz_draws_dot():
     done = subprocess.run([str(DOT), "-Tplain"], input="\n".join(texts), capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, [line for line in done.stderr.splitlines() if "syntax" in line or "rror" in line]) == (0, [])
     assert done.stdout.count("stop") >= len(texts)
+
+
+@pytest.mark.skipif(DOT is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("text", ["a &lt; b &#65;", "\\N \\G \\l", '"]; x [', "{a|b}", "<b>x</b>", "&amp;amp;"])
+def test_graphviz_shows_text_as_it_is(text):
+    done = subprocess.run([str(DOT), "-Tsvg"], input=dot(named(text)), capture_output=True, text=True, timeout=60, check=True)
+    shown = {"".join(each.itertext()).replace("\xa0", " ") for each in ElementTree.fromstring(done.stdout).iter(f"{SVG}text")}
+    assert text in shown
 
 
 def test_dot_is_written_like_this():

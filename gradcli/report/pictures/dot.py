@@ -42,5 +42,5 @@ def _edge(edge: Edge, labelled: bool) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in quotes: backslashes would be escapes of labels."""
-    return '"' + well_formed(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    """A text in quotes: backslashes would be escapes of labels, and ampersands begin entities, which labels have as HTML has."""
+    return '"' + well_formed(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -85,10 +85,10 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
     if len(groups) > FEW:
         for fold in (_functions, _calls, _lines, _leaves):
             groups = _folded(explanation, groups, fold)
-            if len(set(groups.values())) <= most:
+            if len(set(_without_numbers(explanation, groups).values())) <= most:
                 break
         else:
-            groups = _near_the_result(explanation, groups, FEW)
+            groups = _near_the_result(explanation, _without_numbers(explanation, groups), FEW)
     return _drawn(explanation, groups)
 
 
@@ -124,7 +124,7 @@ def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
 
 def _leaves(explanation: Explanation, node: ExplainedNode) -> Any:
     """Names with values, where they are many."""
-    if node.op not in ("leaf", "frozen", "const"):
+    if node.op not in _NAMED:
         return None
     return (node.op,) if sum(each.op == node.op for each in explanation.nodes[: 40 * _LEAVES]) > _LEAVES else None
 
@@ -134,7 +134,7 @@ def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Gro
     operands: dict[int, list[int]] = {}
     for node in reversed(explanation.nodes):
         own = operands.setdefault(groups[node.id], [])
-        own += [groups[operand] for operand in node.operands if groups[operand] != groups[node.id]]
+        own += [groups[operand] for operand in _drawn_operands(explanation, groups, node)]
     kept = [groups[explanation.result]]
     seen = set(kept)
     for group in kept:  # which grows
@@ -162,9 +162,8 @@ def _drawn(explanation: Explanation, groups: Groups) -> Drawing:
     boxes = [_box(explanation, group, members[group]) for group in sorted(members)]
     passed: dict[tuple[int, int], list[Any]] = {}
     for node in explanation.nodes:
-        for operand in node.operands:
-            if groups[operand] != groups[node.id]:
-                passed.setdefault((groups[operand], groups[node.id]), [])
+        for operand in _drawn_operands(explanation, groups, node):
+            passed.setdefault((groups[operand], groups[node.id]), [])
     for each in explanation.backward:
         edge = groups[each.operand], groups[each.node]
         if edge in passed:
@@ -185,6 +184,12 @@ def _with_names_inside(boxes: list[Box], edges: list[Edge]) -> tuple[tuple[Box, 
     kept = [box for box in boxes if box.role != "const" or box.key not in many]
     with_names = [replace(box, uses=one_line(", ".join(inside[box.key]), _TITLE)) if box.key in inside else box for box in kept]
     return tuple(with_names), tuple(edge for edge in edges if edge.begin not in many)
+
+
+def _drawn_operands(explanation: Explanation, groups: Groups, node: ExplainedNode) -> list[int]:
+    """The operands that an edge leads from: a helper that several use stands in one of their boxes, whose result the others do not use."""
+    others = [operand for operand in node.operands if groups[operand] != groups[node.id]]
+    return [operand for operand in others if groups[operand] == operand or not _is_helper(explanation, explanation.node(operand))]
 
 
 def _with_helpers_inside(explanation: Explanation, groups: Groups) -> Groups:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gradcli.errors import OutputError
+
 Point = tuple[float, float]
 
 _BEND = 0.15  # the room of a long edge between boxes, in theirs
@@ -43,13 +45,24 @@ def _parts(edges: Iterable[tuple[int, int]]) -> Iterator[_Part]:
     """The layouts of what hangs together."""
     listed = list(edges)
     if listed:
-        from fast_sugiyama import from_edges
-
+        from_edges = _library()
         keys = sorted({key for edge in listed for key in edge})
         numbers = {key: number for number, key in enumerate(keys)}
         found = from_edges([(numbers[a], numbers[b]) for a, b in listed], vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
         for positions, _, _, passed in found:
             yield _Part(keys, positions, passed or ())
+
+
+def _library() -> Any:
+    """What lays edges out: there are wheels of it for the usual systems, not for every one that has Python."""
+    try:
+        from fast_sugiyama import from_edges
+    except ImportError as error:
+        raise OutputError(
+            "pictures are laid out by fast-sugiyama, which cannot be imported",
+            help="pip install fast-sugiyama; --format dot and --format mermaid do without it",
+        ) from error
+    return from_edges
 
 
 class _Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -76,7 +77,7 @@ class _Picture:
 
     def _legend(self) -> str:
         folded = f"; {self.drawn.nodes:,} nodes as {len(self.drawn.boxes)} boxes" if self.drawn.is_folded else ""
-        return f"= value, ∂ adjoint; the darker a box's bar, the larger its adjoint{folded}"
+        return f"= value, ∂ adjoint; the stronger a box's bar, the larger its adjoint{folded}"
 
     # -- boxes --------------------------------------------------------------------------------------------------
 
@@ -98,7 +99,9 @@ class _Picture:
         if box.key in self.shades:
             bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
             yield f'<rect class="shade-{self.shades[box.key]}" {bar}/>'
-        yield f'<text class="title" x="{x + 3:.1f}" y="{y + 17:.1f}">{xml_text(box.title)}</text>'
+        alone = not any(line for line, _ in lines_of(box))
+        title_y = y + self.height / 2 + 4 if alone else y + 17
+        yield f'<text class="title" x="{x + 3:.1f}" y="{title_y:.1f}">{xml_text(box.title)}</text>'
         for number, (line, kind) in enumerate(lines_of(box), 1):
             if line:
                 yield f'<text class="{kind}" x="{x + 3:.1f}" y="{y + 17 + number * _LINE:.1f}">{xml_text(line)}</text>'
@@ -153,7 +156,13 @@ def _style(theme: str) -> str:
     filled = (f".{role} .box {{ fill: var(--{role}-fill); stroke: var(--{role}-line); }}" for role in ROLES)
     written = (f".{role} text {{ fill: var(--{role}-text); }}" for role in ROLES)
     shaded = (f".shade-{number} {{ fill: var(--shade-{number}); }}" for number in range(7))
-    return " ".join([chosen, *filled, *written, *shaded, *_RULES])
+    return " ".join([chosen, *(_with_colours(rule, theme == "dark") for rule in (*filled, *written, *shaded, *_RULES))])
+
+
+def _with_colours(rule: str, dark: bool) -> str:
+    """A rule with each colour itself before its variable, which converters such as librsvg do not know: what they skip has been said."""
+    found = dict(colours(dark))
+    return re.sub(r"(fill|stroke): var\((--[\w-]+)\);", lambda each: f"{each[1]}: {found[each[2]]}; {each[0]}", rule)
 
 
 _RULES = (
