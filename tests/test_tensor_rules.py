@@ -13,9 +13,10 @@ from helpers import lowered, number, swept
 import gradcli as torch
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
+from gradcli.ops.recording import kept_places
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
-from gradcli.tensors.core.saved_values import NOT_KEPT, places
+from gradcli.tensors.core.saved_values import NOT_KEPT
 from gradcli.tensors.dispatch.apply import apply
 
 over_cases = pytest.mark.parametrize(
@@ -130,6 +131,6 @@ def test_partial_reads_only_what_its_record_says_is_saved(op: Any, place: int) -
     operands = [np.full(2, 0.6 + 0.2 * i) for i in range(len(op.operands))]
     with np.errstate(all="ignore"):
         out = np.asarray(op.forward(*operands, **op.static))
-        keeps = places(op, len(operands), 1 << (len(operands) - 1 - place))[0]
+        keeps = kept_places(op, len(operands), 1 << (len(operands) - 1 - place))[0]
         values = [value if i in keeps else NOT_KEPT for i, value in enumerate([out, *operands])]
         op.partials[place](*values, **op.static)

@@ -123,6 +123,10 @@ RULES = {
         "The output cannot be written", "major",
         'The disk may be full, or the folder not there; nothing is left half written.',
     ),
+    "error-unsupported-in-target": Rule(
+        "The language lacks a function", "major",
+        'What is exported needs a function that the target does not have: choose another target, or write it with other functions.',
+    ),
     "error-usage": Rule(
         "A setting is not usable", "major",
         'Options that contradict each other, or that nothing would come of, are refused rather than ignored; --help lists them.',

@@ -50,6 +50,7 @@ def run(request: ReplRequest) -> int:
         from gradcli.cli.repl.piped import answer_lines
 
         return answer_lines(transcript, request.file)
+    from gradcli.cli.inputs.hints import one_word
     from gradcli.cli.repl.computing import Computing
     from gradcli.cli.repl.history import history_file
     from gradcli.cli.repl.prompt import converse as talk
@@ -61,13 +62,7 @@ def run(request: ReplRequest) -> int:
         try:
             sys.stdout.write(first_line())
             if request.file is not None:
-                sys.stdout.write(computing.feed(f":load {_quoted(request.file)}", 80).text)
+                sys.stdout.write(computing.feed(f":load {one_word(request.file)}", 80).text)
             return talk(computing, history_file() if request.history else None, is_styled(request.color))
         finally:
             computing.end()
-
-
-def _quoted(path: str) -> str:
-    import shlex
-
-    return shlex.quote(path)

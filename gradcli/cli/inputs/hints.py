@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 _LONGEST = 200  # characters of an expression that is repeated
 
 
+def one_word(text: str) -> str:
+    """A text as one word of a command line."""
+    return shlex.quote(text)
+
+
 def helped(failure: Failure, command: str, inputs: Inputs) -> None:
     """Lead from the error of an expression to the file that has its name, or to formulas, if values are all that it lacks."""
     if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:

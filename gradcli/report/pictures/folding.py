@@ -85,10 +85,10 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
     if len(groups) > FEW:
         for fold in (_functions, _calls, _lines, _leaves):
             groups = _folded(explanation, groups, fold)
-            if len(set(_without_numbers(explanation, groups).values())) <= most:
+            if len(set(_with_helpers_inside(explanation, groups).values())) <= most:
                 break
         else:
-            groups = _near_the_result(explanation, _without_numbers(explanation, groups), FEW)
+            groups = _near_the_result(explanation, _with_helpers_inside(explanation, groups), FEW)
     return _drawn(explanation, groups)
 
 
