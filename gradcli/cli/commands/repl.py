@@ -2,7 +2,6 @@
 
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated
@@ -54,15 +53,16 @@ def run(request: ReplRequest) -> int:
     from gradcli.cli.repl.computing import Computing
     from gradcli.cli.repl.history import history_file
     from gradcli.cli.repl.prompt import converse as talk
+    from gradcli.cli.write.streams import put
     from gradcli.cli.write.writers import is_styled
 
     computing = Computing(transcript, styled=True)
     computing.start()
     with interrupts.staying():
         try:
-            sys.stdout.write(first_line())
+            put(first_line())
             if request.file is not None:
-                sys.stdout.write(computing.feed(f":load {one_word(request.file)}", 80).text)
+                put(computing.feed(f":load {one_word(request.file)}", 80).text)
             return talk(computing, history_file() if request.history else None, is_styled(request.color))
         finally:
             computing.end()
